@@ -1,0 +1,62 @@
+# tessera_folder(NAME SOURCES ... [TESTS ...] [DEPENDS folder ...] [LIBRARIES target ...]
+#                [PRIVATE_LIBRARIES target ...])
+#
+# Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
+#   DEPENDS            folders of TESSERA_FOLDERS that come before NAME
+#   LIBRARIES          third-party targets that NAME's headers include
+#   PRIVATE_LIBRARIES  third-party targets that only NAME's sources include
+#
+# Each folder's headers are reached through an include directory of its own, a link in the build
+# tree, so that a source can include "tessera/x/y.h" only if its folder depends on x.
+function(tessera_folder name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;TESTS;DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  list(FIND TESSERA_FOLDERS ${name} own_rank)
+  if(own_rank LESS 0)
+    message(FATAL_ERROR "folder '${name}' is not in TESSERA_FOLDERS")
+  endif()
+
+  set(view ${PROJECT_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${view}/tessera)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/tessera/${name} ${view}/tessera/${name} SYMBOLIC)
+
+  add_library(tessera_${name} STATIC ${ARG_SOURCES})
+  add_library(tessera::${name} ALIAS tessera_${name})
+  set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(tessera_${name} PUBLIC $<BUILD_INTERFACE:${view}>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(tessera_${name} PUBLIC cxx_std_20)
+  target_compile_options(tessera_${name} PRIVATE ${TESSERA_WARNINGS})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    list(FIND TESSERA_FOLDERS ${dependency} rank)
+    if(rank LESS 0 OR NOT rank LESS own_rank)
+      message(FATAL_ERROR "folder '${name}' may not depend on '${dependency}': "
+                          "TESSERA_FOLDERS lists it later, or not at all")
+    endif()
+    target_link_libraries(tessera_${name} PUBLIC tessera::${dependency})
+  endforeach()
+  target_link_libraries(tessera_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES tessera_${name})
+
+  if(TESSERA_TESTS AND ARG_TESTS)
+    tessera_test(tessera_${name}_test SOURCES ${ARG_TESTS} LIBRARIES tessera::${name}
+                 ${ARG_PRIVATE_LIBRARIES})
+  endif()
+endfunction()
+
+# tessera_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest binary whose cases ctest runs one by one.
+function(tessera_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS})
+  target_compile_definitions(${name} PRIVATE TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                             TESSERA_BINARY="$<$<TARGET_EXISTS:tessera>:${PROJECT_BINARY_DIR}/tessera>")
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
+endfunction()
+
+set(TESSERA_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False alarms of g++ 12 at -O2 and above: std::variant's destructor (GCC bug 105562), and
+  # concatenation of std::string (GCC bug 105651). clang checks the same code without them.
+  list(APPEND TESSERA_WARNINGS -Wno-maybe-uninitialized -Wno-restrict)
+endif()

@@ -1,0 +1,193 @@
+// POSIX files and zlib behind the functions of base/file.h.
+#include "tessera/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+// Closes a descriptor on every way out of a function.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { Close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int Close() {
+    const int status = fd_ >= 0 ? ::close(fd_) : 0;
+    fd_ = -1;
+    return status;
+  }
+
+ private:
+  int fd_;
+};
+
+Error IoError(const std::string& path, std::string message, std::string hint = "") {
+  return Error{.kind = ErrorKind::kIo,
+               .message = std::move(message),
+               .where = {.file = path},
+               .hint = std::move(hint)};
+}
+
+Error SystemError(const std::string& path, std::string_view action) {
+  return IoError(path, fmt::format("cannot {}: {}", action, std::strerror(errno)));
+}
+
+Error TooLarge(const std::string& path, int64_t max_bytes) {
+  return IoError(path, fmt::format("larger than the limit of {} bytes", max_bytes));
+}
+
+Result<std::string> Unpack(const std::string& packed, const std::string& path, int64_t max_bytes) {
+  z_stream stream{};
+  constexpr int kGzipWindow = 15 + 16;
+  if (inflateInit2(&stream, kGzipWindow) != Z_OK) return IoError(path, "cannot start zlib");
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string text;
+  std::string chunk(size_t{1} << 16, '\0');
+  int status = Z_OK;
+  while (status == Z_OK && std::ssize(text) <= max_bytes) {
+    stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+    stream.avail_out = static_cast<uInt>(chunk.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+    text.append(chunk.data(), chunk.size() - stream.avail_out);
+    // A gzip file may hold several members one after another (`cat a.gz b.gz`).
+    if (status == Z_STREAM_END && stream.avail_in > 0) status = inflateReset(&stream);
+  }
+  inflateEnd(&stream);
+  if (std::ssize(text) > max_bytes) return TooLarge(path, max_bytes);
+  if (status != Z_STREAM_END) return IoError(path, "damaged or truncated gzip data");
+  return text;
+}
+
+// Length of the UTF-8 sequence at `at`, or 0 if it is not valid.
+size_t Utf8Length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(at);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || at + length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+Error NotText(const std::string& path, int64_t line, std::string message) {
+  return Error{.kind = ErrorKind::kSyntax,
+               .message = std::move(message),
+               .where = {.file = path, .line = line}};
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path, const ReadOptions& options) {
+  Descriptor fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) {
+    if (errno == ENOENT) return IoError(path, "no such file");
+    return SystemError(path, "open");
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return SystemError(path, "inspect");
+  if (S_ISDIR(info.st_mode)) return IoError(path, "is a directory, not a file");
+  if (info.st_size > options.max_bytes) return TooLarge(path, options.max_bytes);
+  std::string bytes;
+  bytes.reserve(static_cast<size_t>(info.st_size));
+  std::string chunk(size_t{1} << 16, '\0');
+  while (true) {
+    const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError(path, "read");
+    if (got == 0) break;
+    bytes.append(chunk.data(), static_cast<size_t>(got));
+    if (std::ssize(bytes) > options.max_bytes) return TooLarge(path, options.max_bytes);
+  }
+  const bool packed = bytes.size() > 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
+  if (packed) return Unpack(bytes, path, options.max_bytes);
+  return bytes;
+}
+
+Result<std::string> ToText(std::string bytes, const std::string& path) {
+  if (bytes.empty()) return NotText(path, 0, "the file is empty");
+  const std::string_view head(bytes);
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) {
+    Error error = NotText(path, 1, "the file is UTF-16, not UTF-8");
+    error.hint = "convert it: iconv -f UTF-16 -t UTF-8";
+    return error;
+  }
+  if (head.starts_with("\xef\xbb\xbf")) bytes.erase(0, 3);
+  std::string text;
+  text.reserve(bytes.size());
+  int64_t line = 1;
+  for (size_t i = 0; i < bytes.size();) {
+    const size_t length = Utf8Length(bytes, i);
+    if (bytes[i] == '\0' || length == 0) {
+      return NotText(path, line, "binary data: this is not a text file in UTF-8");
+    }
+    if (bytes[i] == '\n') ++line;
+    if (bytes[i] == '\r' && i + 1 < bytes.size() && bytes[i + 1] == '\n') {
+      ++i;
+      continue;
+    }
+    text.append(bytes, i, length);
+    i += length;
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    return NotText(path, 0, "the file is empty");
+  }
+  return text;
+}
+
+Result<std::string> ReadTextFile(const std::string& path) {
+  Result<std::string> bytes = ReadFile(path, {.max_bytes = int64_t{64} << 20});
+  if (!bytes) return bytes;
+  return ToText(std::move(*bytes), path);
+}
+
+Result<void> WriteFileAtomically(const std::string& path, std::string_view contents) {
+  std::string temporary = path + ".XXXXXX";
+  Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (fd.get() < 0) return SystemError(path, "write");
+  const auto fail = [&](std::string_view action) {
+    const Error error = SystemError(path, action);
+    ::unlink(temporary.c_str());
+    return error;
+  };
+  for (size_t written = 0; written < contents.size();) {
+    const ssize_t put = ::write(fd.get(), contents.data() + written, contents.size() - written);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail("write");
+    written += static_cast<size_t>(put);
+  }
+  constexpr mode_t kReadableByAll = 0644;  // mkostemp makes files private
+  if (::fchmod(fd.get(), kReadableByAll) != 0 || ::fsync(fd.get()) != 0) return fail("write");
+  if (fd.Close() != 0) return fail("write");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("replace");
+  // The rename itself lives in the folder; without this a power cut may undo it.
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const Descriptor folder_fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
+  return {};
+}
+
+Result<void> MakeFolder(const std::string& path) {
+  std::error_code code;
+  std::filesystem::create_directories(path, code);
+  if (!code && std::filesystem::is_directory(path, code)) return {};
+  return IoError(path, fmt::format("cannot make the folder: {}",
+                                   code ? code.message() : "a file of that name exists"));
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// Files: whole-file reading with limits, and replacement that is all or nothing.
+#ifndef TESSERA_BASE_FILE_H_
+#define TESSERA_BASE_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tessera/base/result.h"
+
+namespace tessera {
+
+struct ReadOptions {
+  // Larger files are refused before anything is read; also the limit on what a .gz may unpack to.
+  // Default: 2 GiB - 1, the most that a protobuf message can hold.
+  int64_t max_bytes = (int64_t{1} << 31) - 1;
+};
+
+// The bytes of a regular file; a gzip file (by its first two bytes) is unpacked. A missing file, a
+// directory or a file over the limit is an error of kind kIo that names the path. "-" and pipes
+// such as /dev/stdin are read to their end.
+Result<std::string> ReadFile(const std::string& path, const ReadOptions& options = {});
+
+// Checks that `bytes` can be text: not empty, no UTF-16 or UTF-32 byte order mark, no NUL, valid
+// UTF-8. Returns it without a UTF-8 byte order mark and with CRLF turned into LF.
+Result<std::string> ToText(std::string bytes, const std::string& path);
+
+// ReadFile followed by ToText; text inputs are refused above 64 MiB.
+Result<std::string> ReadTextFile(const std::string& path);
+
+// Replaces `path` by `contents`: readers see the old file or the new one, never a part, even after
+// a crash. The folder must exist. On failure the old file is untouched and no temporary remains.
+Result<void> WriteFileAtomically(const std::string& path, std::string_view contents);
+
+// Makes a folder and its parents; an existing one is fine.
+Result<void> MakeFolder(const std::string& path);
+
+}  // namespace tessera
+
+#endif  // TESSERA_BASE_FILE_H_

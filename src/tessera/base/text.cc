@@ -1,0 +1,82 @@
+// Numbers and words in text.
+#include "tessera/base/text.h"
+
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+Error BadNumber(std::string_view text, std::string_view what) {
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format("{} is not {}", Quoted(text), what)};
+}
+
+}  // namespace
+
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+Result<int64_t> ParseInt(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+  int64_t value = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (code == std::errc::result_out_of_range) {
+    return Error{.kind = ErrorKind::kOverflow,
+                 .message = fmt::format("{} does not fit in 64 bits", Quoted(text))};
+  }
+  if (code != std::errc() || end != digits.data() + digits.size()) {
+    return BadNumber(text, "an integer");
+  }
+  return value;
+}
+
+Result<double> ParseDouble(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+  double value = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (code != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value)) {
+    return BadNumber(text, "a finite number");
+  }
+  return value;
+}
+
+std::string WithThousands(int64_t value) {
+  std::string digits = fmt::format("{}", value);
+  const size_t first = value < 0 ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string Quoted(std::string_view text, size_t max) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (quoted.size() > max) return quoted + "...'";
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    quoted += control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+}  // namespace tessera

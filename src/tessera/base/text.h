@@ -1,0 +1,32 @@
+// Small pieces of text handling that several parsers share.
+#ifndef TESSERA_BASE_TEXT_H_
+#define TESSERA_BASE_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+
+namespace tessera {
+
+std::string_view Trim(std::string_view text);  // without blanks, tabs and line ends around it
+std::vector<std::string_view> Split(std::string_view text, char separator);
+
+// A decimal integer and nothing else: "64", "-3", "+7". Fractions, exponents, other bases, blanks
+// and values outside 64 bits are errors (kBadValue, kOverflow) that quote the text.
+Result<int64_t> ParseInt(std::string_view text);
+
+// A finite decimal number and nothing else: "0.5", "1e-3".
+Result<double> ParseDouble(std::string_view text);
+
+// 1814073344 -> "1,814,073,344".
+std::string WithThousands(int64_t value);
+
+// `text` in at most `max` bytes for an error message: control characters escaped, the rest cut.
+std::string Quoted(std::string_view text, size_t max = 40);
+
+}  // namespace tessera
+
+#endif  // TESSERA_BASE_TEXT_H_

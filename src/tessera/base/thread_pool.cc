@@ -1,0 +1,111 @@
+// A fixed set of threads that take chunks of the current job from one counter.
+#include "tessera/base/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "tessera/base/check.h"
+#include "tessera/base/checked.h"
+
+namespace tessera {
+namespace {
+
+// Cores of this process, which may be fewer than the machine has (containers, taskset).
+int UsableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+struct ThreadPool::Shared {
+  std::mutex mutex;
+  std::condition_variable start, finish;
+  std::vector<std::jthread> workers;
+
+  // The current job; written under the mutex while no worker is busy.
+  const Body* body = nullptr;
+  int64_t count = 0, chunk = 1;
+  std::atomic<int64_t> next = 0;
+  uint64_t generation = 0;
+  int busy = 0;
+  bool stop = false;
+
+  void TakeChunks(int worker) {
+    while (true) {
+      const int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
+      if (begin >= count) return;
+      (*body)(begin, std::min(begin + chunk, count), worker);
+    }
+  }
+
+  void Work(int worker) {
+    uint64_t seen = 0;
+    std::unique_lock lock(mutex);
+    while (true) {
+      start.wait(lock, [&] { return stop || generation != seen; });
+      if (stop) return;
+      seen = generation;
+      lock.unlock();
+      TakeChunks(worker);
+      lock.lock();
+      if (--busy == 0) finish.notify_one();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
+  CHECK(threads >= 0);
+  const int total = threads == 0 ? UsableCores() : threads;
+  for (int worker = 1; worker < total; ++worker) {
+    shared_->workers.emplace_back([this, worker] { shared_->Work(worker); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stop = true;
+  }
+  shared_->start.notify_all();
+}
+
+int ThreadPool::threads() const { return static_cast<int>(shared_->workers.size()) + 1; }
+
+void ThreadPool::ParallelFor(int64_t count, int64_t chunk, const Body& body) {
+  CHECK(count >= 0 && chunk > 0);
+  if (count == 0) return;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->body = &body;
+    shared_->count = count;
+    shared_->chunk = chunk;
+    shared_->next = 0;
+    shared_->busy = static_cast<int>(shared_->workers.size());
+    ++shared_->generation;
+  }
+  shared_->start.notify_all();
+  shared_->TakeChunks(/*worker=*/0);
+  std::unique_lock lock(shared_->mutex);
+  shared_->finish.wait(lock, [&] { return shared_->busy == 0; });
+}
+
+double ThreadPool::ParallelSum(
+    int64_t count, int64_t chunk,
+    const std::function<double(int64_t begin, int64_t end, int worker)>& body) {
+  std::vector<double> parts(static_cast<size_t>(CeilDiv(count, chunk)));
+  ParallelFor(count, chunk, [&](int64_t begin, int64_t end, int worker) {
+    parts[static_cast<size_t>(begin / chunk)] = body(begin, end, worker);
+  });
+  double sum = 0;
+  for (const double part : parts) sum += part;
+  return sum;
+}
+
+}  // namespace tessera
