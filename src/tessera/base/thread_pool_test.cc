@@ -1,1 +1,65 @@
+// Every index is visited once, and results are the same on any number of threads.
+#include "tessera/base/thread_pool.h"
+
+#include <atomic>
+#include <cmath>
+
 #include <gtest/gtest.h>
+
+#include "tessera/base/rng.h"
+
+namespace tessera {
+namespace {
+
+TEST(ThreadPool, TakesTheThreadsItIsGiven) {
+  EXPECT_EQ(ThreadPool(1).threads(), 1);
+  EXPECT_EQ(ThreadPool(5).threads(), 5);
+  EXPECT_GE(ThreadPool().threads(), 1);
+}
+
+TEST(ThreadPool, VisitsEveryIndexOnce) {
+  for (const int threads : {1, 2, 7}) {
+    ThreadPool pool(threads);
+    for (const int64_t count : {0, 1, 10, 1000}) {
+      for (const int64_t chunk : {1, 3, 64, 5000}) {
+        std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+        pool.ParallelFor(count, chunk, [&](int64_t begin, int64_t end, int worker) {
+          ASSERT_LT(worker, threads);
+          ASSERT_LE(end - begin, chunk);
+          for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+        });
+        for (const auto& visit : visits) ASSERT_EQ(visit, 1);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, SumsOfFloatsDoNotDependOnThreads) {
+  const auto body = [](int64_t begin, int64_t end, int /*worker*/) {
+    double sum = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      sum += CounterRng(3, StreamId("sum"), static_cast<uint64_t>(i)).Normal();
+    }
+    return sum;
+  };
+  ThreadPool one(1);
+  const double expected = one.ParallelSum(5'000, 17, body);
+  for (const int threads : {2, 3, 8}) {
+    ThreadPool pool(threads);
+    for (int repeat = 0; repeat < 10; ++repeat) {
+      EXPECT_EQ(pool.ParallelSum(5'000, 17, body), expected) << threads;
+    }
+  }
+}
+
+TEST(ThreadPool, ManySmallJobsInARowDoNotMixUp) {
+  ThreadPool pool(4);
+  for (int64_t job = 0; job < 2'000; ++job) {
+    std::atomic<int64_t> sum = 0;
+    pool.ParallelFor(8, 1, [&](int64_t begin, int64_t, int) { sum += begin + job; });
+    ASSERT_EQ(sum, 28 + 8 * job);
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,37 @@
+# Two commands do everything on a fresh Debian machine: `make demo` and `make test`.
+# The rest is for developers; `make help` lists it.
+.PHONY: help setup build demo test bench lint fuzz soak clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+setup:  ## install what is missing (Debian packages, a Python environment in .venv)
+	@scripts/setup
+
+build: setup  ## the optimised binary at build/release/tessera, and the tests
+	@test -f build/release/build.ninja || cmake --preset release
+	@cmake --build --preset release
+
+demo: build  ## a real network through Tessera, from import to report
+	@scripts/demo
+
+test: build  ## every test
+	@ctest --test-dir build/release --output-on-failure -j "$$(nproc)"
+
+bench: build  ## benchmarks: ratios against a baseline of the same run
+	@scripts/bench
+
+lint:  ## formatting, clang-tidy and the repository's own rules
+	@scripts/setup --dev
+	@scripts/lint
+
+fuzz:  ## each parser under libFuzzer for a minute (FUZZ_SECONDS=60)
+	@scripts/setup --dev
+	@scripts/fuzz
+
+soak:  ## every test under address, undefined-behaviour and thread sanitizers, and with clang
+	@scripts/setup --dev
+	@scripts/soak
+
+clean:  ## remove build outputs; .venv stays
+	rm -rf build demo
