@@ -430,7 +430,7 @@ class Parser {
         return ErrorAt(
             entry.place, ErrorKind::kUnknownName,
             fmt::format("dimension '{}' does not belong to {}", entry.name, ToString(*type_)),
-            DidYouMean(entry.name, known));
+            fmt::format("it has {}", fmt::join(known, ", ")));
       }
     }
     for (const MaestroDimension& stride : layer_.strides) {
