@@ -1,0 +1,33 @@
+// The choices that model `maestro` leaves to its user.
+#ifndef TESSERA_COST_MAESTRO_OPTIONS_H_
+#define TESSERA_COST_MAESTRO_OPTIONS_H_
+
+#include <cstdint>
+
+namespace tessera {
+
+// Which of MAESTRO's versions to agree with. They differ in two checks (docs/cost-maestro.md).
+enum class MaestroVersion : uint8_t { kHead, kPinned };
+
+// What a doubtful number means: kStrict makes a mapping with an impossible one infeasible, kCompat
+// returns what MAESTRO would print.
+enum class MaestroLegality : uint8_t { kStrict, kCompat };
+
+// Which energy is the cost: that of MACs, L1 and L2 of the layer, or the one in MAESTRO's CSV file,
+// which has no MACs and, with more than one level, no L1.
+enum class MaestroEnergy : uint8_t { kLayer, kMaestroCsv };
+
+// Whose formula gives area and power from the required buffer sizes. GAMMA and ArchGym replace the
+// area alone, because MAESTRO's grows with the bandwidth.
+enum class MaestroArea : uint8_t { kMaestro, kGamma, kArchGym };
+
+struct MaestroOptions {
+  MaestroVersion version = MaestroVersion::kHead;       // Default: kHead.
+  MaestroLegality legality = MaestroLegality::kStrict;  // Default: kStrict.
+  MaestroEnergy energy = MaestroEnergy::kLayer;         // Default: kLayer.
+  MaestroArea area = MaestroArea::kMaestro;             // Default: kMaestro.
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_COST_MAESTRO_OPTIONS_H_
