@@ -1,0 +1,62 @@
+// tessera list: what there is to choose from, read from the registries.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tessera/cli/command.h"
+#include "tessera/cli/commands.h"
+
+namespace tessera {
+namespace {
+
+struct ListArguments {
+  std::string what;
+};
+
+Table CommandTable() {
+  Table table({"name", "summary"});
+  for (const Command* command : Commands()) table.Add(command->name, command->summary);
+  return table;
+}
+
+// Everything that can be listed. A new registry is one line here.
+struct Listing {
+  std::string_view name;
+  Table (*table)();
+};
+constexpr std::array kListings = {
+    Listing{"commands", CommandTable},
+};
+
+std::vector<std::string> ListingNames() {
+  std::vector<std::string> names;
+  for (const Listing& listing : kListings) names.emplace_back(listing.name);
+  return names;
+}
+
+std::vector<Flag> Flags(ListArguments& arguments) {
+  return {{.name = "WHAT",
+           .target = &arguments.what,
+           .help = "what to list",
+           .required = true,
+           .choices = ListingNames,
+           .closed = true}};
+}
+
+Result<void> Run(const ListArguments& arguments, Context& context) {
+  for (const Listing& listing : kListings) {
+    if (listing.name == arguments.what) return context.output.Show(listing.table(), listing.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+extern const Command kListCommand = {
+    .name = "list",
+    .summary = "what there is to choose from",
+    .examples = {{"tessera list commands", "the sub-commands"},
+                 {"tessera list commands --json", "the same for a program"}},
+    .bind = Bind<ListArguments, Flags, Run>};
+
+}  // namespace tessera

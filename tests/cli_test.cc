@@ -1,0 +1,193 @@
+// Runs every transcript of tests/cli with the real binary (tests/cli/README.md).
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/text.h"
+#include "transcript.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An empty folder that disappears with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "tessera-cli-XXXXXX").string();
+    CHECK(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string Contents(const fs::path& path) {
+  if (fs::is_regular_file(path) && fs::file_size(path) == 0) return "";
+  const Result<std::string> bytes = ReadFile(path.string());
+  return bytes ? *bytes : ToString(bytes.error());
+}
+
+void Prepare(const Prepared& prepared, const fs::path& folder) {
+  const fs::path target = folder / prepared.name;
+  fs::create_directories(target.parent_path());
+  switch (prepared.kind) {
+    case Prepared::Kind::kFolder: fs::create_directories(target); break;
+    case Prepared::Kind::kCopy:
+      fs::copy_file(fs::path(TESSERA_SOURCE_DIR) / prepared.contents, target);
+      break;
+    case Prepared::Kind::kFile: {
+      const Result<void> written = WriteFileAtomically(target.string(), prepared.contents);
+      ASSERT_TRUE(written) << written.error();
+      break;
+    }
+  }
+}
+
+// In the child: runs the step in `folder` with its output in files; never returns.
+[[noreturn]] void Execute(const Step& step, const fs::path& folder, const fs::path& out,
+                          const fs::path& err) {
+  constexpr int kCannotRun = 127;
+  const int in_fd = ::open("/dev/null", O_RDONLY);
+  const int out_fd = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const int err_fd = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (::chdir(folder.c_str()) != 0 || ::dup2(in_fd, 0) < 0 || ::dup2(out_fd, 1) < 0 ||
+      ::dup2(err_fd, 2) < 0) {
+    ::_exit(kCannotRun);
+  }
+  const std::string own_folder = fs::path(TESSERA_BINARY).parent_path().string();
+  ::setenv("PATH", fmt::format("{}:{}", own_folder, std::getenv("PATH")).c_str(), 1);
+  std::vector<std::string> words = {"/bin/sh", "-c", step.shell};
+  if (step.shell.empty()) {
+    words = {TESSERA_BINARY};
+    words.insert(words.end(), step.words.begin(), step.words.end());
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(arguments[0], arguments.data());
+  ::_exit(kCannotRun);
+}
+
+// The exit code, or 128 + signal as a shell shows it.
+int RunStep(const Step& step, const fs::path& folder, const fs::path& out, const fs::path& err) {
+  const pid_t child = ::fork();
+  if (child == 0) Execute(step, folder, out, err);
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// One line of a `json` block: "/layers/0/name \"conv1\"", "/layers length 21", "/x absent".
+void ExpectJson(const nlohmann::ordered_json& json, const std::string& line) {
+  const size_t blank = line.find(' ');
+  ASSERT_NE(blank, std::string::npos) << line;
+  const nlohmann::ordered_json::json_pointer pointer(line.substr(0, blank));
+  const std::string value = line.substr(blank + 1);
+  if (value == "absent") {
+    EXPECT_FALSE(json.contains(pointer)) << line;
+    return;
+  }
+  ASSERT_TRUE(json.contains(pointer)) << line;
+  if (value.starts_with("length ")) {
+    EXPECT_EQ(std::to_string(json.at(pointer).size()), value.substr(7)) << line;
+    return;
+  }
+  const auto expected = nlohmann::ordered_json::parse(value, nullptr, /*allow_exceptions=*/false);
+  ASSERT_FALSE(expected.is_discarded()) << "not JSON: " << line;
+  // As text, so that 64 and 64.0 differ.
+  EXPECT_EQ(json.at(pointer).dump(), expected.dump()) << line;
+}
+
+void Compare(const Expectation& expectation, const std::string& actual) {
+  switch (expectation.how) {
+    case Expectation::How::kExactly: {
+      std::string expected;
+      for (const std::string& line : expectation.lines) expected += line + "\n";
+      EXPECT_EQ(actual, expected);
+      return;
+    }
+    case Expectation::How::kHas:
+      for (const std::string& line : expectation.lines) {
+        EXPECT_NE(actual.find(line), std::string::npos) << "no \"" << line << "\" in:\n" << actual;
+      }
+      return;
+    case Expectation::How::kJson: {
+      const auto json = nlohmann::ordered_json::parse(actual, nullptr, /*allow_exceptions=*/false);
+      ASSERT_FALSE(json.is_discarded()) << "not JSON:\n" << actual;
+      for (const std::string& line : expectation.lines) ExpectJson(json, line);
+      return;
+    }
+    case Expectation::How::kAbsent: return;
+  }
+}
+
+void Check(const Step& step, const fs::path& folder, const std::string& out,
+           const std::string& err) {
+  bool tells_stderr = false;
+  for (const Expectation& expectation : step.expected) {
+    if (expectation.where == Expectation::Where::kFile) {
+      const fs::path file = folder / expectation.name;
+      SCOPED_TRACE(expectation.name);
+      EXPECT_EQ(fs::exists(file), expectation.how != Expectation::How::kAbsent);
+      Compare(expectation, Contents(file));
+      continue;
+    }
+    const bool is_stderr = expectation.where == Expectation::Where::kStderr;
+    SCOPED_TRACE(is_stderr ? "stderr" : "stdout");
+    tells_stderr |= is_stderr;
+    Compare(expectation, is_stderr ? err : out);
+  }
+  if (!tells_stderr) {
+    EXPECT_EQ(err, "") << "stderr must be empty";
+  }
+}
+
+class CliTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(CliTest, MatchesTranscript) {
+  const Result<std::vector<Step>> steps = ReadTranscript(GetParam());
+  ASSERT_TRUE(steps) << steps.error();
+  const TemporaryFolder folder, outputs;
+  for (const Step& step : *steps) {
+    SCOPED_TRACE(ToString(step.where));
+    for (const Prepared& prepared : step.prepared) Prepare(prepared, folder.path());
+    const fs::path out = outputs.path() / "stdout", err = outputs.path() / "stderr";
+    const int code = RunStep(step, folder.path(), out, err);
+    EXPECT_EQ(code, step.exit) << "stdout:\n" << Contents(out) << "stderr:\n" << Contents(err);
+    Check(step, folder.path(), Contents(out), Contents(err));
+  }
+}
+
+std::vector<std::string> Transcripts() {
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(fs::path(TESSERA_SOURCE_DIR) / "tests/cli")) {
+    if (entry.path().extension() == ".test") paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+INSTANTIATE_TEST_SUITE_P(, CliTest, testing::ValuesIn(Transcripts()),
+                         [](const auto& test) { return fs::path(test.param).stem().string(); });
+
+}  // namespace
+}  // namespace tessera
