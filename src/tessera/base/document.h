@@ -22,10 +22,10 @@ struct Node {
   Kind kind = Kind::kNull;
   std::string file = {};
   int64_t line = 0, column = 0;
-  std::string scalar = {};          // kScalar
-  bool quoted = false;              // kScalar: written in quotes, so never a number
-  std::vector<Node> items = {};     // kSequence
-  std::vector<Entry> entries = {};  // kMap, in file order, keys unique
+  std::string scalar = {};       // kScalar
+  bool quoted = false;           // kScalar: written in quotes, so never a number
+  std::vector<Node> items = {};  // kSequence
+  std::vector<Entry> entries;    // kMap, in file order, keys unique
 
   Where where() const { return {.file = file, .line = line, .column = column}; }
 
