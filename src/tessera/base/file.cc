@@ -121,6 +121,7 @@ Result<std::string> ReadFile(const std::string& path, const ReadOptions& options
 
 Result<std::string> ToText(std::string bytes, const std::string& path) {
   if (bytes.empty()) return NotText(path, 0, "the file is empty");
+  if (std::ssize(bytes) > kMaxTextBytes) return TooLarge(path, kMaxTextBytes);
   const std::string_view head(bytes);
   if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) {
     Error error = NotText(path, 1, "the file is UTF-16, not UTF-8");
@@ -151,7 +152,7 @@ Result<std::string> ToText(std::string bytes, const std::string& path) {
 }
 
 Result<std::string> ReadTextFile(const std::string& path) {
-  Result<std::string> bytes = ReadFile(path, {.max_bytes = int64_t{64} << 20});
+  Result<std::string> bytes = ReadFile(path, {.max_bytes = kMaxTextBytes});
   if (!bytes) return bytes;
   return ToText(std::move(*bytes), path);
 }

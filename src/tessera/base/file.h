@@ -21,11 +21,15 @@ struct ReadOptions {
 // such as /dev/stdin are read to their end.
 Result<std::string> ReadFile(const std::string& path, const ReadOptions& options = {});
 
-// Checks that `bytes` can be text: not empty, no UTF-16 or UTF-32 byte order mark, no NUL, valid
-// UTF-8. Returns it without a UTF-8 byte order mark and with CRLF turned into LF.
+// The most bytes that a text input may have.
+inline constexpr int64_t kMaxTextBytes = int64_t{64} << 20;
+
+// Checks that `bytes` can be text: not empty, at most kMaxTextBytes, no UTF-16 or UTF-32 byte order
+// mark, no NUL, valid UTF-8. Returns it without a UTF-8 byte order mark and with CRLF turned into
+// LF.
 Result<std::string> ToText(std::string bytes, const std::string& path);
 
-// ReadFile followed by ToText; text inputs are refused above 64 MiB.
+// ReadFile followed by ToText; larger files are refused before they are read.
 Result<std::string> ReadTextFile(const std::string& path);
 
 // Replaces `path` by `contents`: readers see the old file or the new one, never a part, even after

@@ -79,4 +79,16 @@ std::string Quoted(std::string_view text, size_t max) {
   return quoted + "'";
 }
 
+std::string SafeFileName(std::string_view name) {
+  constexpr size_t kLongest = 200;  // file systems take 255 bytes, extensions included
+  std::string safe;
+  for (const char c : name.substr(0, kLongest)) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-' || c == '.';
+    safe += kept ? c : '_';
+  }
+  if (safe.empty() || safe[0] == '.') safe.insert(0, "_");
+  return safe;
+}
+
 }  // namespace tessera

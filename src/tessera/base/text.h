@@ -27,6 +27,10 @@ std::string WithThousands(int64_t value);
 // `text` in at most `max` bytes for an error message: control characters escaped, the rest cut.
 std::string Quoted(std::string_view text, size_t max = 40);
 
+// A file name that is safe on every system, from a name that may hold anything: characters other
+// than letters, digits and "_-." become '_', and the name neither starts with a dot nor is empty.
+std::string SafeFileName(std::string_view name);
+
 }  // namespace tessera
 
 #endif  // TESSERA_BASE_TEXT_H_

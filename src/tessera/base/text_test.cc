@@ -61,6 +61,14 @@ TEST(Text, QuotesWithoutControlCharactersAndBounded) {
   EXPECT_LT(Quoted(std::string(10'000, 'x')).size(), 50u);
 }
 
+TEST(Text, MakesFileNamesFromAnything) {
+  EXPECT_EQ(SafeFileName("squeezenet1.0"), "squeezenet1.0");
+  EXPECT_EQ(SafeFileName("a/b c:\\d"), "a_b_c__d");
+  EXPECT_EQ(SafeFileName(".."), "_..");
+  EXPECT_EQ(SafeFileName(""), "_");
+  EXPECT_EQ(SafeFileName(std::string(1000, 'x')).size(), 200u);
+}
+
 TEST(Checked, ComputesWhatFits) {
   EXPECT_EQ((Checked(3) * 5 + 2 - 20).value(), -3);
   EXPECT_EQ((Checked(kMax) + 0).value(), kMax);

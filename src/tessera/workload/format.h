@@ -38,7 +38,8 @@ struct NetworkFormat {
   std::string_view name;                     // "maestro", as in convert --to
   std::string_view summary;                  // one line for lists and --help
   std::vector<std::string_view> extensions;  // of files that it reads, with the dot
-  // For formats that share an extension: whether a text looks like this one. Null: always.
+  // Whether the contents look like this format: decides between formats that share an extension,
+  // and for files without a known one. Null: yes for its extensions, no for others.
   bool (*recognises)(std::string_view bytes);
   // Null where the direction is not supported. `file` is the name for messages.
   Result<Network> (*read)(std::string_view bytes, const std::string& file,
@@ -55,8 +56,12 @@ Result<const NetworkFormat*> FindNetworkFormat(std::string_view name);
 // the contents.
 Result<Network> ReadNetwork(const std::string& path, const Bindings& bindings = {});
 
+// "seq=384,past=0" as bindings.
+Result<Bindings> ParseBindings(std::string_view text);
+
 // A network by zoo name ("resnet18", "bert-base:seq=384") or by path: the NETWORK argument of
-// every command. `bindings` add to those in the name.
+// every command. `bindings` add to those in the name. A zoo name goes before a file of that name
+// (write ./resnet18 for the file), and a file may have a colon in its name.
 Result<Network> LoadNetwork(const std::string& name_or_path, const Bindings& bindings = {});
 
 }  // namespace tessera

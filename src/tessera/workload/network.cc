@@ -78,6 +78,13 @@ int64_t TotalLayers(const Network& network) {
   return total;
 }
 
+int64_t UsualBatch(const Network& network) {
+  for (const NetworkLayer& entry : network.layers) {
+    if (entry.layer.type != LayerType::kMatmul) return entry.layer.n;
+  }
+  return 1;
+}
+
 Result<const NetworkLayer*> FindLayer(const Network& network, std::string_view selector) {
   for (const NetworkLayer& entry : network.layers) {
     if (HasName(entry, selector)) return &entry;

@@ -76,6 +76,10 @@ int64_t TotalMacs(const Network& network);
 int64_t TotalParameters(const Network& network);
 int64_t TotalLayers(const Network& network);  // occurrences
 
+// The batch size of networks whose format does not state it: N of the first layer that is not a
+// matrix product, or 1.
+int64_t UsualBatch(const Network& network);
+
 // The entry that `selector` names: a layer's name (any occurrence's), or its 1-based index.
 Result<const NetworkLayer*> FindLayer(const Network& network, std::string_view selector);
 

@@ -6,15 +6,13 @@
 #include <span>
 #include <string_view>
 
+#include "tessera/base/embedded.h"
 #include "tessera/base/result.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
 
-struct ZooFile {
-  std::string_view name;      // "resnet18"
-  std::string_view contents;  // native YAML
-};
+using ZooFile = EmbeddedFile;  // the name is the network's; the contents are native YAML
 
 // All zoo networks, sorted by name.
 std::span<const ZooFile> Zoo();

@@ -1,0 +1,25 @@
+# The build step of tessera_embed(): writes a source with the files' contents as raw strings.
+include(${ARGUMENTS})
+
+set(entries "")
+list(LENGTH names count)
+foreach(name IN LISTS names)
+  file(READ "${folder}/${name}.${extension}" contents)
+  string(APPEND entries "    EmbeddedFile{\"${name}\", R\"embedded(${contents})embedded\"},\n")
+endforeach()
+file(WRITE "${output}" "// Made by cmake/EmbedFiles.cmake.
+#include <array>
+#include <span>
+
+#include \"tessera/base/embedded.h\"
+
+namespace tessera {
+
+std::span<const EmbeddedFile> ${function}() {
+  static constexpr std::array<EmbeddedFile, ${count}> kFiles = {
+${entries}  };
+  return kFiles;
+}
+
+}  // namespace tessera
+")

@@ -1,0 +1,124 @@
+// The native format: its entry in the list of formats, and writing. native_read.cc reads.
+#include "tessera/workload/native.h"
+
+#include <fmt/format.h>
+
+#include "tessera/base/text.h"
+
+namespace tessera {
+namespace {
+
+// Text as a YAML scalar that reads back the same: plain where that is safe anywhere.
+std::string Scalar(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '/';
+  };
+  const auto is_inner = [&](char c) { return is_plain(c) || c == '-' || c == '~'; };
+  bool plain = !text.empty() && is_plain(text[0]);
+  for (const char c : text) plain = plain && is_inner(c);
+  for (const std::string_view word : {"null", "Null", "NULL"}) plain = plain && text != word;
+  if (plain) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += fmt::format("\\x{:02X}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string ScalarList(const std::vector<std::string>& texts) {
+  std::string list = "[";
+  for (const std::string& text : texts) {
+    if (list.size() > 1) list += ", ";
+    list += Scalar(text);
+  }
+  return list + "]";
+}
+
+std::string CountMap(const std::map<std::string, int64_t>& counts) {
+  std::string map = "{";
+  for (const auto& [name, count] : counts) {
+    if (map.size() > 1) map += ", ";
+    map += fmt::format("{}: {}", Scalar(name), count);
+  }
+  return map + "}";
+}
+
+std::string PairText(const Pair& pair) {
+  return pair.y == pair.x ? fmt::format("{}", pair.y) : fmt::format("[{}, {}]", pair.y, pair.x);
+}
+
+std::string PaddingText(const Padding& pad) {
+  if (pad.top == pad.bottom && pad.left == pad.right) return PairText({pad.top, pad.left});
+  return fmt::format("[{}, {}, {}, {}]", pad.top, pad.left, pad.bottom, pad.right);
+}
+
+// The fields of a convolution that differ from their defaults.
+std::string ConvolutionOptions(const Layer& layer) {
+  std::string text;
+  if (layer.stride != Pair{1, 1}) text += ", stride: " + PairText(layer.stride);
+  if (layer.dilation != Pair{1, 1}) text += ", dilation: " + PairText(layer.dilation);
+  if (layer.pad != Padding{}) text += ", pad: " + PaddingText(layer.pad);
+  if (layer.output_pad != Pair{0, 0}) text += ", output_pad: " + PairText(layer.output_pad);
+  if (layer.groups != 1 && !IsDepthwise(layer)) text += fmt::format(", groups: {}", layer.groups);
+  return text;
+}
+
+std::string LayerLine(const NetworkLayer& entry) {
+  const Layer& layer = entry.layer;
+  std::string line = fmt::format("- {{name: {}, type: {}", Scalar(entry.name), TypeName(layer));
+  for (const auto& [name, size] : Dimensions(layer)) {
+    // The reader derives the output size.
+    if (name == "P" || name == "Q" || (name == "H" && size == 1)) continue;
+    line += fmt::format(", {}: {}", name, size);
+  }
+  line += ConvolutionOptions(layer);
+  if (layer.bias) line += ", bias: true";
+  if (entry.count != std::ssize(entry.also) + 1) line += fmt::format(", count: {}", entry.count);
+  if (!entry.also.empty()) line += ", also: " + ScalarList(entry.also);
+  return line + "}\n";
+}
+
+Result<Export> Write(const Network& network) {
+  Export result;
+  result.files.push_back({SafeFileName(network.name) + ".yaml", WriteNativeNetwork(network)});
+  return result;
+}
+
+bool Recognises(std::string_view bytes) {
+  return bytes.find("tessera-network-") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string WriteNativeNetwork(const Network& network) {
+  std::string text = "format: tessera-network-1\n";
+  text += fmt::format("name: {}\n", Scalar(network.name));
+  if (!network.source.empty()) text += fmt::format("source: {}\n", Scalar(network.source));
+  if (!network.variant.empty()) text += fmt::format("variant: {}\n", Scalar(network.variant));
+  if (network.batch != UsualBatch(network)) text += fmt::format("batch: {}\n", network.batch);
+  if (!network.ignored.empty()) text += fmt::format("ignored: {}\n", CountMap(network.ignored));
+  if (!network.unknown.empty()) text += fmt::format("unknown: {}\n", CountMap(network.unknown));
+  text += "layers:\n";
+  for (const NetworkLayer& entry : network.layers) text += LayerLine(entry);
+  return text;
+}
+
+extern const NetworkFormat kNativeFormat = {
+    .name = "yaml",
+    .summary = "Tessera's own format (tessera-network-1), YAML or JSON; holds everything",
+    .extensions = {".yaml", ".yml", ".json"},
+    .recognises = Recognises,
+    .read = ReadNativeNetwork,
+    .write = Write,
+};
+
+}  // namespace tessera
