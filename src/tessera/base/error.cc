@@ -69,7 +69,9 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
       }
     }
   }
-  if (nearest != nullptr && nearest_distance <= std::max<size_t>(1, nearest->size() / 3)) {
+  // One letter instead of another is a different name, not a misspelt one.
+  if (nearest != nullptr && nearest_distance <= std::max<size_t>(1, nearest->size() / 3) &&
+      nearest_distance < std::max(word.size(), nearest->size())) {
     return fmt::format("did you mean '{}'?", *nearest);
   }
   if (candidates.size() > kFew) return "";

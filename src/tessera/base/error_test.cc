@@ -39,6 +39,7 @@ TEST(DidYouMean, NamesTheNearestCandidate) {
 
 TEST(DidYouMean, ListsFewCandidatesWhenNoneIsNear) {
   EXPECT_EQ(DidYouMean("banana", kDims), "known: N, K, C, Y, X, R, S");
+  EXPECT_EQ(DidYouMean("Q", kDims), "known: N, K, C, Y, X, R, S");
 }
 
 TEST(DidYouMean, SaysNothingWhereItCannotHelp) {

@@ -169,8 +169,7 @@ TEST(MaestroFile, SaysWhatIsWrongInALayer) {
        "net.m:1:66: '8+Sz' is not an integer; write the value: expressions are not part of the "
        "format"},
       {"Dimensions { K: 4 } Dataflow { TemporalMap(Sz(C),8) C }",
-       "net.m:1:69: Sz of 'C', which the layer's Dimensions before it do not have; did you mean "
-       "'K'?"},
+       "net.m:1:69: Sz of 'C', which the layer's Dimensions before it do not have; known: K"},
       {"Dimensions { K: 4 } Dataflow { Cluster(8,Q) }",
        "net.m:1:64: expected P or L as the kind of a Cluster, found 'Q'"},
       {"Dimensions { K: 4 } Dataflow { Cluster(0,P) }",
