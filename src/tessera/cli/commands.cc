@@ -5,13 +5,15 @@
 
 namespace tessera {
 
+extern const Command kZooCommand;
+extern const Command kCheckCommand;
+extern const Command kConvertCommand;
 extern const Command kListCommand;
 extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kListCommand,
-      &kCompletionCommand,
+      &kZooCommand, &kCheckCommand, &kConvertCommand, &kListCommand, &kCompletionCommand,
   };
   return kCommands;
 }

@@ -3,8 +3,12 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
+#include "tessera/cost/models.h"
+#include "tessera/workload/format.h"
 
 namespace tessera {
 namespace {
@@ -19,12 +23,29 @@ Table CommandTable() {
   return table;
 }
 
+Table FormatTable() {
+  Table table({"name", "reads", "writes", "extensions", "summary"});
+  for (const NetworkFormat* format : NetworkFormats()) {
+    table.Add(format->name, format->read != nullptr, format->write != nullptr,
+              fmt::format("{}", fmt::join(format->extensions, " ")), format->summary);
+  }
+  return table;
+}
+
+Table ModelTable() {
+  Table table({"name", "summary"});
+  for (const CostModelInfo* model : CostModels()) table.Add(model->name, model->summary);
+  return table;
+}
+
 // Everything that can be listed. A new registry is one line here.
 struct Listing {
   std::string_view name;
   Table (*table)();
 };
 constexpr std::array kListings = {
+    Listing{"formats", FormatTable},
+    Listing{"models", ModelTable},
     Listing{"commands", CommandTable},
 };
 
@@ -55,8 +76,8 @@ Result<void> Run(const ListArguments& arguments, Context& context) {
 extern const Command kListCommand = {
     .name = "list",
     .summary = "what there is to choose from",
-    .examples = {{"tessera list commands", "the sub-commands"},
-                 {"tessera list commands --json", "the same for a program"}},
+    .examples = {{"tessera list formats", "file formats that can be read and written"},
+                 {"tessera list models --json", "cost models, for a program"}},
     .bind = Bind<ListArguments, Flags, Run>};
 
 }  // namespace tessera

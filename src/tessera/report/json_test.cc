@@ -12,6 +12,14 @@ TEST(Json, KeepsAllDigitsAndTheOrderOfKeys) {
             "{\n  \"z\": 9223372036854775807,\n  \"a\": 0.1,\n  \"m\": 1.0,\n  \"n\": 1e+300\n}\n");
 }
 
+TEST(Json, ListsOfPlainValuesStayOnOneLine) {
+  const Json json = {{"pad", {1, 1, 0, 0}}, {"none", Json::array()}, {"rows", {{{"a", 1}}}}};
+  EXPECT_EQ(ToText(json),
+            "{\n  \"pad\": [1, 1, 0, 0],\n  \"none\": [],\n  \"rows\": [\n    {\n"
+            "      \"a\": 1\n    }\n  ]\n}\n");
+  EXPECT_EQ(Json::parse(ToText(json)), json);
+}
+
 TEST(Json, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(ToText(Json("a\xff")), "\"a\xEF\xBF\xBD\"\n");
 }

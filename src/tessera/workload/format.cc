@@ -119,9 +119,14 @@ Result<const NetworkFormat*> FindNetworkFormat(std::string_view name) {
 Result<Network> ReadNetwork(const std::string& path, const Bindings& bindings) {
   const Result<std::string> bytes = ReadFile(path);
   if (!bytes) return bytes.error();
-  const Result<const NetworkFormat*> format = FormatOf(path, *bytes);
+  return ParseNetwork(*bytes, path, bindings);
+}
+
+Result<Network> ParseNetwork(std::string_view bytes, const std::string& path,
+                             const Bindings& bindings) {
+  const Result<const NetworkFormat*> format = FormatOf(path, bytes);
   if (!format) return format.error();
-  return (*format)->read(*bytes, path, bindings);
+  return (*format)->read(bytes, path, bindings);
 }
 
 Result<Bindings> ParseBindings(std::string_view text) {

@@ -56,6 +56,10 @@ Result<const NetworkFormat*> FindNetworkFormat(std::string_view name);
 // the contents.
 Result<Network> ReadNetwork(const std::string& path, const Bindings& bindings = {});
 
+// The same for a file whose bytes are at hand; `path` gives the extension and names it in messages.
+Result<Network> ParseNetwork(std::string_view bytes, const std::string& path,
+                             const Bindings& bindings = {});
+
 // "seq=384,past=0" as bindings.
 Result<Bindings> ParseBindings(std::string_view text);
 

@@ -20,6 +20,9 @@ std::span<const ZooFile> Zoo();
 // Reads one of them; unknown names get a hint.
 Result<Network> LoadZooNetwork(std::string_view name, const Bindings& bindings = {});
 
+// The parameters of one of them with their defaults: batch, seq, ...
+Result<Bindings> ZooParameters(std::string_view name);
+
 }  // namespace tessera
 
 #endif  // TESSERA_WORKLOAD_ZOO_H_

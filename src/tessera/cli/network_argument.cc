@@ -1,0 +1,66 @@
+// Loading of the network that a command line names.
+#include "tessera/cli/network_argument.h"
+
+#include <fmt/format.h>
+
+#include "tessera/base/text.h"
+#include "tessera/workload/zoo.h"
+
+namespace tessera {
+
+std::vector<Flag> NetworkFlags(NetworkArgument& argument, bool required) {
+  return {{.name = "NETWORK",
+           .target = &argument.name,
+           .help = "a zoo name, with parameters as in bert-base:seq=384, or a network file",
+           .required = required,
+           .choices = ZooNames},
+          {.name = "--layer",
+           .target = &argument.layer,
+           .help = "only this layer: its name, or its number from 1",
+           .value = "L"},
+          BindFlag(argument.bind)};
+}
+
+Flag BindFlag(std::vector<std::string>& bind) {
+  return {.name = "--bind",
+          .target = &bind,
+          .help = "value of a symbolic size or parameter, as in batch=1",
+          .value = "NAME=N"};
+}
+
+Result<Bindings> ReadBindings(const std::vector<std::string>& bind) {
+  Bindings all;
+  for (const std::string& text : bind) {
+    const Result<Bindings> some = ParseBindings(text);
+    if (!some) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = fmt::format("--bind: {}", some.error().message),
+                   .hint = some.error().hint};
+    }
+    for (const auto& [name, value] : *some) {
+      if (all.emplace(name, value).second) continue;
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = fmt::format("--bind: {} has two values", Quoted(name))};
+    }
+  }
+  return all;
+}
+
+Result<Network> Load(const NetworkArgument& argument) {
+  const Result<Bindings> bindings = ReadBindings(argument.bind);
+  if (!bindings) return bindings.error();
+  Result<Network> network = LoadNetwork(argument.name, *bindings);
+  if (!network || !argument.layer) return network;
+  const Result<const NetworkLayer*> layer = FindLayer(*network, *argument.layer);
+  if (!layer) return layer.error();
+  network->layers = std::vector<NetworkLayer>{**layer};
+  return network;
+}
+
+std::vector<std::string> ZooNames() {
+  std::vector<std::string> names;
+  for (const ZooFile& file : Zoo()) names.emplace_back(file.name);
+  return names;
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// The NETWORK argument that many commands share: which network, which values for its symbolic
+// sizes, and which of its layers.
+#ifndef TESSERA_CLI_NETWORK_ARGUMENT_H_
+#define TESSERA_CLI_NETWORK_ARGUMENT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/cli/command.h"
+#include "tessera/workload/format.h"
+#include "tessera/workload/network.h"
+
+namespace tessera {
+
+struct NetworkArgument {
+  std::string name;
+  std::vector<std::string> bind;
+  std::optional<std::string> layer;
+};
+
+// NETWORK, --bind and --layer.
+std::vector<Flag> NetworkFlags(NetworkArgument& argument, bool required = true);
+
+// --bind alone, for commands that take files.
+Flag BindFlag(std::vector<std::string>& bind);
+
+// {"batch=1", "seq=128"} as bindings.
+Result<Bindings> ReadBindings(const std::vector<std::string>& bind);
+
+// The network, with only the layer of --layer if one is given.
+Result<Network> Load(const NetworkArgument& argument);
+
+// Names for shell completion.
+std::vector<std::string> ZooNames();
+
+}  // namespace tessera
+
+#endif  // TESSERA_CLI_NETWORK_ARGUMENT_H_
