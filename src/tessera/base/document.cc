@@ -51,16 +51,21 @@ class Builder final : public YAML::EventHandler {
     Node node = MakeNode(mark, Node::Kind::kScalar);
     node.scalar = value;
     node.quoted = tag == "!";  // yaml-cpp's mark of a quoted scalar
+    TakeTag(tag, node);
     Place(std::move(node), anchor);
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
-    Open(MakeNode(mark, Node::Kind::kSequence), anchor, mark);
+    Node node = MakeNode(mark, Node::Kind::kSequence);
+    TakeTag(tag, node);
+    Open(std::move(node), anchor, mark);
   }
   void OnSequenceEnd() override { Close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
-    Open(MakeNode(mark, Node::Kind::kMap), anchor, mark);
+    Node node = MakeNode(mark, Node::Kind::kMap);
+    TakeTag(tag, node);
+    Open(std::move(node), anchor, mark);
   }
   void OnMapEnd() override { Close(); }
 
@@ -83,6 +88,11 @@ class Builder final : public YAML::EventHandler {
     throw Stop{Error{.kind = kind,
                      .message = std::move(message),
                      .where = {.file = file_, .line = mark.line + 1, .column = mark.column + 1}}};
+  }
+
+  // yaml-cpp writes "?" and "!" for nodes without a tag.
+  static void TakeTag(const std::string& tag, Node& node) {
+    if (tag.size() > 1) node.tag = tag;
   }
 
   Node MakeNode(const YAML::Mark& mark, Node::Kind kind) {
@@ -219,6 +229,13 @@ Result<int64_t> Node::AsInt(int64_t least, int64_t most) const {
 Result<double> Node::AsDouble() const {
   if (kind != Kind::kScalar || quoted) return Expected(*this, "a number");
   const Result<double> value = ParseDouble(scalar);
+  if (!value) return At(*this, value.error());
+  return value;
+}
+
+Result<Decimal> Node::AsDecimal() const {
+  if (kind != Kind::kScalar || quoted) return Expected(*this, "a number");
+  const Result<Decimal> value = Decimal::Parse(scalar);
   if (!value) return At(*this, value.error());
   return value;
 }

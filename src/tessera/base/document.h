@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/decimal.h"
 #include "tessera/base/result.h"
 
 namespace tessera {
@@ -22,6 +23,7 @@ struct Node {
   Kind kind = Kind::kNull;
   std::string file = {};
   int64_t line = 0, column = 0;
+  std::string tag = {};          // "!Component", where the file has one
   std::string scalar = {};       // kScalar
   bool quoted = false;           // kScalar: written in quotes, so never a number
   std::vector<Node> items = {};  // kSequence
@@ -40,6 +42,7 @@ struct Node {
   Result<int64_t> AsInt() const;
   Result<int64_t> AsInt(int64_t least, int64_t most) const;
   Result<double> AsDouble() const;
+  Result<Decimal> AsDecimal() const;
   Result<bool> AsBool() const;
 };
 

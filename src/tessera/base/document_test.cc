@@ -57,6 +57,27 @@ TEST(Document, ChecksTypesAndRanges) {
   EXPECT_EQ(root.Find("g")->AsString().error().message, "expected text, found nothing");
 }
 
+TEST(Document, KeepsDecimalsAsWritten) {
+  const Node root = Parse("a: 0.3\nb: 1e-2\nc: .inf\nd: '5'\n");
+  EXPECT_EQ(root.Find("a")->AsDecimal()->ToString(), "0.3");
+  EXPECT_EQ(root.Find("b")->AsDecimal()->ToString(), "0.01");
+  EXPECT_EQ(ToString(root.Find("c")->AsDecimal().error()),
+            "f.yaml:3:4: '.inf' is not a decimal number");
+  EXPECT_EQ(root.Find("d")->AsDecimal().error().message, "expected a number, found '5'");
+}
+
+TEST(Document, KeepsTags) {
+  const Node root = Parse("- !Container\n  name: a\n- !Set [1]\n- !Word w\n- plain\n- 'quoted'\n");
+  ASSERT_EQ(root.items.size(), 5u);
+  EXPECT_EQ(root.items[0].tag, "!Container");
+  EXPECT_EQ(*root.items[0].Find("name")->AsString(), "a");
+  EXPECT_EQ(root.items[1].tag, "!Set");
+  EXPECT_EQ(root.items[2].tag, "!Word");
+  EXPECT_EQ(root.items[3].tag, "");
+  EXPECT_EQ(root.items[4].tag, "");
+  EXPECT_TRUE(root.items[4].quoted);
+}
+
 TEST(Document, RefusesDuplicateKeys) {
   EXPECT_EQ(ErrorOf("a: 1\nb: 2\na: 3\n"), "f.yaml:3:1: duplicate key 'a', first on line 1");
 }

@@ -69,6 +69,31 @@ std::string WithThousands(int64_t value) {
   return digits;
 }
 
+std::string YamlScalar(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '/';
+  };
+  const auto is_inner = [&](char c) { return is_plain(c) || c == '-' || c == '~'; };
+  bool plain = !text.empty() && is_plain(text[0]);
+  for (const char c : text) plain = plain && is_inner(c);
+  for (const std::string_view word : {"null", "Null", "NULL"}) plain = plain && text != word;
+  if (plain) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += fmt::format("\\x{:02X}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
 std::string Quoted(std::string_view text, size_t max) {
   std::string quoted = "'";
   for (const char c : text) {

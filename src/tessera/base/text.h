@@ -24,6 +24,9 @@ Result<double> ParseDouble(std::string_view text);
 // 1814073344 -> "1,814,073,344".
 std::string WithThousands(int64_t value);
 
+// `text` as a YAML scalar that reads back the same: plain where that is safe anywhere.
+std::string YamlScalar(std::string_view text);
+
 // `text` in at most `max` bytes for an error message: control characters escaped, the rest cut.
 std::string Quoted(std::string_view text, size_t max = 40);
 

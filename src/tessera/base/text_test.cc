@@ -61,6 +61,14 @@ TEST(Text, QuotesWithoutControlCharactersAndBounded) {
   EXPECT_LT(Quoted(std::string(10'000, 'x')).size(), 50u);
 }
 
+TEST(Text, MakesYamlScalars) {
+  EXPECT_EQ(YamlScalar("layer1.0/conv-1"), "layer1.0/conv-1");
+  EXPECT_EQ(YamlScalar("null"), "\"null\"");
+  EXPECT_EQ(YamlScalar("-x"), "\"-x\"");
+  EXPECT_EQ(YamlScalar(""), "\"\"");
+  EXPECT_EQ(YamlScalar("a: \"b\"\n"), "\"a: \\\"b\\\"\\x0A\"");
+}
+
 TEST(Text, MakesFileNamesFromAnything) {
   EXPECT_EQ(SafeFileName("squeezenet1.0"), "squeezenet1.0");
   EXPECT_EQ(SafeFileName("a/b c:\\d"), "a_b_c__d");

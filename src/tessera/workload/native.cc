@@ -8,37 +8,11 @@
 namespace tessera {
 namespace {
 
-// Text as a YAML scalar that reads back the same: plain where that is safe anywhere.
-std::string Scalar(std::string_view text) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '/';
-  };
-  const auto is_inner = [&](char c) { return is_plain(c) || c == '-' || c == '~'; };
-  bool plain = !text.empty() && is_plain(text[0]);
-  for (const char c : text) plain = plain && is_inner(c);
-  for (const std::string_view word : {"null", "Null", "NULL"}) plain = plain && text != word;
-  if (plain) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += fmt::format("\\x{:02X}", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
-
 std::string ScalarList(const std::vector<std::string>& texts) {
   std::string list = "[";
   for (const std::string& text : texts) {
     if (list.size() > 1) list += ", ";
-    list += Scalar(text);
+    list += YamlScalar(text);
   }
   return list + "]";
 }
@@ -47,7 +21,7 @@ std::string CountMap(const std::map<std::string, int64_t>& counts) {
   std::string map = "{";
   for (const auto& [name, count] : counts) {
     if (map.size() > 1) map += ", ";
-    map += fmt::format("{}: {}", Scalar(name), count);
+    map += fmt::format("{}: {}", YamlScalar(name), count);
   }
   return map + "}";
 }
@@ -74,7 +48,7 @@ std::string ConvolutionOptions(const Layer& layer) {
 
 std::string LayerLine(const NetworkLayer& entry) {
   const Layer& layer = entry.layer;
-  std::string line = fmt::format("- {{name: {}, type: {}", Scalar(entry.name), TypeName(layer));
+  std::string line = fmt::format("- {{name: {}, type: {}", YamlScalar(entry.name), TypeName(layer));
   for (const auto& [name, size] : Dimensions(layer)) {
     // The reader derives the output size.
     if (name == "P" || name == "Q" || (name == "H" && size == 1)) continue;
@@ -101,9 +75,9 @@ bool Recognises(std::string_view bytes) {
 
 std::string WriteNativeNetwork(const Network& network) {
   std::string text = "format: tessera-network-1\n";
-  text += fmt::format("name: {}\n", Scalar(network.name));
-  if (!network.source.empty()) text += fmt::format("source: {}\n", Scalar(network.source));
-  if (!network.variant.empty()) text += fmt::format("variant: {}\n", Scalar(network.variant));
+  text += fmt::format("name: {}\n", YamlScalar(network.name));
+  if (!network.source.empty()) text += fmt::format("source: {}\n", YamlScalar(network.source));
+  if (!network.variant.empty()) text += fmt::format("variant: {}\n", YamlScalar(network.variant));
   if (network.batch != UsualBatch(network)) text += fmt::format("batch: {}\n", network.batch);
   if (!network.ignored.empty()) text += fmt::format("ignored: {}\n", CountMap(network.ignored));
   if (!network.unknown.empty()) text += fmt::format("unknown: {}\n", CountMap(network.unknown));
