@@ -1,0 +1,97 @@
+// A convolution as VTA sees it: its sizes, the schedule knobs of the template, what happens to the
+// sums before they are stored, and the code that results.
+#ifndef TESSERA_VTA_CODEGEN_CONV_H_
+#define TESSERA_VTA_CODEGEN_CONV_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/vta/config.h"
+#include "tessera/vta/isa/instruction.h"
+#include "tessera/workload/layer.h"
+
+namespace tessera::vta {
+
+// A dense 2-D convolution: no groups, no dilation.
+struct ConvShape {
+  int64_t n = 1, ci = 1, co = 1;
+  int64_t h = 1, w = 1;
+  int64_t kh = 1, kw = 1;
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+
+  int64_t oh() const { return (h + pad_top + pad_bottom - kh) / stride_h + 1; }
+  int64_t ow() const { return (w + pad_left + pad_right - kw) / stride_w + 1; }
+
+  friend bool operator==(const ConvShape&, const ConvShape&) = default;
+};
+
+// Refuses empty outputs, kernels over 11, padding over what an instruction can hold, and tensors
+// over 32-bit tile addresses.
+Result<void> Validate(const ConvShape& shape, const Config& config);
+
+// The shape of a network's layer. A fully connected layer is a 1x1 convolution over a row of
+// inputs. Grouped, depthwise, dilated and transposed convolutions and products of two activations
+// are refused.
+Result<ConvShape> ConvShapeOf(const Layer& layer);
+
+// Sizes in blocks of the configuration.
+int64_t BatchBlocks(const ConvShape& shape, const Config& config);
+int64_t InputBlocks(const ConvShape& shape, const Config& config);
+int64_t OutputBlocks(const ConvShape& shape, const Config& config);
+
+// Cycles that the matrix unit needs at one tile product per cycle, padding counted as data.
+int64_t GemmFloor(const ConvShape& shape, const Config& config);
+
+// out = clip((sum >> shift) + bias, low, high).
+struct Epilogue {
+  int32_t shift = 8;
+  bool bias = true;
+  int32_t low = 0;  // 0 is ReLU, -128 none
+  int32_t high = 127;
+
+  friend bool operator==(const Epilogue&, const Epilogue&) = default;
+};
+
+// Tiles of the output (tile_h, tile_w in pixels, tile_co in blocks) and of the reduction (tile_ci
+// in blocks), and how many tiles are in flight at once along channels and rows.
+struct Knobs {
+  int64_t tile_h = 1, tile_w = 1, tile_ci = 1, tile_co = 1;
+  int64_t oc_nthread = 1, h_nthread = 1;
+
+  friend bool operator==(const Knobs&, const Knobs&) = default;
+};
+std::string ToString(const Knobs& knobs);  // "tile_h=4,tile_w=28,..."
+Result<Knobs> ParseKnobs(std::string_view text);
+
+// A tensor in DRAM.
+struct Tensor {
+  std::string name;
+  std::string layout;  // for people: "(ci_blocks, h, w, block_in) int8"
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
+
+// Code without data: what a timing run needs, and where the data go.
+struct Kernel {
+  Config config = {};
+  std::vector<Instruction> instructions = {};
+  std::vector<Uop> uops = {};
+  std::vector<Tensor> tensors = {};  // micro-ops and instructions included
+};
+
+// Bytes that a kernel moves, by what they are.
+struct Traffic {
+  int64_t uop = 0, inp = 0, wgt = 0, acc = 0, insn = 0;  // read
+  int64_t written = 0;
+  int64_t read() const { return uop + inp + wgt + acc + insn; }
+};
+Traffic CountTraffic(const Kernel& kernel);
+
+}  // namespace tessera::vta
+
+#endif  // TESSERA_VTA_CODEGEN_CONV_H_
