@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,18 @@ Wide TimesPowerOfTen(Wide value, int power) {
     value *= 10;
   }
   return value;
+}
+
+// count / divisor as a fraction of integers.
+std::pair<Wide, Wide> Fraction(const Decimal& divisor, int64_t count) {
+  CHECK(count >= 0 && divisor.mantissa() > 0);
+  return {TimesPowerOfTen(static_cast<Wide>(count), -divisor.exponent()),
+          TimesPowerOfTen(static_cast<Wide>(divisor.mantissa()), divisor.exponent())};
+}
+
+int64_t Saturate(Wide value) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  return value > static_cast<Wide>(kMost) ? kMost : static_cast<int64_t>(value);
 }
 
 }  // namespace
@@ -93,12 +106,13 @@ std::string Decimal::ToString() const {
 }
 
 int64_t Decimal::CeilQuotient(int64_t count) const {
-  CHECK(count >= 0 && mantissa_ > 0);
-  Wide numerator = TimesPowerOfTen(static_cast<Wide>(count), -exponent_);
-  const Wide denominator = TimesPowerOfTen(static_cast<Wide>(mantissa_), exponent_);
-  const Wide quotient = numerator / denominator + (numerator % denominator != 0);
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  return quotient > static_cast<Wide>(kMost) ? kMost : static_cast<int64_t>(quotient);
+  const auto [numerator, denominator] = Fraction(*this, count);
+  return Saturate(numerator / denominator + (numerator % denominator != 0));
+}
+
+int64_t Decimal::FloorQuotient(int64_t count) const {
+  const auto [numerator, denominator] = Fraction(*this, count);
+  return Saturate(numerator / denominator);
 }
 
 }  // namespace tessera

@@ -26,9 +26,10 @@ class Decimal {
   double ToDouble() const;
   std::string ToString() const;  // Parse(ToString()) is the same number
 
-  // Smallest integer not below count / *this, for count >= 0 and *this > 0; saturates at the
-  // largest 64-bit integer.
+  // Smallest integer not below, and largest integer not above, count / *this, for count >= 0 and
+  // *this > 0; both saturate at the largest 64-bit integer.
   int64_t CeilQuotient(int64_t count) const;
+  int64_t FloorQuotient(int64_t count) const;
 
   friend bool operator==(const Decimal&, const Decimal&) = default;
 

@@ -59,12 +59,13 @@ TEST(Decimal, CeilQuotientIsExact) {
             std::numeric_limits<int64_t>::max());
 }
 
-TEST(Decimal, CeilQuotientEqualsIntegerDivision) {
+TEST(Decimal, QuotientsEqualIntegerDivision) {
   CounterRng rng(2, StreamId("decimal"));
   for (int i = 0; i < 10'000; ++i) {
     const int64_t count = rng.UniformInt(1'000'000'000), tenths = 1 + rng.UniformInt(1'000);
     const Decimal rate = *Decimal::Parse(std::to_string(tenths) + "e-1");
     EXPECT_EQ(rate.CeilQuotient(count), CeilDiv(count * 10, tenths));
+    EXPECT_EQ(rate.FloorQuotient(count), count * 10 / tenths);
   }
 }
 

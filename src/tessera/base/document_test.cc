@@ -32,6 +32,7 @@ TEST(Document, ReadsJson) {
   const std::vector<Node>& items = root.Find("a")->items;
   EXPECT_EQ(*items[0].AsInt(), 1);
   EXPECT_EQ(*items[1].AsDouble(), 2.5);
+  EXPECT_EQ(*items[1].AsDecimal(), *Decimal::Parse("2.5"));
   EXPECT_EQ(*items[2].AsBool(), true);
   EXPECT_EQ(*items[4].AsString(), "3");
   EXPECT_FALSE(items[4].AsInt());  // quoted: text, not a number
