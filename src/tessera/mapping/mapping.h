@@ -5,11 +5,12 @@
 #include <variant>
 
 #include "tessera/mapping/dataflow.h"
+#include "tessera/mapping/loop_mapping.h"
 
 namespace tessera {
 
 // Each cost model takes one of the alternatives; space/ makes the one that its model takes.
-using Mapping = std::variant<Dataflow>;
+using Mapping = std::variant<Dataflow, LoopMapping>;
 
 }  // namespace tessera
 
