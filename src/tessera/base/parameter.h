@@ -11,6 +11,7 @@
 #define TESSERA_BASE_PARAMETER_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -52,49 +53,38 @@ Result<ParameterValue> ParseValue(const ParameterInfo& info, std::string_view te
 // Name and value as a user wrote them.
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
-// A parameter tied to a field of `Options`.
+// A parameter tied to a field of `Options`, whose default it takes from there.
 template <typename Options>
 class Parameter {
  public:
   Parameter(std::string name, int64_t Options::*field, Range range, std::string text)
-      : name_(std::move(name)), field_(field), range_(range), text_(std::move(text)) {}
+      : Parameter(std::move(name), field, range, Choices{}, std::move(text)) {}
   Parameter(std::string name, double Options::*field, Range range, std::string text)
-      : name_(std::move(name)), field_(field), range_(range), text_(std::move(text)) {}
+      : Parameter(std::move(name), field, range, Choices{}, std::move(text)) {}
   Parameter(std::string name, bool Options::*field, std::string text)
-      : name_(std::move(name)), field_(field), text_(std::move(text)) {}
+      : Parameter(std::move(name), field, Range{}, Choices{}, std::move(text)) {}
   Parameter(std::string name, std::string Options::*field, Choices choices, std::string text)
-      : name_(std::move(name)),
-        field_(field),
-        choices_(std::move(choices)),
-        text_(std::move(text)) {}
+      : Parameter(std::move(name), field, Range{}, std::move(choices), std::move(text)) {}
 
-  ParameterInfo Info() const {
-    const Options defaults;
-    return {
-        .name = name_,
-        .fallback = std::visit([&](auto field) { return ParameterValue(defaults.*field); }, field_),
-        .range = range_,
-        .choices = choices_,
-        .text = text_};
-  }
+  const ParameterInfo& info() const { return info_; }
 
   // `value` has this parameter's type.
-  void Set(Options& options, const ParameterValue& value) const {
-    std::visit(
-        [&](auto field) {
-          using Value = std::remove_reference_t<decltype(options.*field)>;
-          options.*field = std::get<Value>(value);
-        },
-        field_);
-  }
+  void Set(Options& options, const ParameterValue& value) const { set_(options, value); }
 
  private:
-  std::string name_;
-  std::variant<bool Options::*, int64_t Options::*, double Options::*, std::string Options::*>
-      field_;
-  Range range_;
-  Choices choices_;
-  std::string text_;
+  template <typename Value>
+  Parameter(std::string name, Value Options::*field, Range range, Choices choices, std::string text)
+      : info_{.name = std::move(name),
+              .fallback = Options().*field,
+              .range = range,
+              .choices = std::move(choices),
+              .text = std::move(text)},
+        set_([field](Options& options, const ParameterValue& value) {
+          options.*field = std::get<Value>(value);
+        }) {}
+
+  ParameterInfo info_;
+  std::function<void(Options&, const ParameterValue&)> set_;
 };
 
 template <typename Options>
@@ -103,7 +93,7 @@ using Parameters = std::vector<Parameter<Options>>;
 template <typename Options>
 std::vector<ParameterInfo> Describe(const Parameters<Options>& parameters) {
   std::vector<ParameterInfo> infos;
-  for (const Parameter<Options>& parameter : parameters) infos.push_back(parameter.Info());
+  for (const Parameter<Options>& parameter : parameters) infos.push_back(parameter.info());
   return infos;
 }
 

@@ -1,0 +1,145 @@
+// The loop of every search: propose, evaluate, write down, observe.
+#include "tessera/search/driver.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tessera/base/check.h"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Run {
+ public:
+  Run(Searcher& searcher, Evaluator& evaluator, const SearchOptions& options,
+      SearchObserver* observer)
+      : searcher_(searcher), evaluator_(evaluator), options_(options), observer_(observer) {}
+
+  Result<SearchResult> Go() {
+    while (!Finished()) {
+      const int64_t left = options_.budget.samples - result_.samples;
+      std::vector<Point> points = searcher_.Propose(std::min(options_.batch, left));
+      CHECK(std::ssize(points) <= std::min(options_.batch, left));
+      if (points.empty()) {
+        result_.stop = StopReason::kExhausted;
+        break;
+      }
+      if (Result<void> done = Batch(std::move(points)); !done) return done.error();
+    }
+    result_.seconds = SecondsSince(start_);
+    result_.notes = searcher_.Notes();
+    return std::move(result_);
+  }
+
+ private:
+  bool Finished() {
+    const auto stop = [&](StopReason reason) {
+      result_.stop = reason;
+      return true;
+    };
+    if (result_.best && result_.best->outcome.value <= options_.target) {
+      return stop(StopReason::kTarget);
+    }
+    if (result_.samples >= options_.budget.samples) return stop(StopReason::kSamples);
+    if (failures_in_a_row_ >= options_.max_failures) return stop(StopReason::kFailures);
+    // Recorded trials cost nothing, so a resumed run catches up before it looks at its limits.
+    if (result_.samples < std::ssize(options_.recorded)) return false;
+    if (options_.interrupted && options_.interrupted()) return stop(StopReason::kInterrupted);
+    if (options_.budget.seconds > 0 && SecondsSince(start_) >= options_.budget.seconds) {
+      return stop(StopReason::kSeconds);
+    }
+    return false;
+  }
+
+  Result<void> Batch(std::vector<Point> points) {
+    trials_.resize(points.size());
+    for (size_t i = 0; i < points.size(); ++i) trials_[i].point = points[i];
+    const Result<size_t> replayed = Replay();
+    if (!replayed) return replayed.error();
+    const std::span<Trial> fresh = std::span(trials_).subspan(*replayed);
+    evaluator_.Evaluate(fresh);
+    for (const Trial& trial : trials_) Count(trial);
+    if (observer_ != nullptr && !fresh.empty()) {
+      if (Result<void> told = observer_->OnTrials(fresh, result_); !told) return told;
+    }
+    searcher_.Observe(trials_);
+    return {};
+  }
+
+  // Takes what is recorded of this batch and returns how many trials that are.
+  Result<size_t> Replay() {
+    const size_t begin = std::min(static_cast<size_t>(result_.samples), options_.recorded.size());
+    const size_t count = std::min(options_.recorded.size() - begin, trials_.size());
+    for (size_t i = 0; i < count; ++i) {
+      const Trial& recorded = options_.recorded[begin + i];
+      if (recorded.point != trials_[i].point) {
+        return Error{.kind = ErrorKind::kBadValue,
+                     .message = fmt::format("recorded trial {} is not what the method proposes: "
+                                            "the record belongs to another run",
+                                            begin + i + 1)};
+      }
+      trials_[i].outcome = recorded.outcome;
+    }
+    return count;
+  }
+
+  void Count(const Trial& trial) {
+    const Outcome& outcome = trial.outcome;
+    ++result_.samples;
+    const bool failed = outcome.kind == OutcomeKind::kFailed;
+    failures_in_a_row_ = failed ? failures_in_a_row_ + 1 : 0;
+    result_.failed += failed;
+    result_.infeasible += outcome.kind == OutcomeKind::kInfeasible;
+    if (!outcome.feasible()) {
+      result_.last_problem = outcome.why;
+    } else if (!result_.best || outcome.value < result_.best->outcome.value) {
+      result_.best = trial;
+      result_.curve.push_back({.samples = result_.samples, .value = outcome.value});
+    }
+  }
+
+  Searcher& searcher_;
+  Evaluator& evaluator_;
+  const SearchOptions& options_;
+  SearchObserver* const observer_;
+  const Clock::time_point start_ = Clock::now();
+  SearchResult result_;
+  int64_t failures_in_a_row_ = 0;
+  std::vector<Trial> trials_;
+};
+
+}  // namespace
+
+std::string_view ToString(StopReason reason) {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "samples spent",       "time spent",  "target reached",
+      "nothing left to try", "interrupted", "too many failed evaluations"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+Result<SearchResult> RunSearch(Searcher& searcher, Evaluator& evaluator,
+                               const SearchOptions& options, SearchObserver* observer) {
+  if (options.budget.samples < 1) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("the budget is {} samples, but must be at least 1",
+                                        options.budget.samples)};
+  }
+  if (options.batch < 1) {
+    return Error{
+        .kind = ErrorKind::kUsage,
+        .message = fmt::format("the batch is {} points, but must be at least 1", options.batch)};
+  }
+  return Run(searcher, evaluator, options, observer).Go();
+}
+
+}  // namespace tessera

@@ -1,0 +1,152 @@
+// The driver: every sample counted, limits named, and a resumed run equal to an uninterrupted one.
+#include "tessera/search/driver.h"
+
+#include <gtest/gtest.h>
+
+#include "tessera/search/method.h"
+#include "tessera/space/synthetic.h"
+
+namespace tessera {
+namespace {
+
+class Recorder final : public SearchObserver {
+ public:
+  Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& result) override {
+    all.insert(all.end(), trials.begin(), trials.end());
+    counted = result.samples;
+    if (std::ssize(all) >= fail_at) return Error{.kind = ErrorKind::kIo, .message = "disk full"};
+    return {};
+  }
+  std::vector<Trial> all;
+  int64_t counted = 0;
+  int64_t fail_at = std::numeric_limits<int64_t>::max();
+};
+
+class DriverTest : public testing::Test {
+ protected:
+  Result<SearchResult> Run(const std::string& method, SearchOptions options,
+                           SearchObserver* observer = nullptr, int threads = 1) {
+    const auto searcher =
+        ParseMethodChoice(method)->Make({.space = problem_.space(), .seed = 5, .samples = 1000});
+    ThreadPool pool(threads);
+    Evaluator evaluator(problem_, pool);
+    return RunSearch(**searcher, evaluator, options, observer);
+  }
+
+  const SyntheticProblem problem_;
+};
+
+TEST_F(DriverTest, SpendsTheBudgetExactly) {
+  Recorder recorder;
+  const auto result = Run("random", {.budget = {.samples = 1000}, .batch = 64}, &recorder);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->samples, 1000);
+  EXPECT_EQ(recorder.all.size(), 1000u);
+  EXPECT_EQ(result->stop, StopReason::kSamples);
+  EXPECT_GT(result->infeasible, 0);
+  EXPECT_EQ(result->failed, 0);
+  ASSERT_TRUE(result->best);
+  double best = std::numeric_limits<double>::infinity();
+  std::vector<Improvement> curve;
+  for (size_t i = 0; i < recorder.all.size(); ++i) {
+    if (recorder.all[i].outcome.value >= best) continue;
+    best = recorder.all[i].outcome.value;
+    curve.push_back({static_cast<int64_t>(i + 1), best});
+  }
+  EXPECT_EQ(result->best->outcome.value, best);
+  EXPECT_EQ(result->curve, curve);
+}
+
+TEST_F(DriverTest, StopsAtTheFirstLimit) {
+  EXPECT_EQ(Run("random", {.budget = {.samples = 100'000}, .target = 2.0})->stop,
+            StopReason::kTarget);
+  EXPECT_EQ(Run("random", {.budget = {.samples = 1'000'000'000, .seconds = 0.01}})->stop,
+            StopReason::kSeconds);
+  EXPECT_EQ(Run("grid:values=1:orders=1", {.budget = {.samples = 1000}})->stop,
+            StopReason::kExhausted);
+  const auto interrupted =
+      Run("random", {.budget = {.samples = 1000}, .interrupted = [] { return true; }});
+  EXPECT_EQ(interrupted->stop, StopReason::kInterrupted);
+  EXPECT_EQ(interrupted->samples, 0);
+}
+
+TEST_F(DriverTest, RefusesAnEmptyBudget) {
+  EXPECT_EQ(ToString(Run("random", {.budget = {.samples = 0}}).error()),
+            "the budget is 0 samples, but must be at least 1");
+  EXPECT_EQ(ToString(Run("random", {.batch = 0}).error()),
+            "the batch is 0 points, but must be at least 1");
+}
+
+TEST_F(DriverTest, EndsWithTheObserversError) {
+  Recorder recorder;
+  recorder.fail_at = 100;
+  const auto result = Run("random", {.budget = {.samples = 1000}}, &recorder);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(ToString(result.error()), "disk full");
+}
+
+TEST_F(DriverTest, DoesNotDependOnThreads) {
+  for (const char* method : {"random", "ga", "sa", "gamma", "bo"}) {
+    const auto one = Run(method, {.budget = {.samples = 500}}, nullptr, 1);
+    const auto two = Run(method, {.budget = {.samples = 500}}, nullptr, 2);
+    EXPECT_EQ(one->curve, two->curve) << method;
+    EXPECT_EQ(one->best->point, two->best->point) << method;
+  }
+}
+
+TEST_F(DriverTest, ResumesAnywhereWithTheSameResult) {
+  for (const SearcherInfo& method : SearchMethods()) {
+    const std::string name(method.name);
+    Recorder whole;
+    const auto expected = Run(name, {.budget = {.samples = 400}, .batch = 32}, &whole);
+    for (const size_t cut : {0u, 1u, 37u, 64u, 399u, 400u}) {
+      if (cut > whole.all.size()) continue;
+      Recorder rest;
+      const auto resumed = Run(
+          name,
+          {.budget = {.samples = 400}, .batch = 32, .recorded = std::span(whole.all).first(cut)},
+          &rest);
+      ASSERT_TRUE(resumed) << resumed.error();
+      EXPECT_EQ(resumed->curve, expected->curve) << name << " cut at " << cut;
+      EXPECT_EQ(resumed->samples, expected->samples);
+      EXPECT_EQ(resumed->infeasible, expected->infeasible);
+      EXPECT_EQ(rest.all.size(), whole.all.size() - cut);
+    }
+  }
+}
+
+TEST_F(DriverTest, NoticesARecordOfAnotherRun) {
+  Recorder recorder;
+  ASSERT_TRUE(Run("random", {.budget = {.samples = 100}}, &recorder));
+  const auto resumed = Run("ga", {.budget = {.samples = 100}, .recorded = std::span(recorder.all)});
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(ToString(resumed.error()),
+            "recorded trial 1 is not what the method proposes: the record belongs to another run");
+}
+
+class FailingProblem final : public Problem {
+ public:
+  const DecisionSpace& space() const override { return space_; }
+  Outcome Evaluate(const Point& /*point*/, Workspace& /*workspace*/) const override {
+    return Outcome::Failed("no licence");
+  }
+
+ private:
+  SyntheticSpace space_;
+};
+
+TEST_F(DriverTest, GivesUpOnAProblemThatAlwaysFails) {
+  const FailingProblem problem;
+  const auto searcher = ParseMethodChoice("random")->Make({.space = problem.space()});
+  ThreadPool pool(1);
+  Evaluator evaluator(problem, pool);
+  const auto result = RunSearch(**searcher, evaluator, {.batch = 50, .max_failures = 100});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->stop, StopReason::kFailures);
+  EXPECT_EQ(result->samples, 100);
+  EXPECT_EQ(result->last_problem, "no licence");
+  EXPECT_FALSE(result->best);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,116 @@
+// Every registered method keeps its contract, and finds the optimum of a landscape that is known.
+#include "tessera/search/method.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tessera/search/conformance.h"
+#include "tessera/search/driver.h"
+#include "tessera/space/synthetic.h"
+
+namespace tessera {
+namespace {
+
+class MethodTest : public testing::TestWithParam<const SearcherInfo*> {};
+
+TEST_P(MethodTest, KeepsItsContract) {
+  const SyntheticProblem problem;
+  const Result<void> checked = CheckMethod(*GetParam(), problem, 3);
+  EXPECT_TRUE(checked) << checked.error();
+}
+
+// A space with nothing to decide, and one with two points.
+TEST_P(MethodTest, CopesWithTinySpaces) {
+  class Tiny final : public Problem {
+   public:
+    explicit Tiny(std::vector<int64_t> values)
+        : space_({Decision::Ordinal("only", std::move(values))}) {}
+    const DecisionSpace& space() const override { return space_; }
+    Outcome Evaluate(const Point& point, Workspace& /*workspace*/) const override {
+      return {.kind = OutcomeKind::kFeasible, .value = 2.0 - point[0]};
+    }
+
+   private:
+    DecisionSpace space_;
+  };
+  const Tiny one({7}), two({7, 8});
+  for (const Tiny* problem : {&one, &two}) {
+    const auto searcher = GetParam()->make({.space = problem->space(), .samples = 200}, {});
+    ASSERT_TRUE(searcher) << searcher.error();
+    ThreadPool pool(1);
+    Evaluator evaluator(*problem, pool);
+    const auto result = RunSearch(**searcher, evaluator, {.budget = {.samples = 200}});
+    ASSERT_TRUE(result) << result.error();
+    ASSERT_TRUE(result->best);
+    EXPECT_EQ(result->best->outcome.value, problem == &one ? 2.0 : 1.0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , MethodTest,
+    [] {
+      std::vector<const SearcherInfo*> methods;
+      for (const SearcherInfo& method : SearchMethods()) methods.push_back(&method);
+      return testing::ValuesIn(methods);
+    }(),
+    [](const auto& test) {
+      std::string name(test.param->name);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+double BestAfter(const std::string& method, int64_t samples, uint64_t seed) {
+  const SyntheticProblem problem;
+  const auto searcher =
+      ParseMethodChoice(method)->Make({.space = problem.space(), .seed = seed, .samples = samples});
+  ThreadPool pool(1);
+  Evaluator evaluator(problem, pool);
+  return RunSearch(**searcher, evaluator, {.budget = {.samples = samples}})->best->outcome.value;
+}
+
+// 2.2 million legal points with one optimum of cost 1.
+TEST(Methods, FindTheOptimumOfAKnownLandscape) {
+  for (const char* method : {"ga", "gamma", "sa", "bo"}) {
+    for (const uint64_t seed : {1u, 2u, 3u}) {
+      EXPECT_NEAR(BestAfter(method, 3000, seed), 1.0, 1e-9) << method << " seed " << seed;
+    }
+  }
+}
+
+TEST(Methods, AreBetterThanChance) {
+  const double random = BestAfter("random", 400, 1);
+  for (const char* method : {"ga", "gamma", "sa", "bo"}) {
+    EXPECT_LT(BestAfter(method, 400, 1), random) << method;
+  }
+}
+
+TEST(Methods, HaveDistinctNamesAndTexts) {
+  std::set<std::string_view> names;
+  for (const SearcherInfo& method : SearchMethods()) {
+    EXPECT_TRUE(names.insert(method.name).second) << method.name;
+    EXPECT_FALSE(method.summary.empty());
+  }
+}
+
+std::string MessageOf(const std::string& text) {
+  const Result<MethodChoice> choice = ParseMethodChoice(text);
+  return choice ? "no error" : ToString(choice.error());
+}
+
+TEST(MethodChoice, ReadsSettings) {
+  const Result<MethodChoice> choice = ParseMethodChoice("ga:population=20:mutations=2.5");
+  ASSERT_TRUE(choice) << choice.error();
+  EXPECT_EQ(choice->method->name, "ga");
+  EXPECT_EQ(choice->ToString(), "ga:population=20:mutations=2.5");
+  EXPECT_EQ(MessageOf("gaa"), "unknown search method 'gaa'; did you mean 'ga'?");
+  EXPECT_EQ(MessageOf("ga:popluation=20"),
+            "method ga has no parameter 'popluation'; did you mean 'population'?");
+  EXPECT_EQ(MessageOf("ga:population=0"),
+            "parameter 'population' is '0', but must be in 1..100000");
+  EXPECT_EQ(MessageOf("ga:20"), "'20' is not a setting of method ga; write METHOD:NAME=VALUE");
+}
+
+}  // namespace
+}  // namespace tessera
