@@ -45,6 +45,9 @@ class CounterRng {
   int64_t UniformInt(int64_t bound);  // 0 .. bound-1, exactly uniform; bound > 0
   double Normal();                    // mean 0, deviation 1
 
+  // The Philox key of this stream, for code that makes many blocks at once (nn/kernels.h).
+  std::array<uint32_t, 2> key() const { return key_; }
+
   template <typename T>
   void Shuffle(std::span<T> items) {
     for (size_t i = items.size(); i > 1; --i) {

@@ -1,0 +1,76 @@
+// A batch of rows, laid out feature by feature in blocks of kBlockRows rows (nn/kernels.h).
+#ifndef TESSERA_NN_BATCH_H_
+#define TESSERA_NN_BATCH_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/check.h"
+#include "tessera/base/checked.h"
+#include "tessera/nn/kernels.h"
+
+namespace tessera {
+
+// Rows behind rows() in the last block hold finite numbers of no meaning: forward passes compute
+// them and nobody looks; whoever writes the gradient of a loss writes zeros there (ZeroPadding).
+class FeatureBatch {
+ public:
+  FeatureBatch() = default;
+  FeatureBatch(int64_t features, int64_t max_rows)
+      : features_(features),
+        max_rows_(max_rows),
+        rows_(max_rows),
+        data_(CeilDiv(max_rows, kBlockRows) * features * kBlockRows + kSlackFloats) {}
+
+  int64_t features() const { return features_; }
+  int64_t max_rows() const { return max_rows_; }
+  int64_t rows() const { return rows_; }
+  int64_t blocks() const { return CeilDiv(rows_, kBlockRows); }
+  int64_t block_size() const { return features_ * kBlockRows; }
+  void set_rows(int64_t rows) {
+    CHECK(rows >= 0 && rows <= max_rows_);
+    rows_ = rows;
+  }
+  // Rows of block b that count.
+  int64_t RowsIn(int64_t b) const { return std::min(kBlockRows, rows_ - b * kBlockRows); }
+
+  float* data() { return data_.data(); }
+  const float* data() const { return data_.data(); }
+  // The rows of one feature in one block.
+  float* At(int64_t b, int64_t feature) { return data() + b * block_size() + feature * kBlockRows; }
+  const float* At(int64_t b, int64_t feature) const {
+    return data() + b * block_size() + feature * kBlockRows;
+  }
+  float Get(int64_t row, int64_t feature) const {
+    return At(row / kBlockRows, feature)[row % kBlockRows];
+  }
+  void Set(int64_t row, int64_t feature, float value) {
+    At(row / kBlockRows, feature)[row % kBlockRows] = value;
+  }
+  // Zeros in the rows of the last block that do not count.
+  void ZeroPadding() {
+    if (rows_ % kBlockRows == 0) return;
+    for (int64_t f = 0; f < features_; ++f) {
+      float* const values = At(blocks() - 1, f);
+      for (int64_t r = rows_ % kBlockRows; r < kBlockRows; ++r) values[r] = 0;
+    }
+  }
+  // Takes rows that lie one after another, `row_size` floats apart.
+  void FromRows(const Kernels& kernels, const float* rows, int64_t row_size, int64_t count) {
+    set_rows(count);
+    for (int64_t b = 0; b < blocks(); ++b) {
+      kernels.transpose(RowsIn(b), features_, rows + b * kBlockRows * row_size, row_size, At(b, 0),
+                        kBlockRows);
+    }
+  }
+
+ private:
+  int64_t features_ = 0, max_rows_ = 0, rows_ = 0;
+  AlignedBuffer<float> data_;
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_NN_BATCH_H_

@@ -1,0 +1,118 @@
+// The inner loops of the learning engine, once per instruction set. A Kernels table is chosen at
+// run time; every table gives the same bits, so results do not depend on the machine.
+//
+// Batches lie in memory feature by feature ("feature-major"): block b of kBlockRows rows is a
+// matrix [features x kBlockRows]. Vector lanes then hold rows, whatever the widths of the layers,
+// and a soft-max over five actions needs no sum across lanes.
+#ifndef TESSERA_NN_KERNELS_H_
+#define TESSERA_NN_KERNELS_H_
+
+#include <cstdint>
+
+namespace tessera {
+
+// Rows of one block of a batch. A block of 64-wide activations is 32 KiB. Larger blocks gain
+// nothing, smaller ones load and store gradient tiles more often.
+inline constexpr int64_t kBlockRows = 128;
+
+// Floats that may be read, but not written, behind the end of a row of B in a Gemm.
+inline constexpr int64_t kSlackFloats = 16;
+
+// A stretch of the inner dimension: `count` values of A from offset a on, of B from offset b on.
+struct GemmSegment {
+  int64_t a, b, count;
+};
+
+// What happens to a finished value of C; `gate` is the activation whose derivative is applied.
+enum class Epilogue { kStore, kBias, kBiasRelu, kBiasTanh, kGateRelu, kGateTanh };
+
+// C[i][j] = epilogue(sum over p of A(i, p) * B(p, j)), with A(i, p) = a[a_rows[i] + s.a + p *
+// a_step] and B(p, j) = b[s.b + p * b_step + j] over the segments s. Every C[i][j] is one chain of
+// fused multiply-adds in the order of p, which is why all tables agree bit for bit.
+struct Gemm {
+  int64_t m = 0, n = 0;
+  const float* a = nullptr;
+  const int64_t* a_rows = nullptr;  // offset of each row; null: row i starts at i * a_row
+  int64_t a_row = 0, a_step = 1;
+  const float* b = nullptr;
+  int64_t b_step = 0;
+  const GemmSegment* segments = nullptr;
+  int64_t num_segments = 0;
+  float* c = nullptr;
+  int64_t c_row = 0;
+  Epilogue epilogue = Epilogue::kStore;
+  const float* bias = nullptr;
+  bool bias_per_column = false;  // else one bias per row of C
+  const float* gate = nullptr;   // same shape as C
+  int64_t gate_row = 0;
+};
+
+// c[i * c_row + j] = sum over segments and r of a[i * a_row + s.a + r] * b[j * b_row + s.b + r].
+// Counts are multiples of 16; sixteen partial sums are combined in a fixed order.
+struct RowDots {
+  int64_t m = 0, n = 0;
+  const float* a = nullptr;
+  int64_t a_row = 0;
+  const float* b = nullptr;
+  int64_t b_row = 0;
+  const GemmSegment* segments = nullptr;
+  int64_t num_segments = 0;
+  float* c = nullptr;
+  int64_t c_row = 0;
+};
+
+// weight -= step * mean / (sqrt(variance) * root_scale + epsilon), after both moments have taken
+// gradient * gradient_scale. See nn/adam.h for the values that each form of Adam needs.
+struct AdamStep {
+  float step, root_scale, epsilon, beta1, beta2, gradient_scale;
+};
+
+// Contract:
+//   Threads      pure functions of their arguments; any thread may call them.
+//   Determinism  the same bits from every table.
+//   Memory       nothing is allocated; arrays need no alignment, but gain from 64 bytes.
+struct Kernels {
+  const char* name;
+  void (*gemm)(const Gemm& gemm);
+  void (*row_dots)(const RowDots& dots);
+  float (*sum)(int64_t n, const float* x);
+  float (*squared_norm)(int64_t n, const float* x);
+
+  // out[j * out_row + i] = in[i * in_row + j] for i < rows, j < columns.
+  void (*transpose)(int64_t rows, int64_t columns, const float* in, int64_t in_row, float* out,
+                    int64_t out_row);
+  // out[j * out_row + i] = rows[i][j] for i < count, j < width.
+  void (*gather)(int64_t count, int64_t width, const float* const* rows, float* out,
+                 int64_t out_row);
+
+  void (*add_scaled)(int64_t n, float factor, const float* x, float* y);     // y += factor x
+  void (*blend)(int64_t n, float rate, const float* source, float* target);  // Polyak averaging
+  void (*adam)(int64_t n, const AdamStep& step, const float* gradient, float* weight, float* mean,
+               float* variance);
+
+  void (*exp)(int64_t n, const float* x, float* y);
+  void (*log)(int64_t n, const float* x, float* y);  // of normal positive numbers
+  void (*tanh)(int64_t n, const float* x, float* y);
+
+  // Soft-max over `choices` features of `rows` rows: feature c of row r is at [c * row + r]. Writes
+  // log(sum(exp(logits))) per row to log_norms unless that is null. rows is a multiple of 16.
+  void (*softmax)(int64_t choices, int64_t rows, int64_t row, const float* logits,
+                  float* probabilities, float* log_norms);
+
+  // Random words: word 64 g + 16 w + l of the output is word w of Philox4x32 for block
+  // first_block + 16 g + l of (key, step), as CounterRng counts blocks.
+  void (*philox)(const uint32_t key[2], uint64_t step, uint64_t first_block, int64_t groups,
+                 uint32_t* out);
+  // Gumbel noise -log(-log(u)), u = (top 23 bits + 1/2) / 2^23, of each word.
+  void (*gumbel)(int64_t n, const uint32_t* bits, float* noise);
+};
+
+// The tables that this processor can run, fastest first; the last one runs everywhere.
+const Kernels* const* SupportedKernels(int64_t* count);
+
+// The fastest one.
+const Kernels& BestKernels();
+
+}  // namespace tessera
+
+#endif  // TESSERA_NN_KERNELS_H_

@@ -1,0 +1,27 @@
+// Kernels for processors with AVX2 and FMA: 8 lanes, tiles of 6 x 16.
+#include <immintrin.h>
+
+#include <cstddef>
+
+#include "tessera/nn/kernels.h"
+#include "tessera/nn/kernels_tables.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kLanes = 8;
+constexpr int kTileRows = 6;  // 12 sums, 2 values of B and a factor fill the 16 registers
+using Vec = float __attribute__((vector_size(32)));
+using Ints = int32_t __attribute__((vector_size(32)));
+using Words = uint64_t __attribute__((vector_size(32)));
+
+inline Vec Fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+inline Vec Sqrt(Vec x) { return _mm256_sqrt_ps(x); }
+
+#include "tessera/nn/kernels_inl.h"
+
+}  // namespace
+
+const Kernels kAvx2Kernels = MakeTable("avx2");
+
+}  // namespace tessera

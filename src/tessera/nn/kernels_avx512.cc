@@ -1,0 +1,27 @@
+// Kernels for processors with AVX-512: 16 lanes, tiles of 12 x 32.
+#include <immintrin.h>
+
+#include <cstddef>
+
+#include "tessera/nn/kernels.h"
+#include "tessera/nn/kernels_tables.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kTileRows = 12;  // 24 sums and 2 values of B; factors are broadcast from memory
+using Vec = float __attribute__((vector_size(64)));
+using Ints = int32_t __attribute__((vector_size(64)));
+using Words = uint64_t __attribute__((vector_size(64)));
+
+inline Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+inline Vec Sqrt(Vec x) { return _mm512_sqrt_ps(x); }
+
+#include "tessera/nn/kernels_inl.h"
+
+}  // namespace
+
+const Kernels kAvx512Kernels = MakeTable("avx512");
+
+}  // namespace tessera

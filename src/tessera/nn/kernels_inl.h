@@ -1,0 +1,559 @@
+// The kernels, written once for any vector width. Each kernels_*.cc defines Vec, Ints, kLanes,
+// kTileRows, Fma and Sqrt for one instruction set and then includes this file, which fills in
+// kTable. Nothing here may be contracted or reassociated by the compiler: the build passes
+// -ffp-contract=off, and only Fma fuses.
+//
+// Only plain C types are used: an inline function of a library header, compiled here for a newer
+// processor, could be picked by the linker for the whole program.
+
+constexpr int kVirtualLanes = 16;                    // partial sums of a reduction
+constexpr int kVecsPerSum = kVirtualLanes / kLanes;  // vectors that hold them
+constexpr int kTileVecs = 2;                         // columns of a C tile, in vectors
+constexpr int kTileColumns = kTileVecs * kLanes;
+constexpr int64_t kInnerChunk = 1536;  // inner length after which C goes through memory
+
+inline Vec Load(const float* p) {
+  Vec v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void Store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
+inline Vec Broadcast(float x) { return Vec{} + x; }
+inline Ints ToBits(Vec v) {
+  Ints bits;
+  __builtin_memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+inline Vec FromBits(Ints bits) {
+  Vec v;
+  __builtin_memcpy(&v, &bits, sizeof v);
+  return v;
+}
+inline Vec Select(Ints mask, Vec yes, Vec no) {
+  return FromBits((ToBits(yes) & mask) | (ToBits(no) & ~mask));
+}
+inline Vec Max(Vec a, Vec b) { return Select(a > b, a, b); }
+inline Vec Min(Vec a, Vec b) { return Select(a < b, a, b); }
+inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// ---- Elementary functions, to about one unit in the last place -------------------------------
+
+inline Vec ToFloat(Ints x) { return __builtin_convertvector(x, Vec); }
+
+// e^x = 2^k e^r with |r| <= ln(2)/2; saturates at the ends of the normal range.
+inline Vec Exp(Vec x) {
+  x = Max(Min(x, Broadcast(88.0f)), Broadcast(-87.0f));
+  // Adding and taking away 1.5 * 2^23 rounds to an integer in one step.
+  const Vec magic = Broadcast(12582912.0f);
+  const Vec k = Fma(x, Broadcast(1.44269504f), magic) - magic;
+  Vec r = Fma(k, Broadcast(-0.693359375f), x);
+  r = Fma(k, Broadcast(2.12194440e-4f), r);
+  Vec p = Broadcast(1.9875691500e-4f);
+  p = Fma(p, r, Broadcast(1.3981999507e-3f));
+  p = Fma(p, r, Broadcast(8.3334519073e-3f));
+  p = Fma(p, r, Broadcast(4.1665795894e-2f));
+  p = Fma(p, r, Broadcast(1.6666665459e-1f));
+  p = Fma(p, r, Broadcast(5.0000001201e-1f));
+  p = Fma(p, r * r, r) + 1.0f;
+  const Ints exponent = __builtin_convertvector(k, Ints) + 127;
+  return p * FromBits(exponent << 23);
+}
+
+// ln x = k ln 2 + ln m with m in [sqrt(1/2), sqrt(2)); x is a normal positive number.
+inline Vec Log(Vec x) {
+  const Ints bits = ToBits(x) - 0x3f3504f3;  // distance from sqrt(1/2)
+  const Ints k = bits >> 23;
+  const Vec m = FromBits((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  const Vec square = m * m;
+  Vec p = Broadcast(7.0376836292e-2f);
+  p = Fma(p, m, Broadcast(-1.1514610310e-1f));
+  p = Fma(p, m, Broadcast(1.1676998740e-1f));
+  p = Fma(p, m, Broadcast(-1.2420140846e-1f));
+  p = Fma(p, m, Broadcast(1.4249322787e-1f));
+  p = Fma(p, m, Broadcast(-1.6668057665e-1f));
+  p = Fma(p, m, Broadcast(2.0000714765e-1f));
+  p = Fma(p, m, Broadcast(-2.4999993993e-1f));
+  p = Fma(p, m, Broadcast(3.3333331174e-1f));
+  p = p * m * square;
+  const Vec kf = ToFloat(k);
+  p = Fma(kf, Broadcast(-2.12194440e-4f), p);
+  p = Fma(square, Broadcast(-0.5f), p);
+  return Fma(kf, Broadcast(0.693359375f), m + p);
+}
+
+inline Vec Tanh(Vec x) {
+  const Vec square = x * x;
+  Vec p = Broadcast(-5.70498872745e-3f);
+  p = Fma(p, square, Broadcast(2.06390887954e-2f));
+  p = Fma(p, square, Broadcast(-5.37397155531e-2f));
+  p = Fma(p, square, Broadcast(1.33314422036e-1f));
+  p = Fma(p, square, Broadcast(-3.33332819422e-1f));
+  const Vec small = Fma(p * square, x, x);
+  const Vec magnitude = Select(x < 0.0f, -x, x);
+  const Vec far = 1.0f - 2.0f / (Exp(magnitude + magnitude) + 1.0f);
+  const Vec signed_far = Select(x < 0.0f, -far, far);
+  return Select(magnitude < 0.625f, small, signed_far);
+}
+
+// ---- Matrix products -------------------------------------------------------------------------
+
+// A range of the inner dimension: `count` values, from `skip` values into `segment` on.
+struct Chunk {
+  const GemmSegment* segment;
+  int64_t skip, count;
+  bool first, last;
+};
+
+inline Vec Finish(const Gemm& g, Vec value, Vec bias, int64_t row, int64_t column) {
+  switch (g.epilogue) {
+    case Epilogue::kStore: return value;
+    case Epilogue::kBias: return value + bias;
+    case Epilogue::kBiasRelu: return Max(value + bias, Vec{});
+    case Epilogue::kBiasTanh: return Tanh(value + bias);
+    case Epilogue::kGateRelu:
+      return Select(Load(g.gate + row * g.gate_row + column) > 0.0f, value, Vec{});
+    case Epilogue::kGateTanh: {
+      const Vec gate = Load(g.gate + row * g.gate_row + column);
+      return value * Fma(-gate, gate, Broadcast(1.0f));
+    }
+  }
+  return value;
+}
+
+// Rows `row` .. row+R-1 and V vectors of columns from `column` on. The result goes to `out`, which
+// is C itself, or a small buffer at C's right edge.
+template <int R, int V>
+__attribute__((noinline)) void Tile(const Gemm& g, const Chunk& chunk, int64_t row, int64_t column,
+                                    float* out, int64_t out_row) {
+  Vec sums[R][V];
+  const float* a[R];
+  for (int i = 0; i < R; ++i) {
+    a[i] = g.a + (g.a_rows != nullptr ? g.a_rows[row + i] : (row + i) * g.a_row);
+    for (int v = 0; v < V; ++v) {
+      sums[i][v] = chunk.first ? Vec{} : Load(out + i * out_row + v * kLanes);
+    }
+  }
+  const GemmSegment* segment = chunk.segment;
+  int64_t skip = chunk.skip;
+  for (int64_t left = chunk.count; left > 0; ++segment, skip = 0) {
+    const int64_t count = Least(left, segment->count - skip);
+    const float* b = g.b + segment->b + skip * g.b_step + column;
+    int64_t at = segment->a + skip * g.a_step;
+    for (int64_t p = 0; p < count; ++p) {
+      Vec values[V];
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) values[v] = Load(b + v * kLanes);
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) {
+        const Vec factor = Broadcast(a[i][at]);
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) sums[i][v] = Fma(factor, values[v], sums[i][v]);
+      }
+      b += g.b_step;
+      at += g.a_step;
+    }
+    left -= count;
+  }
+  if (!chunk.last || g.epilogue == Epilogue::kStore) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) Store(out + i * out_row + v * kLanes, sums[i][v]);
+    }
+    return;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      const int64_t j = column + v * kLanes;
+      Vec bias = Vec{};
+      if (g.bias != nullptr)
+        bias = g.bias_per_column ? Load(g.bias + j) : Broadcast(g.bias[row + i]);
+      Store(out + i * out_row + v * kLanes, Finish(g, sums[i][v], bias, row + i, j));
+    }
+  }
+}
+
+using TileFunction = void (*)(const Gemm&, const Chunk&, int64_t, int64_t, float*, int64_t);
+
+template <int V, int R = kTileRows>
+inline TileFunction FindTile(int64_t rows) {
+  if constexpr (R == 1) {
+    return &Tile<1, V>;
+  } else {
+    return rows >= R ? &Tile<R, V> : FindTile<V, R - 1>(rows);
+  }
+}
+
+// One tile at C's right edge, where whole vectors would write past the row.
+inline void EdgeTile(const Gemm& g, const Chunk& chunk, int64_t row, int64_t rows, int64_t column) {
+  const int64_t columns = Least(kLanes, g.n - column);
+  float edge[kTileRows * kLanes];
+  if (!chunk.first) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        edge[i * kLanes + j] = g.c[(row + i) * g.c_row + column + j];
+      }
+      for (int64_t j = columns; j < kLanes; ++j) edge[i * kLanes + j] = 0;
+    }
+  }
+  FindTile<1>(rows)(g, chunk, row, column, edge, kLanes);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      g.c[(row + i) * g.c_row + column + j] = edge[i * kLanes + j];
+    }
+  }
+}
+
+inline void AnyTile(const Gemm& g, const Chunk& chunk, int64_t row, int64_t rows, int64_t column) {
+  float* const c = g.c + row * g.c_row + column;
+  if (column + kTileColumns <= g.n) {
+    FindTile<kTileVecs>(rows)(g, chunk, row, column, c, g.c_row);
+    return;
+  }
+  if (column + kLanes <= g.n) {
+    FindTile<1>(rows)(g, chunk, row, column, c, g.c_row);
+    column += kLanes;
+  }
+  if (column < g.n) EdgeTile(g, chunk, row, rows, column);
+}
+
+void GemmChunk(const Gemm& g, const Chunk& chunk) {
+  // The operand that the outer loop holds stays in the nearest cache; hold the longer side's.
+  if (g.m > g.n) {
+    for (int64_t i = 0; i < g.m; i += kTileRows) {
+      const int64_t rows = Least(kTileRows, g.m - i);
+      for (int64_t j = 0; j < g.n; j += kTileColumns) AnyTile(g, chunk, i, rows, j);
+    }
+  } else {
+    for (int64_t j = 0; j < g.n; j += kTileColumns) {
+      for (int64_t i = 0; i < g.m; i += kTileRows) {
+        AnyTile(g, chunk, i, Least(kTileRows, g.m - i), j);
+      }
+    }
+  }
+}
+
+void GemmAll(const Gemm& g) {
+  int64_t total = 0;
+  for (int64_t s = 0; s < g.num_segments; ++s) total += g.segments[s].count;
+  Chunk chunk{g.segments, 0, 0, true, false};
+  for (int64_t done = 0; done < total || chunk.first; done += chunk.count) {
+    chunk.count = Least(kInnerChunk, total - done);
+    chunk.last = done + chunk.count == total;
+    GemmChunk(g, chunk);
+    chunk.first = false;
+    chunk.skip += chunk.count;
+    while (!chunk.last && chunk.skip >= chunk.segment->count) {
+      chunk.skip -= chunk.segment->count;
+      ++chunk.segment;
+    }
+    if (chunk.last) break;
+  }
+}
+
+// ---- Reductions ------------------------------------------------------------------------------
+
+struct Partial {
+  Vec part[kVecsPerSum];
+};
+
+inline Partial LoadPartial(const float* x) {
+  Partial p;
+#pragma GCC unroll 4
+  for (int v = 0; v < kVecsPerSum; ++v) p.part[v] = Load(x + v * kLanes);
+  return p;
+}
+inline void AddProduct(const Partial& a, const Partial& b, Partial& sum) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVecsPerSum; ++v) sum.part[v] = Fma(a.part[v], b.part[v], sum.part[v]);
+}
+inline void Add(const Partial& a, Partial& sum) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVecsPerSum; ++v) sum.part[v] = sum.part[v] + a.part[v];
+}
+inline float Total(const Partial& sum) {
+  float x[kVirtualLanes];
+  for (int v = 0; v < kVecsPerSum; ++v) Store(x + v * kLanes, sum.part[v]);
+  for (int half = kVirtualLanes / 2; half > 0; half /= 2) {
+    for (int l = 0; l < half; ++l) x[l] = x[l] + x[l + half];
+  }
+  return x[0];
+}
+// The last, incomplete sixteen of n values, filled up with zeros.
+inline Partial LoadTail(const float* x, int64_t count) {
+  float padded[kVirtualLanes] = {};
+  for (int64_t i = 0; i < count; ++i) padded[i] = x[i];
+  return LoadPartial(padded);
+}
+
+template <int R, int C>
+inline void DotTile(const RowDots& d, int64_t row, int64_t column) {
+  Partial sums[R][C] = {};
+  for (int64_t s = 0; s < d.num_segments; ++s) {
+    const float* a = d.a + row * d.a_row + d.segments[s].a;
+    const float* b = d.b + column * d.b_row + d.segments[s].b;
+    for (int64_t r = 0; r < d.segments[s].count; r += kVirtualLanes) {
+#pragma GCC unroll 8
+      for (int i = 0; i < R; ++i) {
+        const Partial left = LoadPartial(a + i * d.a_row + r);
+#pragma GCC unroll 8
+        for (int j = 0; j < C; ++j) AddProduct(left, LoadPartial(b + j * d.b_row + r), sums[i][j]);
+      }
+    }
+  }
+  for (int i = 0; i < R; ++i) {
+    for (int j = 0; j < C; ++j) d.c[(row + i) * d.c_row + column + j] = Total(sums[i][j]);
+  }
+}
+
+void RowDotsAll(const RowDots& d) {
+  int64_t j = 0;
+  for (; j + 5 <= d.n; j += 5) {
+    for (int64_t i = 0; i < d.m; ++i) DotTile<1, 5>(d, i, j);
+  }
+  for (; j < d.n; ++j) {
+    int64_t i = 0;
+    for (; i + 4 <= d.m; i += 4) DotTile<4, 1>(d, i, j);
+    for (; i < d.m; ++i) DotTile<1, 1>(d, i, j);
+  }
+}
+
+float Sum(int64_t n, const float* x) {
+  Partial sum = {};
+  int64_t i = 0;
+  for (; i + kVirtualLanes <= n; i += kVirtualLanes) Add(LoadPartial(x + i), sum);
+  if (i < n) Add(LoadTail(x + i, n - i), sum);
+  return Total(sum);
+}
+
+float SquaredNorm(int64_t n, const float* x) {
+  Partial sum = {};
+  int64_t i = 0;
+  for (; i + kVirtualLanes <= n; i += kVirtualLanes) {
+    const Partial p = LoadPartial(x + i);
+    AddProduct(p, p, sum);
+  }
+  if (i < n) {
+    const Partial p = LoadTail(x + i, n - i);
+    AddProduct(p, p, sum);
+  }
+  return Total(sum);
+}
+
+// ---- Rows to features ------------------------------------------------------------------------
+
+// out[j * out_row + i] = in[i][j] for an 8 x 8 tile.
+inline void Transpose8(const float* const* in, float* out, int64_t out_row) {
+#if defined(__AVX2__)
+  __m256 r[8], t[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(in[i]);
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+    r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+    r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(out + i * out_row, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+    _mm256_storeu_ps(out + (i + 4) * out_row, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+  }
+#else
+  for (int i = 0; i < 8; ++i) {
+    for (int j = 0; j < 8; ++j) out[j * out_row + i] = in[i][j];
+  }
+#endif
+}
+
+void Gather(int64_t count, int64_t width, const float* const* rows, float* out, int64_t out_row) {
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const float* at[8];
+    for (int r = 0; r < 8; ++r) at[r] = rows[i + r];
+    int64_t j = 0;
+    for (; j + 8 <= width; j += 8) {
+      Transpose8(at, out + j * out_row + i, out_row);
+      for (int r = 0; r < 8; ++r) at[r] += 8;
+    }
+    for (; j < width; ++j) {
+      for (int r = 0; r < 8; ++r) out[j * out_row + i + r] = rows[i + r][j];
+    }
+  }
+  for (; i < count; ++i) {
+    for (int64_t j = 0; j < width; ++j) out[j * out_row + i] = rows[i][j];
+  }
+}
+
+void Transpose(int64_t rows, int64_t columns, const float* in, int64_t in_row, float* out,
+               int64_t out_row) {
+  for (int64_t i = 0; i < rows; i += 8) {
+    const float* at[8];
+    const int64_t count = Least(8, rows - i);
+    for (int64_t r = 0; r < count; ++r) at[r] = in + (i + r) * in_row;
+    Gather(count, columns, at, out + i, out_row);
+  }
+}
+
+// ---- Element by element ----------------------------------------------------------------------
+
+// Applies f to n values at a time of arrays; the tail goes through a padded copy.
+template <typename Function>
+inline void Map(int64_t n, const float* x, float* y, Function f) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) Store(y + i, f(Load(x + i)));
+  if (i == n) return;
+  float padded[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) padded[l] = i + l < n ? x[i + l] : 1.0f;
+  Store(padded, f(Load(padded)));
+  for (int64_t l = 0; i + l < n; ++l) y[i + l] = padded[l];
+}
+
+void ExpAll(int64_t n, const float* x, float* y) {
+  Map(n, x, y, [](Vec v) { return Exp(v); });
+}
+void LogAll(int64_t n, const float* x, float* y) {
+  Map(n, x, y, [](Vec v) { return Log(v); });
+}
+void TanhAll(int64_t n, const float* x, float* y) {
+  Map(n, x, y, [](Vec v) { return Tanh(v); });
+}
+
+inline float FmaScalar(float a, float b, float c) {
+  return Fma(Broadcast(a), Broadcast(b), Broadcast(c))[0];
+}
+
+void AddScaled(int64_t n, float factor, const float* x, float* y) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    Store(y + i, Fma(Broadcast(factor), Load(x + i), Load(y + i)));
+  }
+  for (; i < n; ++i) y[i] = FmaScalar(factor, x[i], y[i]);
+}
+
+void Blend(int64_t n, float rate, const float* source, float* target) {
+  const float keep = 1.0f - rate;
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    Store(target + i, Fma(Broadcast(rate), Load(source + i), keep * Load(target + i)));
+  }
+  for (; i < n; ++i) target[i] = FmaScalar(rate, source[i], keep * target[i]);
+}
+
+struct AdamValues {
+  Vec weight, mean, variance;
+};
+
+inline AdamValues AdamVec(const AdamStep& s, Vec gradient, AdamValues old) {
+  const Vec g = gradient * s.gradient_scale;
+  const Vec mean = Fma(g, Broadcast(1.0f - s.beta1), old.mean * s.beta1);
+  const Vec variance = Fma(g * g, Broadcast(1.0f - s.beta2), old.variance * s.beta2);
+  const Vec root = Fma(Sqrt(variance), Broadcast(s.root_scale), Broadcast(s.epsilon));
+  return {old.weight - (mean * s.step) / root, mean, variance};
+}
+
+void Adam(int64_t n, const AdamStep& s, const float* gradient, float* weight, float* mean,
+          float* variance) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const AdamValues next =
+        AdamVec(s, Load(gradient + i), {Load(weight + i), Load(mean + i), Load(variance + i)});
+    Store(weight + i, next.weight);
+    Store(mean + i, next.mean);
+    Store(variance + i, next.variance);
+  }
+  for (; i < n; ++i) {
+    const AdamValues next =
+        AdamVec(s, Broadcast(gradient[i]),
+                {Broadcast(weight[i]), Broadcast(mean[i]), Broadcast(variance[i])});
+    weight[i] = next.weight[0];
+    mean[i] = next.mean[0];
+    variance[i] = next.variance[0];
+  }
+}
+
+// ---- Distributions and random words ----------------------------------------------------------
+
+void Softmax(int64_t choices, int64_t rows, int64_t row, const float* logits, float* probabilities,
+             float* log_norms) {
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    Vec top = Load(logits + r);
+    for (int64_t c = 1; c < choices; ++c) top = Max(top, Load(logits + c * row + r));
+    Vec sum = Vec{};
+    for (int64_t c = 0; c < choices; ++c) {
+      const Vec e = Exp(Load(logits + c * row + r) - top);
+      Store(probabilities + c * row + r, e);
+      sum = sum + e;
+    }
+    const Vec scale = 1.0f / sum;
+    for (int64_t c = 0; c < choices; ++c) {
+      Store(probabilities + c * row + r, Load(probabilities + c * row + r) * scale);
+    }
+    if (log_norms != nullptr) Store(log_norms + r, top + Log(sum));
+  }
+}
+
+// One 32 x 32 bit multiplication of ten rounds, for kLanes/2 blocks in 64-bit lanes.
+inline void PhiloxRound(Words c[4], uint64_t key0, uint64_t key1) {
+  const Words product0 = c[0] * 0xD2511F53u, product1 = c[2] * 0xCD9E8D57u;
+  const Words low = Words{} + 0xffffffffu;
+  const Words next0 = (product1 >> 32) ^ c[1] ^ key0, next2 = (product0 >> 32) ^ c[3] ^ key1;
+  c[1] = product1 & low;
+  c[3] = product0 & low;
+  c[0] = next0;
+  c[2] = next2;
+}
+
+void Philox(const uint32_t key[2], uint64_t step, uint64_t first_block, int64_t groups,
+            uint32_t* out) {
+  constexpr int kWide = kLanes / 2;
+  for (int64_t g = 0; g < groups; ++g, out += 4 * kVirtualLanes) {
+    for (int lane = 0; lane < kVirtualLanes; lane += kWide) {
+      Words c[4];
+      for (int l = 0; l < kWide; ++l) {
+        const uint64_t block = first_block + static_cast<uint64_t>(g * kVirtualLanes + lane + l);
+        c[0][l] = block & 0xffffffffu;
+        c[1][l] = block >> 32;
+      }
+      c[2] = Words{} + (step & 0xffffffffu);
+      c[3] = Words{} + (step >> 32);
+      uint32_t key0 = key[0], key1 = key[1];
+      for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
+        PhiloxRound(c, key0, key1);
+      }
+      for (int w = 0; w < 4; ++w) {
+        for (int l = 0; l < kWide; ++l) {
+          out[w * kVirtualLanes + lane + l] = static_cast<uint32_t>(c[w][l]);
+        }
+      }
+    }
+  }
+}
+
+void Gumbel(int64_t n, const uint32_t* bits, float* noise) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    uint32_t padded[kLanes] = {};
+    const int64_t count = Least(kLanes, n - i);
+    __builtin_memcpy(padded, bits + i, static_cast<size_t>(count) * sizeof(uint32_t));
+    Ints words;
+    __builtin_memcpy(&words, padded, sizeof words);
+    // An arithmetic shift would smear the sign; 23 bits are left either way.
+    const Vec u = (ToFloat((words >> 9) & 0x7fffff) + 0.5f) * 0x1.0p-23f;
+    float result[kLanes];
+    Store(result, -Log(-Log(u)));
+    __builtin_memcpy(noise + i, result, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+
+constexpr Kernels MakeTable(const char* name) {
+  return {name,  GemmAll, RowDotsAll, Sum,    SquaredNorm, Transpose, Gather, AddScaled,
+          Blend, Adam,    ExpAll,     LogAll, TanhAll,     Softmax,   Philox, Gumbel};
+}

@@ -1,0 +1,361 @@
+// Forward and backward passes as sequences of the products in nn/kernels.h.
+#include "tessera/nn/mlp.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "tessera/base/check.h"
+#include "tessera/base/checked.h"
+#include "tessera/nn/wide_gemm.h"
+
+namespace tessera {
+namespace {
+
+// Up to this many outputs, a layer's weight gradient is a set of dot products.
+constexpr int64_t kNarrow = 8;
+// Rows of a weight gradient that one task computes.
+constexpr int64_t kGradientRows = 48;
+
+// Vectors of every table divide 16 rows; more need not be computed.
+int64_t RowsToCompute(const FeatureBatch& x, int64_t block) {
+  return CeilDiv(x.RowsIn(block), 16) * 16;
+}
+
+Epilogue HiddenEpilogue(Activation activation) {
+  return activation == Activation::kRelu ? Epilogue::kBiasRelu : Epilogue::kBiasTanh;
+}
+Epilogue GateEpilogue(Activation activation) {
+  return activation == Activation::kRelu ? Epilogue::kGateRelu : Epilogue::kGateTanh;
+}
+
+void ParallelFor(ThreadPool* pool, int64_t count, auto&& body) {
+  if (pool == nullptr || pool->threads() == 1) {
+    body(0, count, 0);
+  } else {
+    pool->ParallelFor(count, 1, std::ref(body));  // a reference: std::function would allocate
+  }
+}
+
+}  // namespace
+
+MlpLayout::MlpLayout(MlpShape shape) : shape_(std::move(shape)) {
+  CHECK(shape_.inputs >= 0 && shape_.outputs > 0);
+  int64_t inputs = shape_.inputs;
+  std::vector<int64_t> widths = shape_.hidden;
+  widths.push_back(shape_.outputs);
+  for (const int64_t width : widths) {
+    CHECK(width > 0);
+    const std::string number = std::to_string(layers_.size() + 1);
+    const int64_t weights = size_, bias = size_ + inputs * width;
+    tensors_.push_back({"w" + number, weights, inputs, width});
+    tensors_.push_back({"b" + number, bias, 1, width});
+    layers_.push_back({inputs, width, weights, bias});
+    size_ = bias + width;
+    inputs = width;
+  }
+}
+
+int64_t ForwardRowsScratch(const MlpLayout& layout, int64_t rows) {
+  int64_t widest = 1;
+  for (const MlpLayout::Layer& layer : layout.layers()) widest = std::max(widest, layer.outputs);
+  return 2 * rows * widest + kSlackFloats;
+}
+
+void ForwardRows(const Kernels& kernels, const MlpLayout& layout, const float* parameters,
+                 const float* x, int64_t rows, float* y, std::span<float> scratch) {
+  CHECK(std::ssize(scratch) >= ForwardRowsScratch(layout, rows));
+  const int64_t half = (std::ssize(scratch) - kSlackFloats) / 2;
+  const float* input = x;
+  for (size_t l = 0; l < layout.layers().size(); ++l) {
+    const MlpLayout::Layer& layer = layout.layers()[l];
+    const bool last = l + 1 == layout.layers().size();
+    float* const output = last ? y : scratch.data() + (l % 2) * static_cast<size_t>(half);
+    const GemmSegment segment{0, 0, layer.inputs};
+    RunGemm(kernels,
+            {.m = rows,
+             .n = layer.outputs,
+             .a = input,
+             .a_row = layer.inputs,
+             .b = parameters + layer.weights,
+             .b_step = layer.outputs,
+             .segments = &segment,
+             .num_segments = 1,
+             .c = output,
+             .c_row = layer.outputs,
+             .epilogue = last ? Epilogue::kBias : HiddenEpilogue(layout.shape().activation),
+             .bias = parameters + layer.bias,
+             .bias_per_column = true});
+    input = output;
+  }
+}
+
+MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
+                 Mode mode, int workers)
+    : kernels_(kernels), layout_(layout), map_(std::move(inputs)), mode_(mode) {
+  CHECK(map_.inputs() == layout_.shape().inputs);
+  const int64_t width = layout_.layers()[0].outputs;
+  int64_t column = 0;
+  for (const int64_t feature : map_.features()) {
+    feature_offsets_.push_back(feature * kBlockRows);
+    const bool joins = !feature_segments_.empty() &&
+                       feature_segments_.back().b + feature_segments_.back().count * kBlockRows ==
+                           feature * kBlockRows;
+    if (joins) {
+      ++feature_segments_.back().count;
+    } else {
+      feature_segments_.push_back({column * width, feature * kBlockRows, 1});
+    }
+    ++column;
+  }
+  if (!map_.is_range()) {
+    collapsed_ = AlignedBuffer<float>((column + 1) * width + kSlackFloats);
+    collapsed_gradient_ = AlignedBuffer<float>(column * width + kSlackFloats);
+  }
+  output_ = FeatureBatch(layout_.shape().outputs, max_rows);
+  const int64_t blocks = CeilDiv(max_rows, kBlockRows);
+  if (mode_ == Mode::kForward) {
+    int64_t widths = 0;
+    for (const int64_t hidden : layout_.shape().hidden) widths += hidden;
+    for (int w = 0; w < workers; ++w) hidden_.emplace_back(widths, kBlockRows);
+    return;
+  }
+  for (const int64_t hidden : layout_.shape().hidden) {
+    hidden_.emplace_back(hidden, max_rows);
+    delta_.emplace_back(hidden, max_rows);
+  }
+  for (int64_t l = 0; l < num_layers(); ++l) {
+    const int64_t outputs = layout_.layers()[static_cast<size_t>(l)].outputs;
+    const bool dots = l > 0 && outputs <= kNarrow;
+    delta_rows_.emplace_back(dots ? 0 : blocks * kBlockRows * outputs + kSlackFloats);
+  }
+  row_segments_.resize(static_cast<size_t>(blocks * num_layers()));
+}
+
+void MlpPass::Bind(const float* parameters) {
+  parameters_ = parameters;
+  const MlpLayout::Layer& first = layout_.layers()[0];
+  if (map_.is_range()) {
+    first_weights_ = parameters + first.weights;
+    first_bias_ = parameters + first.bias;
+    return;
+  }
+  float* const weights = collapsed_.data();
+  float* const bias = weights + std::ssize(map_.features()) * first.outputs;
+  map_.Collapse(kernels_, first.outputs, parameters + first.weights, parameters + first.bias,
+                weights, bias);
+  first_weights_ = weights;
+  first_bias_ = bias;
+}
+
+// Layer by layer for one block; hidden[l] is where the activations of layer l go.
+void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
+                            float* const* hidden) {
+  CHECK(parameters_ != nullptr);
+  const float* input = x.At(block, 0);
+  for (int64_t l = 0; l < num_layers(); ++l) {
+    const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
+    const bool last = l + 1 == num_layers();
+    float* const output = last ? out : hidden[l];
+    const GemmSegment whole{0, 0, layer.inputs};
+    RunGemm(kernels_,
+            {.m = layer.outputs,
+             .n = RowsToCompute(x, block),
+             .a = l == 0 ? first_weights_ : parameters_ + layer.weights,
+             .a_row = 1,
+             .a_step = layer.outputs,
+             .b = input,
+             .b_step = kBlockRows,
+             .segments = l == 0 ? feature_segments_.data() : &whole,
+             .num_segments = l == 0 ? std::ssize(feature_segments_) : 1,
+             .c = output,
+             .c_row = kBlockRows,
+             .epilogue = last ? Epilogue::kBias : HiddenEpilogue(layout_.shape().activation),
+             .bias = l == 0 ? first_bias_ : parameters_ + layer.bias});
+    input = output;
+  }
+}
+
+void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker) {
+  CHECK(mode_ == Mode::kForward);
+  float* hidden[16];
+  CHECK(num_layers() <= 16);
+  int64_t at = 0;
+  for (int64_t l = 0; l + 1 < num_layers(); ++l) {
+    hidden[l] = hidden_[static_cast<size_t>(worker)].At(0, at);
+    at += layout_.layers()[static_cast<size_t>(l)].outputs;
+  }
+  ForwardLayers(x, block, out, hidden);
+}
+
+void MlpPass::Forward(const FeatureBatch& x, ThreadPool* pool) {
+  output_.set_rows(x.rows());
+  for (FeatureBatch& hidden : hidden_) {
+    if (mode_ == Mode::kTrain) hidden.set_rows(x.rows());
+  }
+  ParallelFor(pool, x.blocks(), [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t b = begin; b < end; ++b) {
+      if (mode_ == Mode::kForward) {
+        ForwardBlock(x, b, output_.At(b, 0), worker);
+        continue;
+      }
+      float* hidden[16];
+      CHECK(num_layers() <= 16);
+      for (size_t l = 0; l < hidden_.size(); ++l) hidden[l] = hidden_[l].At(b, 0);
+      ForwardLayers(x, b, output_.At(b, 0), hidden);
+    }
+  });
+}
+
+// Gradients with respect to the layers' sums, from the last layer down, in both orders.
+void MlpPass::BackwardBlock(const FeatureBatch& output_gradient, int64_t block) {
+  const int64_t rows = RowsToCompute(output_gradient, block);
+  for (int64_t l = num_layers() - 1; l >= 0; --l) {
+    const size_t at = static_cast<size_t>(l);
+    const MlpLayout::Layer& layer = layout_.layers()[at];
+    const float* delta =
+        l + 1 == num_layers() ? output_gradient.At(block, 0) : delta_[at].At(block, 0);
+    if (delta_rows_[at].size() > 0) {
+      kernels_.transpose(layer.outputs, rows, delta, kBlockRows,
+                         delta_rows_[at].data() + block * kBlockRows * layer.outputs,
+                         layer.outputs);
+    }
+    if (l == 0) break;
+    const GemmSegment whole{0, 0, layer.outputs};
+    RunGemm(kernels_, {.m = layer.inputs,
+                       .n = rows,
+                       .a = parameters_ + layer.weights,
+                       .a_row = layer.outputs,
+                       .b = delta,
+                       .b_step = kBlockRows,
+                       .segments = &whole,
+                       .num_segments = 1,
+                       .c = delta_[at - 1].At(block, 0),
+                       .c_row = kBlockRows,
+                       .epilogue = GateEpilogue(layout_.shape().activation),
+                       .gate = hidden_[at - 1].At(block, 0),
+                       .gate_row = kBlockRows});
+  }
+}
+
+int64_t MlpPass::InputsOf(int64_t layer) const {
+  return layer == 0 ? std::ssize(map_.features())
+                    : layout_.layers()[static_cast<size_t>(layer)].inputs;
+}
+
+// Rows begin .. end-1 of one layer's weight gradient; FillRowSegments has run.
+void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_gradient,
+                             int64_t layer, int64_t begin, int64_t end, float* gradient) {
+  const size_t at = static_cast<size_t>(layer);
+  const int64_t outputs = layout_.layers()[at].outputs;
+  const FeatureBatch& input = layer == 0 ? x : hidden_[at - 1];
+  float* const target = layer == 0 && !map_.is_range() ? collapsed_gradient_.data()
+                                                       : gradient + layout_.layers()[at].weights;
+  const GemmSegment* const segments =
+      row_segments_.data() + layer * (std::ssize(row_segments_) / num_layers());
+  const bool dots = delta_rows_[at].size() == 0;
+  if (dots) {
+    const FeatureBatch& delta = layer + 1 == num_layers() ? output_gradient : delta_[at];
+    kernels_.row_dots({.m = end - begin,
+                       .n = outputs,
+                       .a = input.At(0, begin),
+                       .a_row = kBlockRows,
+                       .b = delta.At(0, 0),
+                       .b_row = kBlockRows,
+                       .segments = segments,
+                       .num_segments = x.blocks(),
+                       .c = target + begin * outputs,
+                       .c_row = outputs});
+    return;
+  }
+  RunGemm(kernels_, {.m = end - begin,
+                     .n = outputs,
+                     .a = layer == 0 ? input.At(0, 0) : input.At(0, begin),
+                     .a_rows = layer == 0 ? feature_offsets_.data() + begin : nullptr,
+                     .a_row = kBlockRows,
+                     .b = delta_rows_[at].data(),
+                     .b_step = outputs,
+                     .segments = segments,
+                     .num_segments = x.blocks(),
+                     .c = target + begin * outputs,
+                     .c_row = outputs});
+}
+
+void MlpPass::BiasGradients(const FeatureBatch& output_gradient, float* gradient) const {
+  for (int64_t l = 0; l < num_layers(); ++l) {
+    const size_t at = static_cast<size_t>(l);
+    const FeatureBatch& delta = l + 1 == num_layers() ? output_gradient : delta_[at];
+    float* const bias = gradient + layout_.layers()[at].bias;
+    for (int64_t n = 0; n < layout_.layers()[at].outputs; ++n) {
+      bias[n] = 0;
+      for (int64_t b = 0; b < output_gradient.blocks(); ++b) {
+        bias[n] += kernels_.sum(RowsToCompute(output_gradient, b), delta.At(b, n));
+      }
+    }
+  }
+}
+
+// The rows of the batch as the inner dimension of each layer's weight gradient.
+void MlpPass::FillRowSegments(const FeatureBatch& x) {
+  const int64_t max_blocks = std::ssize(row_segments_) / num_layers();
+  for (int64_t l = 0; l < num_layers(); ++l) {
+    const size_t at = static_cast<size_t>(l);
+    const int64_t input_block = (l == 0 ? x : hidden_[at - 1]).block_size();
+    const int64_t delta_block = kBlockRows * layout_.layers()[at].outputs;
+    for (int64_t b = 0; b < x.blocks(); ++b) {
+      row_segments_[static_cast<size_t>(l * max_blocks + b)] = {b * input_block, b * delta_block,
+                                                                RowsToCompute(x, b)};
+    }
+  }
+}
+
+void MlpPass::Backward(const FeatureBatch& x, const FeatureBatch& output_gradient, float* gradient,
+                       ThreadPool* pool) {
+  CHECK(mode_ == Mode::kTrain && x.rows() == output_.rows());
+  CHECK(output_gradient.rows() == x.rows());
+  for (FeatureBatch& delta : delta_) delta.set_rows(x.rows());
+  ParallelFor(pool, x.blocks(), [&](int64_t begin, int64_t end, int /*worker*/) {
+    for (int64_t b = begin; b < end; ++b) BackwardBlock(output_gradient, b);
+  });
+  if (gradient == nullptr) return;
+  FillRowSegments(x);
+  int64_t tasks = 0;
+  for (int64_t l = 0; l < num_layers(); ++l) tasks += CeilDiv(InputsOf(l), kGradientRows);
+  ParallelFor(pool, tasks, [&](int64_t begin, int64_t end, int /*worker*/) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t layer = 0, chunk = task;
+      while (chunk >= CeilDiv(InputsOf(layer), kGradientRows)) {
+        chunk -= CeilDiv(InputsOf(layer++), kGradientRows);
+      }
+      const int64_t from = chunk * kGradientRows;
+      WeightGradient(x, output_gradient, layer, from,
+                     std::min(from + kGradientRows, InputsOf(layer)), gradient);
+    }
+  });
+  BiasGradients(output_gradient, gradient);
+  if (!map_.is_range()) {
+    const MlpLayout::Layer& first = layout_.layers()[0];
+    map_.Expand(kernels_, first.outputs, collapsed_gradient_.data(), gradient + first.bias,
+                gradient + first.weights);
+  }
+}
+
+void MlpPass::InputGradient(int64_t block, int64_t first, int64_t count, float* out) const {
+  CHECK(num_layers() > 1);
+  const auto at = std::lower_bound(map_.features().begin(), map_.features().end(), first);
+  CHECK(at != map_.features().end() && *at == first);
+  const int64_t width = layout_.layers()[0].outputs;
+  const GemmSegment whole{0, 0, width};
+  RunGemm(kernels_, {.m = count,
+                     .n = RowsToCompute(delta_[0], block),
+                     .a = first_weights_ + (at - map_.features().begin()) * width,
+                     .a_row = width,
+                     .b = delta_[0].At(block, 0),
+                     .b_step = kBlockRows,
+                     .segments = &whole,
+                     .num_segments = 1,
+                     .c = out,
+                     .c_row = kBlockRows});
+}
+
+}  // namespace tessera

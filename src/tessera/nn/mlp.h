@@ -1,0 +1,138 @@
+// Multilayer perceptrons: shapes, where their tensors lie, and passes over batches.
+#ifndef TESSERA_NN_MLP_H_
+#define TESSERA_NN_MLP_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/nn/batch.h"
+#include "tessera/nn/input_map.h"
+#include "tessera/nn/kernels.h"
+
+namespace tessera {
+
+enum class Activation { kRelu, kTanh };
+
+// Outputs are linear; what they mean is the business of nn/heads.h.
+struct MlpShape {
+  int64_t inputs = 1;
+  std::vector<int64_t> hidden = {64, 64};
+  int64_t outputs = 1;
+  Activation activation = Activation::kRelu;
+
+  friend bool operator==(const MlpShape&, const MlpShape&) = default;
+};
+
+// One weight matrix [rows x columns] = [inputs x outputs], or a bias (rows = 1), in the vector of
+// all parameters of a network.
+struct TensorInfo {
+  std::string name;  // "w1", "b1", "w2", ...
+  int64_t offset, rows, columns;
+
+  int64_t size() const { return rows * columns; }
+};
+
+class MlpLayout {
+ public:
+  struct Layer {
+    int64_t inputs, outputs, weights, bias;  // the last two are offsets
+  };
+
+  explicit MlpLayout(MlpShape shape);
+
+  const MlpShape& shape() const { return shape_; }
+  std::span<const Layer> layers() const { return layers_; }
+  std::span<const TensorInfo> tensors() const { return tensors_; }
+  int64_t size() const { return size_; }
+  // Memory for parameters, moments or gradients of this layout.
+  AlignedBuffer<float> Allocate() const { return AlignedBuffer<float>(size_ + kSlackFloats); }
+
+ private:
+  MlpShape shape_;
+  std::vector<Layer> layers_;
+  std::vector<TensorInfo> tensors_;
+  int64_t size_ = 0;
+};
+
+// The outputs of a few rows that lie one after another: acting. `scratch` holds 2 x rows x the
+// widest layer. Same numbers as MlpPass, bit for bit.
+void ForwardRows(const Kernels& kernels, const MlpLayout& layout, const float* parameters,
+                 const float* x, int64_t rows, float* y, std::span<float> scratch);
+int64_t ForwardRowsScratch(const MlpLayout& layout, int64_t rows);
+
+// Memory and code for passes of one network shape over batches of up to max_rows rows.
+//
+// Contract:
+//   Threads      one thread at a time uses a pass; the pool's threads work inside its calls.
+//   Determinism  the same bits for any number of threads and every table of kernels.
+//   Memory       all of it is allocated by the constructor.
+class MlpPass {
+ public:
+  enum class Mode {
+    kForward,  // keeps outputs only
+    kTrain,    // keeps what Backward needs
+  };
+
+  MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
+          Mode mode, int workers = 1);
+
+  // Takes the parameters that the next passes use. They must stay where they are, and a change of
+  // them must be told by another Bind: an affine input map collapses the first layer here.
+  void Bind(const float* parameters);
+
+  // Computes the outputs of all rows of x. With a pool, blocks are spread over its threads.
+  void Forward(const FeatureBatch& x, ThreadPool* pool = nullptr);
+  // The same for one block, written to out [outputs x kBlockRows]. Mode kForward only; different
+  // workers may run at once.
+  void ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker = 0);
+
+  FeatureBatch& output() { return output_; }
+  const FeatureBatch& output() const { return output_; }
+
+  // Gradients of sum(output * output_gradient) after Forward on the same x. Writes all parameter
+  // gradients to `gradient` (layout order); null skips them.
+  void Backward(const FeatureBatch& x, const FeatureBatch& output_gradient, float* gradient,
+                ThreadPool* pool = nullptr);
+  // After Backward: gradients of features first .. first+count-1, which the input map reads, in one
+  // block, to out [count x kBlockRows].
+  void InputGradient(int64_t block, int64_t first, int64_t count, float* out) const;
+
+  const MlpLayout& layout() const { return layout_; }
+
+ private:
+  void ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden);
+  void BackwardBlock(const FeatureBatch& output_gradient, int64_t block);
+  void FillRowSegments(const FeatureBatch& x);
+  void WeightGradient(const FeatureBatch& x, const FeatureBatch& output_gradient, int64_t layer,
+                      int64_t begin, int64_t end, float* gradient);
+  void BiasGradients(const FeatureBatch& output_gradient, float* gradient) const;
+  int64_t InputsOf(int64_t layer) const;
+  int64_t num_layers() const { return std::ssize(layout_.layers()); }
+
+  const Kernels& kernels_;
+  const MlpLayout layout_;
+  const InputMap map_;
+  const Mode mode_;
+  const float* parameters_ = nullptr;
+
+  // The first layer as the kernels see it: on features, collapsed unless the map is a range.
+  std::vector<int64_t> feature_offsets_;       // of each used feature in a block
+  std::vector<GemmSegment> feature_segments_;  // runs of used features
+  AlignedBuffer<float> collapsed_, collapsed_gradient_;
+  const float* first_weights_ = nullptr;
+  const float* first_bias_ = nullptr;
+
+  FeatureBatch output_;
+  std::vector<FeatureBatch> hidden_;              // kTrain: all blocks; kForward: one per worker
+  std::vector<FeatureBatch> delta_;               // d loss / d (layer output before activation)
+  std::vector<AlignedBuffer<float>> delta_rows_;  // the same row by row, for weight gradients
+  std::vector<GemmSegment> row_segments_;
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_NN_MLP_H_
