@@ -157,30 +157,58 @@ Result<std::string> ReadTextFile(const std::string& path) {
   return ToText(std::move(*bytes), path);
 }
 
-Result<void> WriteFileAtomically(const std::string& path, std::string_view contents) {
-  std::string temporary = path + ".XXXXXX";
-  Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (fd.get() < 0) return SystemError(path, "write");
-  const auto fail = [&](std::string_view action) {
-    const Error error = SystemError(path, action);
-    ::unlink(temporary.c_str());
-    return error;
-  };
-  for (size_t written = 0; written < contents.size();) {
-    const ssize_t put = ::write(fd.get(), contents.data() + written, contents.size() - written);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return fail("write");
-    written += static_cast<size_t>(put);
+struct AtomicFile::State {
+  std::string path, temporary;
+  Descriptor fd;
+
+  ~State() {
+    if (!temporary.empty()) ::unlink(temporary.c_str());
   }
+};
+
+AtomicFile::AtomicFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AtomicFile::AtomicFile(AtomicFile&&) noexcept = default;
+AtomicFile& AtomicFile::operator=(AtomicFile&&) noexcept = default;
+AtomicFile::~AtomicFile() = default;
+
+Result<AtomicFile> AtomicFile::Create(const std::string& path) {
+  std::string temporary = path + ".XXXXXX";
+  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return SystemError(path, "write");
+  return AtomicFile(std::unique_ptr<State>(new State{path, temporary, Descriptor(fd)}));
+}
+
+Result<void> AtomicFile::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(state_->fd.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return SystemError(state_->path, "write");
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return {};
+}
+
+Result<void> AtomicFile::Commit() {
+  const std::string& path = state_->path;
   constexpr mode_t kReadableByAll = 0644;  // mkostemp makes files private
-  if (::fchmod(fd.get(), kReadableByAll) != 0 || ::fsync(fd.get()) != 0) return fail("write");
-  if (fd.Close() != 0) return fail("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("replace");
+  if (::fchmod(state_->fd.get(), kReadableByAll) != 0 || ::fsync(state_->fd.get()) != 0 ||
+      state_->fd.Close() != 0) {
+    return SystemError(path, "write");
+  }
+  if (::rename(state_->temporary.c_str(), path.c_str()) != 0) return SystemError(path, "replace");
+  state_->temporary.clear();
   // The rename itself lives in the folder; without this a power cut may undo it.
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const Descriptor folder_fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
   if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
   return {};
+}
+
+Result<void> WriteFileAtomically(const std::string& path, std::string_view contents) {
+  Result<AtomicFile> file = AtomicFile::Create(path);
+  if (!file) return file.error();
+  if (Result<void> written = file->Append(contents); !written) return written;
+  return file->Commit();
 }
 
 Result<void> MakeFolder(const std::string& path) {

@@ -3,6 +3,7 @@
 #define TESSERA_BASE_FILE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,25 @@ Result<std::string> ReadTextFile(const std::string& path);
 // Replaces `path` by `contents`: readers see the old file or the new one, never a part, even after
 // a crash. The folder must exist. On failure the old file is untouched and no temporary remains.
 Result<void> WriteFileAtomically(const std::string& path, std::string_view contents);
+
+// The same for contents that come in parts and may be larger than memory. Without Commit nothing
+// happens to `path`, and the temporary is removed.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> Create(const std::string& path);
+  AtomicFile(AtomicFile&&) noexcept;
+  AtomicFile& operator=(AtomicFile&&) noexcept;
+  ~AtomicFile();
+
+  Result<void> Append(std::string_view bytes);
+  // Makes the file appear under its name; the last call.
+  Result<void> Commit();
+
+ private:
+  struct State;
+  explicit AtomicFile(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 // Makes a folder and its parents; an existing one is fine.
 Result<void> MakeFolder(const std::string& path);

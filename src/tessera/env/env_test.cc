@@ -1,0 +1,58 @@
+// Every registered environment keeps the contract of rl/env.h.
+#include <gtest/gtest.h>
+
+#include "tessera/env/registry.h"
+#include "tessera/rl/env_conformance.h"
+
+namespace tessera {
+namespace {
+
+struct Case {
+  std::string env;
+  Assignments assignments;
+};
+
+class EnvConformance : public testing::TestWithParam<Case> {};
+
+TEST_P(EnvConformance, KeepsTheContract) {
+  const Result<const EnvInfo*> info = FindEnv(GetParam().env);
+  ASSERT_TRUE(info.ok()) << info.error();
+  const Result<void> checked =
+      CheckEnv([&](int64_t batch,
+                   ThreadPool* pool) { return (*info)->make(GetParam().assignments, batch, pool); },
+               testing::TempDir());
+  EXPECT_TRUE(checked.ok()) << checked.error();
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const EnvInfo* env : Envs()) cases.push_back({std::string(env->name), {}});
+  for (const char* compat : {"openai", "mpe2"}) {
+    cases.push_back({"cooperative_navigation", {{"compat", compat}, {"agents", "9"}}});
+    for (const char* controller : {"flee", "random", "waypoints-min", "waypoints-sum", "learned"}) {
+      cases.push_back(
+          {"predator_prey",
+           {{"compat", compat}, {"controller", controller}, {"agents", "5"}, {"prey", "3"}}});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EnvConformance, testing::ValuesIn(Cases()));
+
+TEST(EnvRegistry, AnUnknownNameIsAnErrorWithTheNearest) {
+  const Result<const EnvInfo*> info = FindEnv("predator_pray");
+  ASSERT_FALSE(info.ok());
+  EXPECT_EQ(ToString(info.error()),
+            "unknown environment 'predator_pray'; did you mean 'predator_prey'?");
+}
+
+TEST(EnvRegistry, NoAgentsIsAnError) {
+  const Result<std::unique_ptr<Env>> env =
+      (*FindEnv("predator_prey"))->make({{"agents", "0"}}, 1, nullptr);
+  ASSERT_FALSE(env.ok());
+  EXPECT_EQ(env.error().message, "0 agents: a world needs at least one");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// The particle worlds as batched environments to train on.
+#ifndef TESSERA_ENV_MPE_MPE_ENV_H_
+#define TESSERA_ENV_MPE_MPE_ENV_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/env/mpe/prey.h"
+#include "tessera/env/mpe/world.h"
+#include "tessera/rl/env.h"
+
+namespace tessera {
+
+struct MpeOptions {
+  MpeWorld world = {};
+
+  // Who moves the prey of predator_prey. Default: "flee".
+  std::string prey = "flee";
+
+  // Steps of an episode. Default: 25.
+  int64_t horizon = 25;
+};
+
+// An environment of the particle worlds, with access to its worlds for views and bindings.
+class MpeEnv : public Env {
+ public:
+  virtual const MpeWorld& world() const = 0;
+  // Environment e of the batch.
+  virtual MpeState world_state(int64_t e) = 0;
+};
+
+// Errors: a world that cannot be, an unknown prey controller, no environments.
+Result<std::unique_ptr<MpeEnv>> MakeMpeEnv(const MpeOptions& options, int64_t batch,
+                                           ThreadPool* pool = nullptr);
+
+}  // namespace tessera
+
+#endif  // TESSERA_ENV_MPE_MPE_ENV_H_
