@@ -211,6 +211,12 @@ Result<void> WriteFileAtomically(const std::string& path, std::string_view conte
   return file->Commit();
 }
 
+std::string FileStem(const std::string& path) {
+  std::filesystem::path file = std::filesystem::path(path).filename();
+  if (file.extension() == ".gz") file = file.stem();
+  return file.stem().string();
+}
+
 Result<void> MakeFolder(const std::string& path) {
   std::error_code code;
   std::filesystem::create_directories(path, code);

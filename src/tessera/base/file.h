@@ -56,6 +56,9 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
+// "net" of "folder/net.yaml" and of "net.yaml.gz".
+std::string FileStem(const std::string& path);
+
 // Makes a folder and its parents; an existing one is fine.
 Result<void> MakeFolder(const std::string& path);
 

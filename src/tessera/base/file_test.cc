@@ -127,6 +127,13 @@ TEST_F(FileTest, LeavesNothingBehindOnFailure) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
+TEST(FileStem, IsTheNameWithoutFolderAndExtension) {
+  EXPECT_EQ(FileStem("folder/net.yaml"), "net");
+  EXPECT_EQ(FileStem("net.yaml.gz"), "net");
+  EXPECT_EQ(FileStem("squeezenet1.0.csv"), "squeezenet1.0");
+  EXPECT_EQ(FileStem("/dev/stdin"), "stdin");
+}
+
 TEST_F(FileTest, MakesFolders) {
   EXPECT_TRUE(MakeFolder(Path("a/b/c")));
   EXPECT_TRUE(MakeFolder(Path("a/b/c")));

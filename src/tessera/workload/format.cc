@@ -18,11 +18,14 @@
 
 namespace tessera {
 
-extern const NetworkFormat kNativeFormat;  // native.cc
+extern const NetworkFormat kNativeFormat;    // native.cc
+extern const NetworkFormat kMaestroFormat;   // maestro.cc
+extern const NetworkFormat kGammaFormat;     // gamma.cc
+extern const NetworkFormat kTimeloopFormat;  // timeloop.cc
 
 namespace {
 
-constexpr std::array kFormats = {&kNativeFormat};
+constexpr std::array kFormats = {&kNativeFormat, &kMaestroFormat, &kGammaFormat, &kTimeloopFormat};
 
 bool Exists(const std::string& path) {
   struct stat info {};
@@ -151,6 +154,14 @@ Result<Bindings> ParseBindings(std::string_view text) {
     }
   }
   return bindings;
+}
+
+Result<void> RefuseBindings(const Bindings& bindings, const std::string& file) {
+  if (bindings.empty()) return {};
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("the file has no parameter {}: its format knows numbers only",
+                                      Quoted(bindings.begin()->first)),
+               .where = {.file = file}};
 }
 
 Result<Network> LoadNetwork(const std::string& name_or_path, const Bindings& bindings) {

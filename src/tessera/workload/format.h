@@ -63,6 +63,9 @@ Result<Network> ParseNetwork(std::string_view bytes, const std::string& path,
 // "seq=384,past=0" as bindings.
 Result<Bindings> ParseBindings(std::string_view text);
 
+// An error if there are bindings, for formats whose files have no names to bind.
+Result<void> RefuseBindings(const Bindings& bindings, const std::string& file);
+
 // A network by zoo name ("resnet18", "bert-base:seq=384") or by path: the NETWORK argument of
 // every command. `bindings` add to those in the name. A zoo name goes before a file of that name
 // (write ./resnet18 for the file), and a file may have a colon in its name.

@@ -27,15 +27,6 @@ Checked SumOver(const Network& network, const Count& count_of) {
 
 }  // namespace
 
-std::string NetworkBuilder::UniqueName(std::string name) {
-  if (name.empty()) name = "layer";
-  if (names_.insert(name).second) return name;
-  for (int64_t& suffix = next_suffix_.try_emplace(name, 2).first->second;; ++suffix) {
-    std::string candidate = fmt::format("{}~{}", name, suffix);
-    if (names_.insert(candidate).second) return candidate;
-  }
-}
-
 Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t count) {
   if (Result<void> valid = Validate(layer); !valid) {
     Error error = valid.error();
@@ -57,7 +48,7 @@ Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t c
   }
   macs_ = macs;
   parameters_ = parameters;
-  std::string unique = UniqueName(std::move(name));
+  std::string unique = names_.Add(std::move(name));
   const auto [known, fresh] = index_.try_emplace(layer, network_.layers.size());
   if (fresh) {
     network_.layers.push_back({.name = std::move(unique), .layer = layer, .count = count});

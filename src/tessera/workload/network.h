@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/result.h"
 #include "tessera/workload/layer.h"
+#include "tessera/workload/unique_names.h"
 
 namespace tessera {
 
@@ -57,19 +57,16 @@ class NetworkBuilder {
   void Ignore(const std::string& op) { ++network_.ignored[op]; }
   void DoNotUnderstand(const std::string& op) { ++network_.unknown[op]; }
 
-  bool HasName(const std::string& name) const { return names_.contains(name); }
+  bool HasName(const std::string& name) const { return names_.Has(name); }
 
   // The finished network; the builder is empty afterwards.
   Network Take() { return std::move(network_); }
 
  private:
-  std::string UniqueName(std::string name);
-
   Network network_;
   Checked macs_ = 0, parameters_ = 0;
   std::unordered_map<Layer, size_t, LayerHash> index_;
-  std::unordered_set<std::string> names_;
-  std::unordered_map<std::string, int64_t> next_suffix_;
+  UniqueNames names_;
 };
 
 int64_t TotalMacs(const Network& network);
