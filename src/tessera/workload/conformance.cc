@@ -1,3 +1,4 @@
+// The checks of workload/conformance.h.
 #include "tessera/workload/conformance.h"
 
 #include <set>

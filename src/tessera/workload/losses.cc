@@ -1,3 +1,4 @@
+// Grouping of losses into lines that people can read.
 #include "tessera/workload/losses.h"
 
 #include <algorithm>
