@@ -179,6 +179,7 @@ void Machine::Alu(const Instruction& alu) {
     const uint32_t* y = alu.use_imm != 0 ? x : &acc_[static_cast<size_t>(src * acc_elements_)];
     for (int64_t i = 0; i < acc_elements_; ++i) {
       const int32_t operand = alu.use_imm != 0 ? alu.imm : static_cast<int32_t>(y[i]);
+      if (op == AluOp::kShr && (operand < 0 || operand > 31)) odd_shift_ |= alu.use_imm == 0;
       x[i] = Apply(op, static_cast<int32_t>(x[i]), operand);
     }
   });

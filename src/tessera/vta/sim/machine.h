@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tessera/vta/config.h"
@@ -41,6 +42,9 @@ class Machine {
   std::span<const Uop> uops() const { return uops_; }
   const ExecutionCounts& counts() const { return counts_; }
 
+  // Whether a register shift by an amount outside 0..31 was executed since the last call.
+  bool TakeOddShift() { return std::exchange(odd_shift_, false); }
+
  private:
   void Load(const Instruction& instruction);
   void LoadTile(Memory memory, int64_t index, const uint8_t* bytes);
@@ -59,6 +63,7 @@ class Machine {
   std::vector<int16_t> inp_, wgt_;
   std::vector<uint32_t> acc_;  // unsigned: sums wrap around
   ExecutionCounts counts_;
+  bool odd_shift_ = false;
 };
 
 }  // namespace tessera::vta
