@@ -1,9 +1,12 @@
 // Sanity of machines, and the fan-out that follows from the meshes.
 #include "tessera/arch/accelerator.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "tessera/base/text.h"
 
 namespace tessera {
 namespace {
@@ -124,6 +127,21 @@ Result<void> CheckMesh(const Hierarchy& hierarchy, size_t level) {
   return {};
 }
 
+Result<void> CheckKeep(std::string_view level, const std::vector<std::string>& tensors) {
+  for (const std::string& tensor : tensors) {
+    if (std::find(kTensorNames.begin(), kTensorNames.end(), tensor) == kTensorNames.end()) {
+      return Error{
+          .kind = ErrorKind::kUnknownName,
+          .message = fmt::format("{}: keep names {}, which is no tensor", level, Quoted(tensor)),
+          .hint = DidYouMean(tensor, kTensorNames)};
+    }
+    if (std::count(tensors.begin(), tensors.end(), tensor) > 1) {
+      return BadMachine(level, fmt::format("keep names {} twice", tensor));
+    }
+  }
+  return {};
+}
+
 Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   const Arithmetic& macs = hierarchy.arithmetic;
   if (hierarchy.levels.empty()) return BadMachine("hierarchy", "there is no memory level");
@@ -145,6 +163,9 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   if (!hierarchy.keeps.empty() && hierarchy.keeps.size() != hierarchy.levels.size()) {
     return BadMachine("hierarchy", fmt::format("keep sets for {} levels, but there are {}",
                                                hierarchy.keeps.size(), hierarchy.levels.size()));
+  }
+  for (size_t i = 0; i < hierarchy.keeps.size(); ++i) {
+    if (Result<void> ok = CheckKeep(hierarchy.levels[i].name, hierarchy.keeps[i]); !ok) return ok;
   }
   return {};
 }

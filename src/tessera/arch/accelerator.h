@@ -3,9 +3,11 @@
 #ifndef TESSERA_ARCH_ACCELERATOR_H_
 #define TESSERA_ARCH_ACCELERATOR_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/base/decimal.h"
@@ -45,7 +47,7 @@ struct LevelNetwork {
 struct MemoryLevel {
   std::string name = {};
   std::string technology = {};  // "DRAM", "SRAM", ...; for people and for energy tables
-  std::optional<int64_t> entries = std::nullopt;  // words per instance; none: unlimited
+  std::optional<int64_t> entries = std::nullopt;  // words per instance; none: unlimited; 0: none
   int64_t word_bits = 16;
   int64_t block_words = 1;         // words per vector access
   int64_t cluster_size = 1;        // instances that share one address generator
@@ -62,6 +64,8 @@ struct MemoryLevel {
   int64_t instances() const { return mesh_x * mesh_y; }
   friend bool operator==(const MemoryLevel&, const MemoryLevel&) = default;
 };
+
+inline constexpr std::array<std::string_view, 3> kTensorNames = {"Weights", "Inputs", "Outputs"};
 
 // The MACs of a hierarchy.
 struct Arithmetic {
@@ -81,8 +85,8 @@ struct Hierarchy {
   std::vector<MemoryLevel> levels = {};
   bool links = false;  // neighbours may hand words on (semantics `exact` only)
 
-  // Which tensors a level may hold by default, level by level: empty means all. Names as in the
-  // problem: Weights, Inputs, Outputs (a bypassed tensor is absent).
+  // Which tensors a level may hold by default, level by level: empty means all everywhere. Names
+  // are those of kTensorNames (a bypassed tensor is absent).
   std::vector<std::vector<std::string>> keeps = {};
 
   friend bool operator==(const Hierarchy&, const Hierarchy&) = default;
@@ -91,6 +95,8 @@ struct Hierarchy {
 struct Accelerator {
   std::string name = {};
   std::string source = {};  // where the numbers come from, for people
+  // What an importer could not use or had to assume, a line each, for people.
+  std::vector<std::string> notes = {};
   std::optional<PeArray> pe_array = std::nullopt;
   std::optional<Hierarchy> hierarchy = std::nullopt;
 

@@ -189,6 +189,11 @@ Error Expected(const Node& node, std::string_view what) {
   return node.ErrorHere(ErrorKind::kBadValue, fmt::format("expected {}, found {}", what, found));
 }
 
+std::string WithArticle(std::string_view noun) {
+  const bool vowel = !noun.empty() && std::string_view("aeiou").find(noun[0]) < 5;
+  return fmt::format("{} {}", vowel ? "an" : "a", noun);
+}
+
 // Turns an error about a scalar's text into one at the scalar's place.
 Error At(const Node& node, const Error& error) {
   return node.ErrorHere(error.kind, error.message, error.hint);
@@ -278,7 +283,7 @@ MapReader::MapReader(const Node& node, std::string what) : node_(node), what_(st
 
 Result<void> MapReader::Check() const {
   if (node_.kind == Node::Kind::kMap) return {};
-  return Expected(node_, fmt::format("a map of the keys of a {}", what_));
+  return Expected(node_, fmt::format("a map of the keys of {}", WithArticle(what_)));
 }
 
 const Node* MapReader::Find(std::string_view key) {
@@ -296,7 +301,7 @@ Result<void> MapReader::Finish() const {
   for (const Node::Entry& entry : node_.entries) {
     if (std::find(asked_.begin(), asked_.end(), entry.key) == asked_.end()) {
       return Error{.kind = ErrorKind::kUnknownName,
-                   .message = fmt::format("unknown key {} in a {}", Quoted(entry.key), what_),
+                   .message = fmt::format("unknown key {} in {}", Quoted(entry.key), WithArticle(what_)),
                    .where = entry.key_where,
                    .hint = DidYouMean(entry.key, asked_)};
     }

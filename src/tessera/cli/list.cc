@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "tessera/arch/format.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cost/models.h"
+#include "tessera/report/accelerator_report.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -24,10 +26,23 @@ Table CommandTable() {
 }
 
 Table FormatTable() {
-  Table table({"name", "reads", "writes", "extensions", "summary"});
-  for (const NetworkFormat* format : NetworkFormats()) {
-    table.Add(format->name, format->read != nullptr, format->write != nullptr,
-              fmt::format("{}", fmt::join(format->extensions, " ")), format->summary);
+  Table table({"name", "of", "reads", "writes", "extensions", "summary"});
+  const auto add = [&](std::string_view of, const auto& format) {
+    table.Add(format.name, of, format.read != nullptr, format.write != nullptr,
+              fmt::format("{}", fmt::join(format.extensions, " ")), format.summary);
+  };
+  for (const NetworkFormat* format : NetworkFormats()) add("networks", *format);
+  for (const AcceleratorFormat* format : AcceleratorFormats()) add("accelerators", *format);
+  return table;
+}
+
+Table AcceleratorTable() {
+  Table table({"name", "size", "model", "source"});
+  for (const EmbeddedFile& preset : AcceleratorPresets()) {
+    const Result<Accelerator> accelerator = LoadAccelerator(std::string(preset.name));
+    if (!accelerator) continue;  // a test reads every preset
+    table.Add(preset.name, SizeText(*accelerator), accelerator->hierarchy ? "loopnest" : "maestro",
+              accelerator->source);
   }
   return table;
 }
@@ -45,6 +60,7 @@ struct Listing {
 };
 constexpr std::array kListings = {
     Listing{"formats", FormatTable},
+    Listing{"accelerators", AcceleratorTable},
     Listing{"models", ModelTable},
     Listing{"commands", CommandTable},
 };
@@ -77,6 +93,7 @@ extern const Command kListCommand = {
     .name = "list",
     .summary = "what there is to choose from",
     .examples = {{"tessera list formats", "file formats that can be read and written"},
+                 {"tessera list accelerators", "built-in machines"},
                  {"tessera list models --json", "cost models, for a program"}},
     .bind = Bind<ListArguments, Flags, Run>};
 

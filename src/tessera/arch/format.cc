@@ -1,0 +1,85 @@
+// The list of accelerator formats, and how an ACCELERATOR argument finds its format.
+#include "tessera/arch/format.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "tessera/base/file.h"
+#include "tessera/base/text.h"
+
+namespace tessera {
+
+extern const AcceleratorFormat kNativeAcceleratorFormat;    // native.cc
+extern const AcceleratorFormat kMaestroAcceleratorFormat;   // maestro.cc
+extern const AcceleratorFormat kTimeloopAcceleratorFormat;  // timeloop.cc
+
+namespace {
+
+constexpr std::array kFormats = {&kNativeAcceleratorFormat, &kMaestroAcceleratorFormat,
+                                 &kTimeloopAcceleratorFormat};
+
+// A name that exists nowhere was meant as a file if it looks like a path.
+bool LooksLikePath(const std::string& name) {
+  if (name == "-" || name.find('/') != std::string::npos) return true;
+  const std::string extension = std::filesystem::path(name).extension().string();
+  return std::any_of(kFormats.begin(), kFormats.end(), [&](const AcceleratorFormat* format) {
+    return std::count(format->extensions.begin(), format->extensions.end(), extension) > 0;
+  });
+}
+
+Error NoSuchPreset(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const EmbeddedFile& preset : AcceleratorPresets()) names.push_back(preset.name);
+  const std::string hint = DidYouMean(name, names);
+  return Error{
+      .kind = ErrorKind::kUnknownName,
+      .message = fmt::format("{} is neither a file nor an accelerator preset", Quoted(name)),
+      .hint = hint.empty() ? "'tessera list accelerators' lists the presets" : hint};
+}
+
+}  // namespace
+
+std::span<const AcceleratorFormat* const> AcceleratorFormats() { return kFormats; }
+
+const AcceleratorFormat* RecogniseAccelerator(std::string_view bytes) {
+  const auto found =
+      std::find_if(kFormats.begin(), kFormats.end(),
+                   [&](const AcceleratorFormat* format) { return format->recognises(bytes); });
+  return found == kFormats.end() ? nullptr : *found;
+}
+
+Result<Accelerator> ParseAccelerator(std::string_view bytes, const std::string& path) {
+  if (const AcceleratorFormat* format = RecogniseAccelerator(bytes)) {
+    return format->read(bytes, path);
+  }
+  // Text that no format knows; what is not even text is said first.
+  const Result<std::string> text = ToText(std::string(bytes), path);
+  if (!text) return text.error();
+  return Error{.kind = ErrorKind::kUnsupported,
+               .message = "this is no accelerator in a known format",
+               .where = {.file = path},
+               .hint = "start it with 'format: tessera-accelerator-1' (docs/accelerators.md)"};
+}
+
+Result<Accelerator> ReadAccelerator(const std::string& path) {
+  const Result<std::string> bytes = ReadFile(path, {.max_bytes = kMaxTextBytes});
+  if (!bytes) return bytes.error();
+  return ParseAccelerator(*bytes, path);
+}
+
+Result<Accelerator> LoadAccelerator(const std::string& name_or_path) {
+  for (const EmbeddedFile& preset : AcceleratorPresets()) {
+    if (preset.name == name_or_path) return ParseAccelerator(preset.contents, name_or_path);
+  }
+  std::error_code ignored;
+  if (LooksLikePath(name_or_path) || std::filesystem::exists(name_or_path, ignored)) {
+    return ReadAccelerator(name_or_path);
+  }
+  return NoSuchPreset(name_or_path);
+}
+
+}  // namespace tessera
