@@ -19,10 +19,11 @@
 namespace tessera {
 
 extern const NetworkFormat kNativeFormat;  // native.cc
+extern const NetworkFormat kOnnxFormat;    // onnx/onnx_format.cc
 
 namespace {
 
-constexpr std::array kFormats = {&kNativeFormat};
+constexpr std::array kFormats = {&kNativeFormat, &kOnnxFormat};
 
 bool Exists(const std::string& path) {
   struct stat info {};
