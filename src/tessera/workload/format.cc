@@ -19,13 +19,15 @@
 namespace tessera {
 
 extern const NetworkFormat kNativeFormat;    // native.cc
+extern const NetworkFormat kOnnxFormat;      // onnx/onnx_format.cc
 extern const NetworkFormat kMaestroFormat;   // maestro.cc
 extern const NetworkFormat kGammaFormat;     // gamma.cc
 extern const NetworkFormat kTimeloopFormat;  // timeloop.cc
 
 namespace {
 
-constexpr std::array kFormats = {&kNativeFormat, &kMaestroFormat, &kGammaFormat, &kTimeloopFormat};
+constexpr std::array kFormats = {&kNativeFormat, &kOnnxFormat, &kMaestroFormat, &kGammaFormat,
+                                 &kTimeloopFormat};
 
 bool Exists(const std::string& path) {
   struct stat info {};

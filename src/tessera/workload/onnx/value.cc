@@ -1,0 +1,66 @@
+// Sizes of shapes.
+#include "tessera/workload/onnx/value.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tessera::onnx {
+
+bool IsInteger(ElementType type) {
+  switch (type) {
+    case ElementType::kUint8:
+    case ElementType::kInt8:
+    case ElementType::kUint16:
+    case ElementType::kInt16:
+    case ElementType::kInt32:
+    case ElementType::kInt64:
+    case ElementType::kBool:
+    case ElementType::kUint32:
+    case ElementType::kUint64: return true;
+    default: return false;
+  }
+}
+
+bool IsReal(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kFloat16 ||
+         type == ElementType::kDouble;
+}
+
+std::optional<Dim> ElementCount(const Dims& dims) {
+  Checked count = 1;
+  Reason reason = kKnown;
+  for (const Dim& dim : dims) {
+    if (dim.Is(0)) return Dim{0};
+    if (dim.known()) {
+      count = count * dim.size;
+    } else if (reason == kKnown) {
+      reason = dim.reason;
+    }
+  }
+  if (reason != kKnown) return Dim{.reason = reason};
+  return count.ok() ? std::optional<Dim>(Dim{count.value()}) : std::nullopt;
+}
+
+std::optional<size_t> FoldableCount(const Dims& dims) {
+  const std::optional<Dim> count = ElementCount(dims);
+  if (!count || !count->known() || count->size > kMaxFolded) return std::nullopt;
+  return static_cast<size_t>(count->size);
+}
+
+Dims KnownDims(const std::vector<int64_t>& sizes) {
+  Dims dims;
+  for (const int64_t size : sizes) dims.push_back({size});
+  return dims;
+}
+
+std::string ToString(const Dims& dims) {
+  std::string text = "[";
+  for (const Dim& dim : dims) {
+    if (text.size() > 1) text += ", ";
+    text += dim.known() ? fmt::format("{}", dim.size) : "?";
+  }
+  return text + "]";
+}
+
+}  // namespace tessera::onnx

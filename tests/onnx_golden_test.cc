@@ -1,0 +1,90 @@
+// Real ONNX graphs: two torchvision exports with their MACs layer by layer, and the nine graphs
+// that the PyPI package `onnx` ships with their totals.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/workload/format.h"
+#include "tessera/workload/network.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+fs::path Golden() { return fs::path(TESSERA_SOURCE_DIR) / "tests/golden/onnx"; }
+
+std::map<std::string, int64_t> MacsByName(const Network& network) {
+  std::map<std::string, int64_t> macs;
+  for (const NetworkLayer& entry : network.layers) {
+    macs[entry.name] = Macs(entry.layer);
+    for (const std::string& name : entry.also) macs[name] = Macs(entry.layer);
+  }
+  return macs;
+}
+
+TEST(OnnxGolden, ExportsOfBothKindsGiveTheirMacsLayerByLayer) {
+  const Json expected = Json::parse(std::ifstream(Golden() / "expected.json"));
+  ASSERT_EQ(expected.size(), 2u);
+  for (const auto& [file, facts] : expected.items()) {
+    const Result<Network> network = ReadNetwork((Golden() / file).string());
+    ASSERT_TRUE(network) << network.error();
+    EXPECT_EQ(TotalMacs(*network), facts["macs"]) << file;
+    EXPECT_EQ(network->batch, 1);
+    EXPECT_EQ(network->unknown.size(), 0u) << file;
+    std::map<std::string, int64_t> macs, operators;
+    for (const Json& layer : facts["layers"]) {
+      macs[layer[0]] = layer[2];
+      ++operators[layer[1]];
+    }
+    EXPECT_EQ(MacsByName(*network), macs) << file;
+    operators.insert(network->ignored.begin(), network->ignored.end());
+    EXPECT_EQ(operators, (facts["operators"].get<std::map<std::string, int64_t>>())) << file;
+  }
+}
+
+// Weights and biases; normalisation, the class token and the position embedding are no layers.
+TEST(OnnxGolden, ParametersIncludeTheBiasesThatFollowAProduct) {
+  const Result<Network> vit = ReadNetwork((Golden() / "vit_b_16.dynamo.onnx").string());
+  ASSERT_TRUE(vit) << vit.error();
+  EXPECT_EQ(TotalParameters(*vit), 86'567'656 - 25 * 2 * 768 - 768 - 197 * 768);
+}
+
+// Where the package's graphs are: in .venv, unless the environment names another folder.
+fs::path LightGraphs() {
+  if (const char* const folder = std::getenv("TESSERA_ONNX_LIGHT")) return folder;
+  const fs::path libraries = fs::path(TESSERA_SOURCE_DIR) / ".venv/lib";
+  std::error_code error;
+  for (const fs::directory_entry& python : fs::directory_iterator(libraries, error)) {
+    const fs::path folder = python.path() / "site-packages/onnx/backend/test/data/light";
+    if (fs::exists(folder)) return folder;
+  }
+  return {};
+}
+
+TEST(OnnxGolden, GraphsOfTheOnnxPackageGiveTheirTotals) {
+  const std::map<std::string, int64_t> totals = {
+      {"bvlc_alexnet", 654'560'384},   {"densenet121", 2'834'161'664},
+      {"inception_v1", 1'431'556'352}, {"inception_v2", 2'018'851'840},
+      {"resnet50", 4'089'184'256},     {"shufflenet", 124'664'528},
+      {"squeezenet", 349'151'936},     {"vgg19", 19'632'062'464},
+      {"zfnet512", 1'481'727'008}};
+  const fs::path folder = LightGraphs();
+  ASSERT_FALSE(folder.empty()) << "the PyPI package onnx is not in .venv: run scripts/setup";
+  for (const auto& [name, macs] : totals) {
+    const Result<Network> network = ReadNetwork((folder / ("light_" + name + ".onnx")).string());
+    ASSERT_TRUE(network) << network.error();
+    EXPECT_EQ(TotalMacs(*network), macs) << name;
+    EXPECT_EQ(network->unknown.size(), 0u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
