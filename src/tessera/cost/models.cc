@@ -6,11 +6,12 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
+#include "tessera/cost/maestro/maestro.h"
 
 namespace tessera {
 
 std::span<const CostModelInfo* const> CostModels() {
-  static const std::vector<const CostModelInfo*> models = {};
+  static const std::vector<const CostModelInfo*> models = {&kMaestroModel};
   return models;
 }
 

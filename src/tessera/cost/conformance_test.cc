@@ -1,0 +1,132 @@
+// What every cost model promises (cost/cost_model.h), checked for all of the registry.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/rng.h"
+#include "tessera/cost/count_allocations.h"
+#include "tessera/cost/models.h"
+
+namespace tessera {
+namespace {
+
+// A layer on a machine, with mappings of the model's kind, feasible and infeasible ones.
+struct Example {
+  Layer layer;
+  Accelerator accelerator;
+  std::vector<Mapping> mappings = {};
+};
+
+Example MaestroExample() {
+  using enum DataflowDim;
+  Example example{.layer = {.k = 64, .c = 64, .y = 58, .x = 58, .r = 3, .s = 3},
+                  .accelerator = {.name = "test", .pe_array = PeArray{.num_pes = 256}}};
+  CounterRng rng(1, StreamId("conformance.maestro"));
+  const auto draw = [&rng](int64_t most) { return static_cast<int32_t>(1 + rng.UniformInt(most)); };
+  for (int i = 0; i < 200; ++i) {
+    Dataflow dataflow;
+    dataflow.Add(Spatial(1, 1, kK));
+    const int32_t c = draw(64), y = draw(56), x = draw(56);
+    dataflow.Add(Temporal(c, c, kC));
+    dataflow.Add(Temporal(y, y, kYOut));
+    dataflow.Add(Temporal(x, x, kXOut));
+    dataflow.Add(Temporal(3, 3, kR));
+    dataflow.Add(Temporal(3, 3, kS));
+    dataflow.Add(Cluster(draw(300)));
+    dataflow.Add(Spatial(1, 1, kC));
+    example.mappings.push_back(dataflow);
+  }
+  return example;
+}
+
+Result<Example> ExampleFor(std::string_view model) {
+  if (model == "maestro") return MaestroExample();
+  return Error{.message = "this test has no example for the model; add one"};
+}
+
+class Conformance : public testing::TestWithParam<const CostModelInfo*> {
+ protected:
+  void SetUp() override {
+    Result<Example> example = ExampleFor(GetParam()->name);
+    ASSERT_TRUE(example) << example.error();
+    example_ = *example;
+    Result<std::unique_ptr<CostModel>> model =
+        GetParam()->make(example_.layer, example_.accelerator, {});
+    ASSERT_TRUE(model) << model.error();
+    model_ = std::move(*model);
+    const auto workspace = model_->MakeWorkspace();
+    for (const Mapping& mapping : example_.mappings) {
+      costs_.push_back(model_->Evaluate(mapping, *workspace));
+    }
+  }
+
+  Example example_;
+  std::unique_ptr<CostModel> model_;
+  std::vector<Cost> costs_;
+};
+
+TEST_P(Conformance, HasFeasibleAndInfeasibleExamples) {
+  int feasible = 0;
+  for (const Cost& cost : costs_) feasible += cost.feasible() ? 1 : 0;
+  EXPECT_GT(feasible, 0);
+  EXPECT_LT(feasible, static_cast<int>(costs_.size()));
+}
+
+TEST_P(Conformance, CostDoesNotDependOnTheWorkspace) {
+  for (size_t i = 0; i < costs_.size(); ++i) {
+    const auto fresh = model_->MakeWorkspace();
+    EXPECT_EQ(model_->Evaluate(example_.mappings[i], *fresh), costs_[i]) << i;
+  }
+}
+
+TEST_P(Conformance, BatchEqualsScalarOnAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    BatchEvaluator evaluator(*model_, pool);
+    std::vector<Cost> costs(costs_.size());
+    evaluator.EvaluateBatch(example_.mappings, costs);
+    EXPECT_EQ(costs, costs_) << threads << " threads";
+  }
+}
+
+TEST_P(Conformance, EvaluationDoesNotAllocate) {
+  const auto workspace = model_->MakeWorkspace();
+  model_->Evaluate(example_.mappings[0], *workspace);
+  const int64_t before = CountAllocations();
+  for (const Mapping& mapping : example_.mappings) model_->Evaluate(mapping, *workspace);
+  EXPECT_EQ(CountAllocations() - before, 0);
+}
+
+TEST_P(Conformance, InfeasibleMappingsSayWhy) {
+  for (size_t i = 0; i < costs_.size(); ++i) {
+    const Result<Cost> cost = Evaluate(*model_, example_.mappings[i]);
+    EXPECT_EQ(cost.ok(), costs_[i].feasible());
+    if (!cost) {
+      EXPECT_FALSE(cost.error().message.empty());
+    }
+  }
+}
+
+TEST_P(Conformance, FeasibleCostsAreFiniteAndPositive) {
+  for (const Cost& cost : costs_) {
+    if (!cost.feasible()) continue;
+    EXPECT_GT(cost.cycles, 0);
+    EXPECT_EQ(cost.macs, Macs(example_.layer));
+    EXPECT_GT(cost.energy_pj, 0);
+    EXPECT_LE(cost.utilization, 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Conformance,
+                         testing::ValuesIn(CostModels().begin(), CostModels().end()),
+                         [](const auto& model) { return std::string(model.param->name); });
+
+TEST(CostModels, UnknownNameHasAHint) {
+  const auto model = FindCostModel("maestr");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(ToString(model.error()), "unknown cost model 'maestr'; did you mean 'maestro'?");
+}
+
+}  // namespace
+}  // namespace tessera

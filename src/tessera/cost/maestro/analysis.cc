@@ -1,0 +1,429 @@
+#include "tessera/cost/maestro/analysis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera::maestro {
+namespace {
+
+// MAESTRO prints this where no case was counted.
+constexpr int64_t kNoCases = std::numeric_limits<int64_t>::min();
+
+// Room to add a few of them within 63 bits.
+constexpr double kLargestCount = 0x1p62;
+
+Volumes VolumesOf(const Case& c, const Step& step, const SpatialFactors& factors) {
+  Volumes volumes;
+  for (const size_t t : {kInput, kFilter}) {
+    volumes.ingress[t] = step.temporal[t] * factors.ingress[t][step.mode[t]];
+  }
+  volumes.egress = c.out * factors.egress;
+  volumes.macs = c.all * factors.macs;
+  volumes.critical = c.all * factors.critical;
+  return volumes;
+}
+
+// Sum, minimum and maximum of a delay.
+class DelaySum {
+ public:
+  void Add(int64_t occurrences, int64_t cycles) {
+    sum_ += occurrences * cycles;
+    min_ = std::min(min_, cycles);
+    max_ = std::max(max_, cycles);
+  }
+  DelayStatistics Over(int64_t occurrences) const {
+    if (occurrences == 0) return {kNoCases, 0, kNoCases};
+    const double average = static_cast<double>(sum_) / static_cast<double>(occurrences);
+    return {min_, max_, static_cast<int64_t>(average)};
+  }
+
+ private:
+  int64_t sum_ = 0;
+  int64_t min_ = std::numeric_limits<int64_t>::max();
+  int64_t max_ = 0;
+};
+
+// The off-chip side of the top level: what a case must wait for, and the bandwidth that would have
+// avoided it, which MAESTRO halves in every case.
+class Offchip {
+ public:
+  Offchip() = default;
+  Offchip(const std::array<int64_t, 3>& required, int64_t elements_per_cycle)
+      : in_(required[kInput] + required[kFilter]),
+        out_(required[kOutput]),
+        cycles_(std::max(in_ / elements_per_cycle / 2, out_ / elements_per_cycle / 2)) {}
+
+  int64_t cycles() const { return cycles_; }
+  int64_t bandwidth() const { return bandwidth_; }
+
+  void Add(int64_t compute_cycles) {
+    if (compute_cycles != last_compute_cycles_) {
+      last_compute_cycles_ = compute_cycles;
+      demand_ = std::max(out_ / compute_cycles, in_ / compute_cycles);
+    }
+    bandwidth_ = std::max(bandwidth_, demand_) / 2;
+  }
+
+ private:
+  int64_t in_ = 0, out_ = 0, cycles_ = 0;
+  int64_t last_compute_cycles_ = 0, demand_ = 0, bandwidth_ = 0;
+};
+
+// Cycles of one case and what they are made of.
+struct CaseCycles {
+  int64_t compute = 0, ingress = 0, egress = 0;
+  int64_t all = 0;
+};
+
+}  // namespace
+
+// The sums over the cases of the top level.
+class Analyser::TopSums {
+ public:
+  explicit TopSums(Analysis& analysis) : a_(analysis) {}
+
+  int64_t counted() const { return counted_; }
+
+  // Until the first case that counts; returns false if the off-chip cycles do not fit.
+  void Require(const Volumes& volumes) {
+    for (const size_t t : {kInput, kFilter}) a_.l2_required[t] += 2 * volumes.ingress[t];
+    a_.l2_required[kOutput] = 2 * volumes.egress;
+  }
+  int64_t StartOffchip(int64_t elements_per_cycle) {
+    offchip_ = Offchip(a_.l2_required, elements_per_cycle);
+    return offchip_.cycles();
+  }
+
+  // Outputs count in skipped cases, too.
+  void CountOutputs(int64_t occurrences, const Volumes& volumes) {
+    a_.l2_writes[kOutput] += occurrences * volumes.egress;
+    a_.l1_writes[kOutput] += occurrences * volumes.macs;
+  }
+
+  // Raises cycles.all to the off-chip cycles.
+  void Count(int64_t occurrences, const Volumes& volumes, double busy_units, CaseCycles& cycles) {
+    cycles.all = std::max(cycles.all, offchip_.cycles());
+    offchip_.Add(cycles.compute);
+    counted_ += occurrences;
+    a_.cycles += occurrences * cycles.all;
+    a_.macs += occurrences * volumes.macs;
+    a_.busy_units += busy_units * static_cast<double>(occurrences);
+    a_.l2_reads[kInput] += occurrences * volumes.ingress[kInput];
+    a_.l2_reads[kFilter] += occurrences * volumes.ingress[kFilter];
+    last_macs_ = volumes.macs;
+    last_ingress_ = volumes.ingress[kInput] + volumes.ingress[kFilter];
+    const int64_t moved = std::max(last_ingress_, volumes.egress);
+    a_.noc_required = std::max(a_.noc_required, moved / cycles.compute);
+    noc_sum_ += occurrences * moved / cycles.compute;
+    ingress_.Add(occurrences, cycles.ingress);
+    egress_.Add(occurrences, cycles.egress);
+    compute_.Add(occurrences, cycles.compute);
+  }
+
+  void Finish(const Workload& workload) {
+    for (const size_t t : {kInput, kFilter}) {
+      a_.l1_writes[t] = a_.l2_reads[t];
+      a_.l1_reads[t] = a_.macs;
+      a_.l2_writes[t] = workload.elements[t];
+    }
+    a_.l1_reads[kOutput] = a_.l1_writes[kOutput];
+    a_.l2_reads[kOutput] = workload.elements[kOutput];
+    a_.offchip_required = offchip_.bandwidth();
+    a_.ingress = ingress_.Over(counted_);
+    a_.egress = egress_.Over(counted_);
+    a_.compute = compute_.Over(counted_);
+    a_.noc_average = static_cast<double>(noc_sum_) / static_cast<double>(counted_);
+    if (counted_ == 0) return;
+    a_.busy_units /= static_cast<double>(counted_);
+    a_.arithmetic_intensity = static_cast<double>(last_macs_) / static_cast<double>(last_ingress_);
+  }
+
+ private:
+  Analysis& a_;
+  Offchip offchip_;
+  DelaySum ingress_, egress_, compute_;
+  int64_t counted_ = 0, noc_sum_ = 0, last_macs_ = 0, last_ingress_ = 0;
+};
+
+Analyser::Analyser() {
+  // A key has at most one bit per dimension.
+  for (std::vector<Visit>& visits : visits_) visits.resize(size_t{1} << kDataflowDims);
+}
+
+Violation Analyser::Run(const Workload& workload, const PeArray& array, MaestroVersion version,
+                        const Dataflow& dataflow, Analysis& analysis, Record* record) {
+  workload_ = &workload;
+  array_ = &array;
+  skips_ = version == MaestroVersion::kHead;
+  latency_cycles_ = array.noc_hops * array.noc_hop_latency_cycles;
+  record_ = record;
+  if (++stamp_ == 0) {  // wrapped around: old stamps could look new
+    for (std::vector<Visit>& visits : visits_) std::fill(visits.begin(), visits.end(), Visit{});
+    stamp_ = 1;
+  }
+  Violation broken = BuildLevels(workload, array, version, dataflow, levels_, num_levels_);
+  if (broken.rule != 0) return broken;
+  if (record_ != nullptr) {
+    record_->levels.assign(levels_.begin(), levels_.begin() + static_cast<int>(num_levels_));
+    for (std::vector<CaseRecord>& records : records_) records.clear();
+  }
+  if (!CountsFit()) return Broken(Rule::kOverflow);
+  analysis = Analysis{};
+  for (size_t i = 0; i < num_levels_; ++i) {
+    tables_[i].Reset(workload, levels_[i], i == 0 ? nullptr : &levels_[i - 1]);
+    analysis.tile_above_dim |= levels_[i].tile_above_dim;
+  }
+  return AnalyseTop(analysis);
+}
+
+// Whether every count and every sum below stays within 62 bits, by a bound that is generous by a
+// small factor per loop: below it no arithmetic of this file can overflow.
+bool Analyser::CountsFit() {
+  double cycles_below = 0;
+  for (size_t l = num_levels_; l-- > 0;) {
+    const Level& level = levels_[l];
+    double elements = 2 * static_cast<double>(level.units), iterations = 1;
+    for (size_t i = 0; i < level.num_maps; ++i) {
+      const Map& map = level.maps[i];
+      const size_t dim = Index(map.dim);
+      const Extent& in = level.extent[dim];
+      int64_t largest = std::max({in.full, in.edge_full, in.edge_unique});
+      if (const Dim out_dim = workload_->OutputDimOf(map.dim); out_dim != map.dim) {
+        const Extent& out = level.extent[Index(out_dim)];
+        largest = std::max(
+            {largest, std::abs(out.full), std::abs(out.edge_full), std::abs(out.edge_unique)});
+      }
+      elements *= static_cast<double>(largest);
+      const int64_t size = std::max(level.size[dim], l > 0 ? levels_[l - 1].extent[dim].full : 0);
+      if (size > map.size) {
+        iterations *= 2 + static_cast<double>(size - map.size) / static_cast<double>(map.offset);
+      }
+    }
+    top_iterations_ = iterations;
+    cycles_below =
+        iterations * (8 * elements + static_cast<double>(latency_cycles_) + cycles_below);
+  }
+  return cycles_below < kLargestCount;
+}
+
+Violation Analyser::AnalyseTop(Analysis& analysis) {
+  LevelTables& tables = tables_[0];
+  CaseWalk& walk = walks_[0];
+  const int64_t num_cases = walk.Start(tables, 0);
+  if (num_cases > kMaxCases) return Broken(Rule::kTooManyCases, 0, Dim::kOther, num_cases);
+
+  TopSums sums(analysis);
+  RequiredFrom own_required{.level = 0}, required;
+  Violation broken;
+  walk.ForEachCase([&](const Case& c, const Step& step) {
+    const SpatialFactors& factors = tables.Factors(c.code);
+    const Volumes volumes = VolumesOf(c, step, factors);
+    const int64_t occurrences = static_cast<int32_t>(c.occurrences);
+    const bool skipped = skips_ && volumes.critical <= 0, leading = sums.counted() == 0;
+    if (broken = CheckCase(0, step, occurrences, leading || !skipped); broken.rule != 0) {
+      return false;
+    }
+    if (leading) {
+      ++own_required.cases;
+      sums.Require(volumes);
+    }
+    sums.CountOutputs(occurrences, volumes);
+    CaseRecord* record = record_ != nullptr ? AddRecord(0, 0, occurrences, volumes) : nullptr;
+    if (skipped) return true;
+
+    if (leading) {
+      // Requirements added up over skipped cases are not in the bound of CountsFit.
+      const auto waits = static_cast<double>(sums.StartOffchip(array_->offchip_elements_per_cycle));
+      if (waits * top_iterations_ >= kLargestCount) broken = Broken(Rule::kOverflow);
+    }
+    ComputePhase phase;
+    if (broken.rule == 0) broken = Compute(0, c, factors, volumes.critical, phase);
+    if (broken.rule == 0 && phase.cycles == 0) broken = Broken(Rule::kNoCompute, 0);
+    if (broken.rule != 0) return false;
+    if (required.cases == 0) required = phase.required;
+    CaseCycles cycles{.compute = phase.cycles,
+                      .ingress = DelayCycles(volumes.ingress[kInput] + volumes.ingress[kFilter]),
+                      .egress = DelayCycles(volumes.egress)};
+    cycles.all = c.step == 0 ? cycles.compute + cycles.ingress
+                             : std::max({cycles.egress, cycles.compute, cycles.ingress});
+    sums.Count(occurrences, volumes, phase.busy_units, cycles);
+    if (record != nullptr) {
+      *record = record->With(cycles.compute, cycles.ingress, cycles.egress, cycles.all);
+    }
+    return true;
+  });
+  if (broken.rule != 0) return broken;
+  sums.Finish(*workload_);
+  analysis.single_result = required.cases == 0;
+  analysis.l1_required = TileRequired(analysis.single_result ? own_required : required);
+  if (record_ != nullptr) FinishRecord(0, 0, analysis.cycles, analysis.busy_units);
+  return {};
+}
+
+// A level below the top matters through its time, its busy units and its buffer requirement only.
+Violation Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
+  LevelTables& tables = tables_[level];
+  CaseWalk& walk = walks_[level];
+  const int64_t num_cases = walk.Start(tables, key);
+  const int index = static_cast<int>(level);
+  if (num_cases > kMaxCases) return Broken(Rule::kTooManyCases, index, Dim::kOther, num_cases);
+
+  int64_t counted = 0;
+  RequiredFrom own_required{.level = level};
+  Violation broken;
+  visit = {.stamp = stamp_};
+  walk.ForEachCase([&](const Case& c, const Step& step) {
+    const SpatialFactors& factors = tables.Factors(c.code);
+    const Volumes volumes = VolumesOf(c, step, factors);
+    const int64_t occurrences = static_cast<int32_t>(c.occurrences);
+    const bool skipped = skips_ && volumes.critical <= 0;
+    if (broken = CheckCase(level, step, occurrences, counted == 0 || !skipped); broken.rule != 0) {
+      return false;
+    }
+    if (counted == 0) ++own_required.cases;
+    CaseRecord* record = record_ != nullptr ? AddRecord(level, key, occurrences, volumes) : nullptr;
+    if (skipped) return true;
+
+    ComputePhase phase;
+    broken = Compute(level, c, factors, volumes.critical, phase);
+    if (broken.rule != 0) return false;
+    if (visit.required.cases == 0) visit.required = phase.required;
+    CaseCycles cycles{.compute = phase.cycles,
+                      .ingress = DelayCycles(volumes.ingress[kInput] + volumes.ingress[kFilter]),
+                      .egress = DelayCycles(volumes.egress)};
+    cycles.all = c.step == 0 ? cycles.compute + cycles.ingress
+                             : std::max({cycles.egress, cycles.compute, cycles.ingress});
+    counted += occurrences;
+    visit.cycles += occurrences * cycles.all;
+    visit.busy_units += phase.busy_units * static_cast<double>(occurrences);
+    if (record != nullptr) {
+      *record = record->With(cycles.compute, cycles.ingress, cycles.egress, cycles.all);
+    }
+    return true;
+  });
+  if (broken.rule != 0) return broken;
+  if (counted != 0) visit.busy_units /= static_cast<double>(counted);
+  if (visit.required.cases == 0) visit.required = own_required;
+  if (record_ != nullptr) FinishRecord(level, key, visit.cycles, visit.busy_units);
+  return {};
+}
+
+// AnalyseBelow for the innermost level, where nearly all cases are, by groups of equal cases.
+// Returns false where one of them is special: then AnalyseBelow has to go through all in order.
+bool Analyser::SumLeaf(size_t level, uint32_t key, Visit& visit) {
+  LevelTables& tables = tables_[level];
+  CaseWalk& walk = walks_[level];
+  if (walk.Start(tables, key) > kMaxCases) return false;
+  int64_t counted = 0, busy = 0, total_cycles = 0;
+  const bool complete =
+      walk.ForEachGroup([&](const Case& c, const Step& step, int64_t occurrences) {
+        const SpatialFactors& factors = tables.Factors(c.code);
+        const Volumes volumes = VolumesOf(c, step, factors);
+        if (volumes.critical <= 0 || volumes.egress < 0 || step.unique_zero) return false;
+        const int64_t ingress = volumes.ingress[kInput] + volumes.ingress[kFilter];
+        const int64_t compute = ComputeCycles(volumes.critical);
+        // The delay grows with the volume, so one division does.
+        const int64_t cycles =
+            c.step == 0 ? compute + DelayCycles(ingress)
+                        : std::max(compute, DelayCycles(std::max(ingress, volumes.egress)));
+        counted += occurrences;
+        total_cycles += occurrences * cycles;
+        busy += occurrences * factors.active;
+        return true;
+      });
+  if (!complete) return false;
+  visit = {.stamp = stamp_,
+           .cycles = total_cycles,
+           .busy_units = static_cast<double>(busy) / static_cast<double>(counted),
+           .required = {level, 1}};
+  return true;
+}
+
+Violation Analyser::VisitOnce(size_t level, uint32_t key, const Visit*& visit) {
+  Visit& slot = visits_[level][key];
+  visit = &slot;
+  if (slot.stamp == stamp_) return {};
+  const bool leaf = level + 1 == num_levels_ && record_ == nullptr;
+  if (leaf && SumLeaf(level, key, slot)) return {};
+  return AnalyseBelow(level, key, slot);
+}
+
+// MAESTRO computes the ingress of every case that it counts, and of those before the first one.
+Violation Analyser::CheckCase(size_t level, const Step& step, int64_t occurrences,
+                              bool has_ingress) {
+  if (step.unique_zero && has_ingress) {
+    return Broken(Rule::kUniqueZero, static_cast<int>(level));
+  }
+  if (occurrences > 0) return {};
+  return Broken(Rule::kOccurrences, static_cast<int>(level), Dim::kOther, occurrences);
+}
+
+// c.8 step 6: at the innermost level every PE does its MACs; elsewhere the units run the level
+// below, at an edge with up to two different tiles, and the slower one decides.
+Violation Analyser::Compute(size_t level, const Case& c, const SpatialFactors& factors,
+                            int64_t critical, ComputePhase& phase) {
+  const auto active = static_cast<double>(factors.active);
+  if (level + 1 == num_levels_) {
+    phase.cycles = ComputeCycles(critical);
+    phase.busy_units = active;
+    return {};
+  }
+  const int64_t edge_units = levels_[level].edge_units;
+  const uint32_t edge_key = c.edge_key | factors.edge_key;
+  const uint32_t full_key = edge_units == 1 ? edge_key : c.edge_key;
+  const Visit* visit = nullptr;
+  Violation broken = VisitOnce(level + 1, factors.edge_edge ? edge_key : full_key, visit);
+  if (broken.rule != 0) return broken;
+  phase.required = visit->required;
+  phase.cycles = std::max<int64_t>(0, visit->cycles);
+  phase.busy_units = visit->busy_units * (factors.edge_edge ? 1 : active);
+  if (factors.edge_edge && edge_units > 1) {
+    broken = VisitOnce(level + 1, full_key, visit);
+    if (broken.rule != 0) return broken;
+    phase.cycles = std::max(phase.cycles, visit->cycles);
+    phase.busy_units += visit->busy_units * static_cast<double>(edge_units - 1);
+  }
+  if (phase.busy_units == 0) phase.busy_units = active;
+  return {};
+}
+
+// What one unit below a level must hold, double buffered. MAESTRO adds the inputs up over the cases
+// before the first one that it counts.
+std::array<int64_t, 3> Analyser::TileRequired(const RequiredFrom& from) const {
+  std::array<int64_t, 3> required;
+  for (const size_t t : {kInput, kFilter, kOutput}) {
+    required[t] = t == kOutput ? 2 : 2 * from.cases;
+    for (const Dim dim : workload_->coupling[t]) {
+      required[t] *= levels_[from.level].extent[Index(dim)].full;
+    }
+  }
+  return required;
+}
+
+CaseRecord* Analyser::AddRecord(size_t level, uint32_t key, int64_t occurrences,
+                                const Volumes& volumes) {
+  CaseRecord record{.occurrences = occurrences,
+                    .ingress = volumes.ingress,
+                    .egress = volumes.egress,
+                    .macs = volumes.macs,
+                    .critical = volumes.critical,
+                    .skipped = skips_ && volumes.critical <= 0};
+  for (size_t i = 0; i < levels_[level].num_maps; ++i) {
+    record.states[i] = walks_[level].StateOfMap(tables_[level], key, i);
+  }
+  records_[level].push_back(record);
+  return &records_[level].back();
+}
+
+void Analyser::FinishRecord(size_t level, uint32_t key, int64_t cycles, double busy_units) {
+  VisitRecord visit{.level = level, .cycles = cycles, .busy_units = busy_units};
+  for (size_t i = 0; i < kDataflowDims; ++i) {
+    if (levels_[level].size[i] == 0) continue;
+    visit.size[i] = tables_[level].ActualSize(static_cast<Dim>(i), key);
+  }
+  visit.cases.swap(records_[level]);
+  record_->visits.push_back(std::move(visit));
+}
+
+}  // namespace tessera::maestro

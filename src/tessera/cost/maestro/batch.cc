@@ -1,0 +1,298 @@
+#include "tessera/cost/maestro/batch.h"
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/text.h"
+#include "tessera/cost/maestro/network.h"
+#include "tessera/cost/maestro/report.h"
+
+namespace tessera::maestro {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A row that MAESTRO would not get through, for a reason that its numbers alone show.
+struct Refusal {
+  Status status = Status::kReject;
+  std::string message = {};
+};
+
+struct Row {
+  PeArray array = {};
+  MaestroVersion version = MaestroVersion::kHead;
+  bool whole_file = false;
+  std::vector<MappedLayer> layers = {};
+  std::string unknown_dimension = {};  // the first one, for the message
+  std::optional<Refusal> refusal = {};
+};
+
+constexpr std::array kTypes = {MaestroType::kConv, MaestroType::kDsconv, MaestroType::kNgconv,
+                               MaestroType::kTrconv, MaestroType::kGemm};
+
+// Reads a row. Errors are strings about the form; values that MAESTRO refuses become a refusal.
+class RowReader {
+ public:
+  RowReader(const Json& json, const BatchDefaults& defaults) : json_(json) {
+    row_.array = defaults.array;
+    row_.version = defaults.version;
+  }
+
+  Result<Row> Read() {
+    ReadVersion();
+    if (json_.contains("hw")) ReadHardware(json_["hw"]);
+    row_.whole_file = json_.contains("layers");
+    if (!row_.whole_file) {
+      ReadLayer(json_);
+    } else if (!json_["layers"].is_array()) {
+      Fail("'layers' is not a list");
+    } else {
+      for (const Json& layer : json_["layers"]) ReadLayer(layer);
+    }
+    if (error_) return *error_;
+    return row_;
+  }
+
+ private:
+  void Fail(std::string message) {
+    if (!error_) error_ = Error{.kind = ErrorKind::kSyntax, .message = std::move(message)};
+  }
+  void Refuse(Status status, std::string message) {
+    if (!row_.refusal) row_.refusal = Refusal{status, std::move(message)};
+  }
+
+  // An integer, or 0 after Fail.
+  int64_t Integer(const Json& value, std::string_view what) {
+    if (value.is_number_integer() && !value.is_number_unsigned()) return value.get<int64_t>();
+    if (value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX) {
+      return value.get<int64_t>();
+    }
+    Fail(fmt::format("{} is {}, not an integer", what, value.dump()));
+    return 0;
+  }
+
+  // An integer in 1..2^31-1, or 1 after Refuse or Fail.
+  int32_t Size(const Json& value, std::string_view what) {
+    const int64_t size = Integer(value, what);
+    if (size >= 1 && size <= INT32_MAX) return static_cast<int32_t>(size);
+    Refuse(Status::kReject, fmt::format("{} is {}, but must be in 1..{}", what, size, INT32_MAX));
+    return 1;
+  }
+
+  Dim DimOf(const Json& value) {
+    if (!value.is_string()) {
+      Fail(fmt::format("dimension is {}, not a string", value.dump()));
+      return Dim::kOther;
+    }
+    const auto& name = value.get_ref<const std::string&>();
+    const std::optional<Dim> dim = FindDataflowDim(name);
+    if (!dim && row_.unknown_dimension.empty()) row_.unknown_dimension = name;
+    return dim.value_or(Dim::kOther);
+  }
+
+  void ReadVersion() {
+    if (!json_.contains("version")) return;
+    const Json& version = json_["version"];
+    if (version == "head") {
+      row_.version = MaestroVersion::kHead;
+    } else if (version == "pinned") {
+      row_.version = MaestroVersion::kPinned;
+    } else {
+      Fail(fmt::format("version is {}, but must be \"head\" or \"pinned\"", version.dump()));
+    }
+  }
+
+  void ReadHardware(const Json& hardware) {
+    if (!hardware.is_object()) return Fail("'hw' is not an object");
+    for (const auto& [key, value] : hardware.items()) {
+      const int64_t number = Integer(value, key);
+      if (!SetHardware(key, number))
+        return Fail(fmt::format("unknown key {} in 'hw'", Quoted(key)));
+      if (number < 0 || number > INT32_MAX) {
+        Refuse(Status::kReject,
+               fmt::format("{} is {}, but must be in 0..{}", key, number, INT32_MAX));
+      } else if (number == 0 && (key == "noc_bw" || key == "offchip_bw" || key == "simd")) {
+        Refuse(Status::kCrash, fmt::format("SIGFPE: {} is 0, and MAESTRO divides by it", key));
+      }
+    }
+  }
+
+  bool SetHardware(std::string_view key, int64_t value) {
+    PeArray& array = row_.array;
+    if (key == "num_pes") return array.num_pes = value, true;
+    if (key == "simd") return array.simd_lanes = value, true;
+    if (key == "l1") return array.l1_elements = value, true;
+    if (key == "l2") return array.l2_elements = value, true;
+    if (key == "noc_bw") return array.noc_elements_per_cycle = value, true;
+    if (key == "hops") return array.noc_hops = value, true;
+    if (key == "hop_lat") return array.noc_hop_latency_cycles = value, true;
+    if (key == "offchip_bw") return array.offchip_elements_per_cycle = value, true;
+    return false;
+  }
+
+  void ReadLayer(const Json& json) {
+    MappedLayer layer;
+    if (!json.is_object()) return Fail("a layer is not an object");
+    if (json.contains("name") && json["name"].is_string()) layer.name = json["name"];
+    ReadType(json, layer.declaration);
+    ReadDims(json, layer.declaration);
+    ReadStride(json, layer.declaration);
+    ReadMap(json, layer.dataflow);
+    row_.layers.push_back(std::move(layer));
+  }
+
+  void ReadType(const Json& json, Declaration& declaration) {
+    if (!json.contains("type")) return Fail("'type' is missing");
+    for (const MaestroType type : kTypes) {
+      if (json["type"] != ToString(type)) continue;
+      declaration.type = type;
+      return;
+    }
+    Refuse(Status::kReject,
+           fmt::format("layer type {} is not one that MAESTRO can evaluate", json["type"].dump()));
+  }
+
+  void ReadDims(const Json& json, Declaration& declaration) {
+    if (!json.contains("dims") || !json["dims"].is_array()) return Fail("'dims' is not a list");
+    for (const Json& entry : json["dims"]) {
+      if (!entry.is_array() || entry.size() != 2) return Fail("an entry of 'dims' is not a pair");
+      const Dim dim = DimOf(entry[0]);
+      const int32_t size = Size(entry[1], fmt::format("dimension {}", entry[0].dump()));
+      if (dim == Dim::kOther) {
+        Refuse(Status::kReject, fmt::format("unknown dimension {}", entry[0].dump()));
+      } else {
+        declaration.dims.push_back({dim, size});
+      }
+    }
+  }
+
+  void ReadStride(const Json& json, Declaration& declaration) {
+    if (!json.contains("stride")) return;
+    if (!json["stride"].is_object()) return Fail("'stride' is not an object");
+    for (const auto& [name, value] : json["stride"].items()) {
+      const std::optional<Dim> dim = FindDataflowDim(name);
+      const int32_t stride = Size(value, fmt::format("stride of {}", name));
+      if (dim) declaration.strides.push_back({*dim, stride});
+    }
+  }
+
+  void ReadMap(const Json& json, Dataflow& dataflow) {
+    if (!json.contains("map") || !json["map"].is_array()) return Fail("'map' is not a list");
+    for (const Json& entry : json["map"]) {
+      if (!entry.is_array() || entry.empty()) return Fail("an entry of 'map' is not a list");
+      if (dataflow.full()) {
+        return Refuse(Status::kReject, fmt::format("more than {} directives", Dataflow::kCapacity));
+      }
+      if (entry[0] == "C" && entry.size() == 3) {
+        dataflow.Add(Cluster(Size(entry[1], "Cluster size")));
+        if (entry[2] != "P" && entry[2] != "L") {
+          Refuse(Status::kCrash,
+                 fmt::format("cluster letter is {}, but must be \"P\" or \"L\"", entry[2].dump()));
+        }
+      } else if ((entry[0] == "T" || entry[0] == "S") && entry.size() == 4) {
+        const int32_t size = Size(entry[1], "map size"), offset = Size(entry[2], "map offset");
+        const Dim dim = DimOf(entry[3]);
+        dataflow.Add(entry[0] == "T" ? Temporal(size, offset, dim) : Spatial(size, offset, dim));
+      } else {
+        return Fail(fmt::format("{} is not a directive", entry.dump()));
+      }
+    }
+  }
+
+  const Json& json_;
+  Row row_;
+  std::optional<Error> error_;
+};
+
+Json ToJson(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value + 0.0;  // no negative zero
+}
+
+Json OutOf(const EvaluatedLayer& layer, const PeArray& array) {
+  Json out = Json::array();
+  for (const Column& column :
+       ColumnsOf(layer.workload, array, layer.analysis, layer.csv_energy_nj)) {
+    if (const int64_t* integer = std::get_if<int64_t>(&column)) {
+      out.push_back(*integer);
+    } else {
+      out.push_back(ToJson(*std::get_if<double>(&column)));
+    }
+  }
+  return out;
+}
+
+Json TensOf(const Analysis& analysis) {
+  Json tens = Json::array();
+  for (const size_t t : {kInput, kFilter, kOutput}) {
+    tens.push_back(analysis.l2_required[t]);
+    tens.push_back(analysis.l1_required[t]);
+  }
+  return tens;
+}
+
+Json EnergyJson(const Analysis& analysis) {
+  const LayerEnergy energy = EnergyOf(analysis);
+  return {{"mac", energy.mac}, {"l1", energy.l1}, {"l2", energy.l2}, {"total", energy.total()}};
+}
+
+// The message, with the name of an unknown dimension where the model only knows that it is unknown.
+std::string MessageOf(const Row& row, const NetworkFailure& failure) {
+  std::string message = failure.error.message;
+  const std::string_view placeholder = "dimension ? ";
+  if (const size_t at = message.find(placeholder); at != std::string::npos) {
+    message.replace(at, placeholder.size(), fmt::format("dimension {} ", row.unknown_dimension));
+  }
+  if (!row.whole_file) return message;
+  return fmt::format("layer {}: {}", Quoted(row.layers[failure.layer].name), message);
+}
+
+void Answer(const Row& row, Analyser& analyser, Json& answer) {
+  if (row.refusal) {
+    answer["status"] = ToString(row.refusal->status);
+    answer["msg"] = row.refusal->message;
+    return;
+  }
+  const EvaluatedNetwork network = EvaluateNetwork(row.layers, row.array, row.version, analyser);
+  if (network.failure) {
+    answer["status"] = ToString(network.failure->status);
+    answer["msg"] = MessageOf(row, *network.failure);
+    return;
+  }
+  answer["status"] = ToString(Status::kOk);
+  answer["msg"] = "";
+  Json out = Json::array(), tens = Json::array(), flags = Json::array(), energy = Json::array();
+  for (const EvaluatedLayer& layer : network.layers) {
+    out.push_back(OutOf(layer, row.array));
+    tens.push_back(TensOf(layer.analysis));
+    flags.push_back(layer.flags.Names());
+    energy.push_back(EnergyJson(layer.analysis));
+  }
+  answer[row.whole_file ? "outs" : "out"] = row.whole_file ? out : out[0];
+  answer["tens"] = row.whole_file ? tens : tens[0];
+  answer["flags"] = row.whole_file ? flags : flags[0];
+  answer["energy"] = row.whole_file ? energy : energy[0];
+}
+
+}  // namespace
+
+Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaults,
+                              Analyser& analyser) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return Error{.kind = ErrorKind::kSyntax, .message = "the line is not a JSON object"};
+  }
+  const Result<Row> row = RowReader(json, defaults).Read();
+  if (!row) return row.error();
+  Json answer;
+  answer["id"] = json.contains("id") ? json["id"] : Json();
+  Answer(*row, analyser, answer);
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tessera::maestro

@@ -1,0 +1,30 @@
+// Batch rows: problems for model `maestro` as JSON lines, and their answers. The format is the one
+// of the golden rows (docs/cost-maestro.md); scripts use it through `tessera evaluate --batch`.
+#ifndef TESSERA_COST_MAESTRO_BATCH_H_
+#define TESSERA_COST_MAESTRO_BATCH_H_
+
+#include <string>
+#include <string_view>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/base/result.h"
+#include "tessera/cost/maestro/analysis.h"
+#include "tessera/cost/maestro/options.h"
+
+namespace tessera::maestro {
+
+// What a row may leave out.
+struct BatchDefaults {
+  PeArray array = {};
+  MaestroVersion version = MaestroVersion::kHead;
+};
+
+// Answers one row with one line of JSON, without line end: `id`, `status`, `msg`, and if MAESTRO
+// would succeed `out` (or `outs`), `tens`, `flags` and `energy`. The error is for a line that is
+// not a row at all; what MAESTRO would refuse is an answer.
+Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaults,
+                              Analyser& analyser);
+
+}  // namespace tessera::maestro
+
+#endif  // TESSERA_COST_MAESTRO_BATCH_H_

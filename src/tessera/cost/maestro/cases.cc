@@ -1,0 +1,192 @@
+#include "tessera/cost/maestro/cases.h"
+
+namespace tessera::maestro {
+
+void LevelTables::Reset(const Workload& workload, const Level& level, const Level* above) {
+  workload_ = &workload;
+  level_ = &level;
+  above_ = above;
+  for (size_t i = 0; i < level.num_maps; ++i) {
+    const Map& map = level.maps[i];
+    MapInfo& info = infos_[i];
+    info.coupled = {workload.coupled[kInput].Has(map.dim), workload.coupled[kFilter].Has(map.dim)};
+    info.spatial = map.spatial;
+    info.spatial_bit = 0;
+    info.deciding = static_cast<uint8_t>(level.last_map[Index(map.dim)]);
+    info.key_bit = above != nullptr ? above->edge_bit[Index(map.dim)] : 0;
+    info.unique = level.extent[Index(map.dim)].unique;
+    info.code_weight = 0;
+    info.full = info.edge = {};
+    // Of a dimension that is mapped twice the last map decides; the others only repeat cases.
+    if (info.deciding == i) AddParts(info, map.dim);
+  }
+  for (size_t q = 0; q < level.num_spatial; ++q) {
+    MapInfo& info = infos_[level.spatial[q]];
+    info.spatial_bit = static_cast<IngressMode>(1u << q);
+    infos_[info.deciding].code_weight += q == 0 ? 1 : uint32_t{kStates};
+  }
+  loops_ready_ = {};
+  factors_ready_ = 0;
+  spatial_.Reset(workload, level);
+  SortOutFixed();
+}
+
+// The factors of a dimension's temporal loops; its spatial ones are in SpatialFactors.
+void LevelTables::AddParts(MapInfo& info, Dim dim) const {
+  const Level& level = *level_;
+  const bool spreads = level.FirstIsSpatial(dim);
+  if (!spreads) info.edge.edge_key = level.edge_bit[Index(dim)];
+  if (workload_->coupled[kOutput].Has(dim)) {
+    if (spreads) return;
+    const Extent& extent = level.extent[Index(workload_->OutputDimOf(dim))];
+    info.full.all = info.full.out = extent.full;
+    info.edge.all = info.edge.out = extent.edge_full;
+    return;
+  }
+  const Extent& extent = level.extent[Index(dim)];
+  for (int i = level.first_map[Index(dim)]; i <= level.last_map[Index(dim)]; ++i) {
+    const Map& map = level.maps[static_cast<size_t>(i)];
+    if (map.dim != dim || map.spatial) continue;
+    info.full.all *= extent.full;
+    info.edge.all *= extent.edge_full;
+  }
+}
+
+void LevelTables::SortOutFixed() {
+  num_live_ = 0;
+  fixed_part_ = {};
+  fixed_ingress_ = {1, 1};
+  for (size_t i = 0; i < level_->num_maps; ++i) {
+    const MapInfo& info = infos_[i];
+    const bool mapped_once = level_->first_map[Index(level_->maps[i].dim)] == info.deciding;
+    const bool may_be_fixed = info.key_bit == 0 && !info.spatial && mapped_once;
+    // A loop over its whole dimension has one state and never starts again.
+    if (may_be_fixed && LoopOf(i, 0).unrolled) {
+      const Loop& loop = LoopOf(i, 0);
+      fixed_part_.all *= loop.part[0].all;
+      fixed_part_.out *= loop.part[0].out;
+      fixed_part_.code += loop.part[0].code;
+      fixed_part_.edge_key |= loop.part[0].edge_key;
+      for (const size_t t : {kInput, kFilter}) fixed_ingress_[t] *= loop.ingress[t];
+    } else {
+      live_[num_live_++] = static_cast<uint8_t>(i);
+    }
+  }
+}
+
+void LevelTables::MakeLoop(size_t map, uint32_t key, size_t edge) {
+  loops_ready_[edge] |= 1u << map;
+  const Map& m = level_->maps[map];
+  const MapInfo& info = infos_[map];
+  const LoopStates states = StatesOf(m, level_->units, ActualSize(m.dim, key));
+  Loop& loop = loops_[edge][map];
+  loop.num_states = states.num;
+  loop.unrolled = states.unrolled;
+  loop.state = states.state;
+  for (size_t i = 0; i < states.num; ++i) {
+    const State state = states.state[i];
+    Case& part = loop.part[i];
+    part = IsEdge(state) ? info.edge : info.full;
+    part.occurrences = states.occurrences[i];
+    part.code = info.code_weight * static_cast<uint32_t>(state);
+    part.step = i > 0 && info.deciding == map ? static_cast<uint32_t>(map) + 1 : 0;
+  }
+
+  // A loop that is not at its start, or not at an edge, always brings in full tiles.
+  const Extent& extent = level_->extent[Index(m.dim)];
+  const State start = info.deciding == map ? loop.state[0] : LoopOf(info.deciding, key).state[0];
+  const int64_t tile = m.spatial ? 1 : IsEdge(start) ? extent.edge_full : extent.full;
+  loop.ingress = {info.coupled[kInput] ? tile : 1, info.coupled[kFilter] ? tile : 1};
+}
+
+int64_t CaseWalk::Start(LevelTables& tables, uint32_t key) {
+  num_axes_ = 0;
+  num_rows_ = 1;
+  int64_t num_cases = 1;
+  Case fixed = tables.fixed_part();
+  for (size_t i = 0; i < tables.num_live(); ++i) {
+    const size_t map = tables.live(i);
+    const Loop& loop = tables.LoopOf(map, key);
+    loops_[map] = &loop;
+    if (loop.num_states > 1) {
+      axes_[num_axes_++] = {&loop, 0};
+      num_rows_ = num_cases;
+      num_cases *= loop.num_states;
+    } else {
+      fixed = Product(fixed, loop.part[0]);
+    }
+  }
+  MakeSteps(tables);
+  prefix_[0] = fixed;
+  for (size_t i = 0; i + 1 < num_axes_; ++i) {
+    prefix_[i + 1] = Product(prefix_[i], axes_[i].loop->part[0]);
+  }
+  return num_cases;
+}
+
+// c.5: an input tensor is brought in if the innermost loop that advanced runs over one of its
+// dimensions: only what is new along that loop, unless a loop of the tensor further in starts
+// again.
+void CaseWalk::MakeSteps(const LevelTables& tables) {
+  const size_t n = tables.num_live();
+  std::array<std::array<int64_t, 2>, kMaxMaps + 1> before;  // product of the maps further out
+  before[0] = tables.fixed_ingress();
+  for (size_t i = 0; i < n; ++i) {
+    const Loop& loop = *loops_[tables.live(i)];
+    for (const size_t t : {kInput, kFilter}) before[i + 1][t] = before[i][t] * loop.ingress[t];
+  }
+  steps_[0] = {.temporal = before[n], .mode = {kAllInit, kAllInit}};
+
+  std::array<int64_t, 2> after = {1, 1};
+  std::array<bool, 2> restarts = {false, false};
+  IngressMode further_in = 0;  // SpatialMaps further in bring in what is new only
+  for (size_t i = n; i-- > 0;) {
+    const size_t map = tables.live(i);
+    const LevelTables::MapInfo& info = tables.info(map);
+    const Loop& loop = *loops_[map];
+    if (loop.num_states == 1) {
+      for (const size_t t : {kInput, kFilter}) {
+        after[t] *= loop.ingress[t];
+        restarts[t] |= info.coupled[t] && !loops_[info.deciding]->unrolled;
+      }
+      further_in |= info.spatial_bit;
+      continue;
+    }
+    Step& step = steps_[map + 1];
+    step.unique_zero = false;
+    for (const size_t t : {kInput, kFilter}) {
+      const bool only_new = info.coupled[t] && !restarts[t];
+      step.mode[t] = only_new ? further_in | info.spatial_bit : further_in;
+      step.temporal[t] = 0;
+      if (info.coupled[t]) {
+        const bool replaces = only_new && !info.spatial;
+        step.unique_zero |= replaces && info.unique == 0;
+        step.temporal[t] = before[i][t] * (replaces ? info.unique : loop.ingress[t]) * after[t];
+        restarts[t] |= !loops_[info.deciding]->unrolled;
+      }
+      after[t] *= loop.ingress[t];
+    }
+    further_in |= info.spatial_bit;
+  }
+}
+
+bool CaseWalk::CanGroup() const {
+  if (num_axes_ > kMaxGroupedAxes) return false;
+  double occurrences = 1;
+  for (size_t i = 0; i < num_axes_; ++i) {
+    const Loop& loop = *axes_[i].loop;
+    occurrences *= loop.part[1].occurrences;
+    if (loop.part[1].step == 0) return false;
+  }
+  return occurrences <= INT32_MAX;
+}
+
+State CaseWalk::StateOfMap(LevelTables& tables, uint32_t key, size_t map) const {
+  const Loop& loop = tables.LoopOf(map, key);
+  for (size_t i = 0; i < num_axes_; ++i) {
+    if (axes_[i].loop == &loop) return loop.state[axes_[i].digit];
+  }
+  return loop.state[0];
+}
+
+}  // namespace tessera::maestro
