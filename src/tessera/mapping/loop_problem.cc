@@ -157,6 +157,11 @@ Result<void> CheckRank(const LoopProblem& problem, const LoopTensor& tensor,
                         fmt::format("{}: the coefficient of {} is {}, but must be in 1..{}",
                                     tensor.name.view(), name, term.coefficient, kMaxSize));
     }
+    if (term.named < 0 && term.coefficient != 1) {
+      return BadProblem(ErrorKind::kBadValue,
+                        fmt::format("{}: the coefficient {} of {} has no name", tensor.name.view(),
+                                    term.coefficient, name));
+    }
     for (const RankTerm& other : rank.view()) {
       if (&other == &term || other.dimension != term.dimension) continue;
       return BadProblem(ErrorKind::kBadValue,

@@ -1,0 +1,43 @@
+// Evaluation of loop mappings: a problem and a machine are prepared once, then each mapping costs
+// about a microsecond and allocates nothing.
+#ifndef TESSERA_COST_LOOPNEST_EVALUATION_H_
+#define TESSERA_COST_LOOPNEST_EVALUATION_H_
+
+#include <memory>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/base/result.h"
+#include "tessera/cost/loopnest/machine.h"
+#include "tessera/cost/loopnest/nest.h"
+#include "tessera/cost/loopnest/problem_data.h"
+#include "tessera/cost/loopnest/semantics.h"
+#include "tessera/cost/loopnest/timeloop.h"
+
+namespace tessera::loopnest {
+
+// Immutable; many threads may evaluate against it.
+struct Setup {
+  ProblemData data;
+  Machine machine;
+  Semantics semantics = Semantics::kExact;
+  bool extrapolate = true;  // of the Timeloop semantics
+};
+
+// The problem is valid. The error says what of the hierarchy is not supported.
+Result<Setup> Prepare(const LoopProblem& problem, const Hierarchy& hierarchy, Semantics semantics,
+                      bool extrapolate = true);
+
+// Scratch of one thread, and the result of its last evaluation. Grows on first use.
+struct Workspace {
+  NestError nest_error = {};  // if set, there is no result
+  Nest nest;
+  TimeloopScratch timeloop_scratch = {};
+  TimeloopResult timeloop = {};  // under the Timeloop semantics
+};
+
+// The mapping is valid for the problem and has as many levels as the machine.
+void Evaluate(const Setup& setup, const LoopMapping& mapping, Workspace& workspace);
+
+}  // namespace tessera::loopnest
+
+#endif  // TESSERA_COST_LOOPNEST_EVALUATION_H_

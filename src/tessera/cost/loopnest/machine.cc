@@ -1,0 +1,80 @@
+// Conversion of a hierarchy.
+#include "tessera/cost/loopnest/machine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace tessera::loopnest {
+namespace {
+
+Bandwidth MakeBandwidth(const std::optional<Decimal>& value) {
+  if (!value) return {};
+  return {.limited = true, .value = value->ToDouble(), .exact = *value};
+}
+
+MachineLevel MakeLevel(const Hierarchy& hierarchy, size_t index) {
+  const MemoryLevel& level = hierarchy.levels[index];
+  MachineLevel made{.limited = level.entries.has_value(),
+                    .block_words = level.block_words,
+                    .clusters = level.instances() / level.cluster_size,
+                    .instances = level.instances(),
+                    .mesh_x = level.mesh_x,
+                    .mesh_y = level.mesh_y,
+                    .fan_x = FanoutX(hierarchy, index),
+                    .fan_y = FanoutY(hierarchy, index),
+                    .read = MakeBandwidth(level.read_words_per_cycle),
+                    .write = MakeBandwidth(level.write_words_per_cycle),
+                    .shared = MakeBandwidth(level.shared_words_per_cycle),
+                    .read_pj = level.read_pj.ToDouble(),
+                    .fill_pj = level.fill_pj.ToDouble(),
+                    .update_pj = level.update_pj.ToDouble(),
+                    .address_pj = level.address_pj.ToDouble(),
+                    .reduces = level.reduces_in_place,
+                    .hop_pj = level.network.hop_pj.ToDouble(),
+                    .router_pj = level.network.router_pj.ToDouble(),
+                    .ingress_pj = level.network.ingress_pj.ToDouble()};
+  if (level.entries) {
+    made.entries = static_cast<int64_t>(
+        std::floor(static_cast<double>(*level.entries) / level.multiple_buffering.ToDouble()));
+    made.exact_entries = level.multiple_buffering.FloorQuotient(*level.entries);
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<Machine> MakeMachine(const Hierarchy& hierarchy) {
+  if (hierarchy.levels.size() > LoopMapping::kMaxLevels) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("the hierarchy has {} levels, but a mapping has at most {}",
+                                        hierarchy.levels.size(), LoopMapping::kMaxLevels)};
+  }
+  Machine machine;
+  machine.num_levels = static_cast<int>(hierarchy.levels.size());
+  machine.mac_instances = hierarchy.arithmetic.instances();
+  machine.mac_mesh_x = hierarchy.arithmetic.mesh_x;
+  machine.mac_mesh_y = hierarchy.arithmetic.mesh_y;
+  machine.mac_pj = hierarchy.arithmetic.mac_pj.ToDouble();
+  machine.links = hierarchy.links;
+  machine.mac_name = hierarchy.arithmetic.name;
+  for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
+    const MemoryLevel& level = hierarchy.levels[i];
+    machine.levels[i] = MakeLevel(hierarchy, i);
+    machine.latency_cycles +=
+        level.network.fill_latency_cycles + level.network.drain_latency_cycles;
+    machine.level_names.push_back(level.name);
+    machine.network_names.push_back(fmt::format(
+        "{} <==> {}", level.name, i == 0 ? machine.mac_name : machine.level_names[i - 1]));
+    machine.network_order[i] = static_cast<int>(i);
+  }
+  std::stable_sort(machine.network_order, machine.network_order + machine.num_levels,
+                   [&](int a, int b) {
+                     return machine.network_names[static_cast<size_t>(a)] <
+                            machine.network_names[static_cast<size_t>(b)];
+                   });
+  return machine;
+}
+
+}  // namespace tessera::loopnest

@@ -1,0 +1,60 @@
+// A memory hierarchy as plain numbers: what evaluating a mapping needs of it, converted once.
+#ifndef TESSERA_COST_LOOPNEST_MACHINE_H_
+#define TESSERA_COST_LOOPNEST_MACHINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/base/decimal.h"
+#include "tessera/base/result.h"
+#include "tessera/mapping/loop_mapping.h"
+
+namespace tessera::loopnest {
+
+// Words per cycle, both as Timeloop takes it (a double) and exactly.
+struct Bandwidth {
+  bool limited = false;
+  double value = 0;
+  Decimal exact = 1;
+};
+
+struct MachineLevel {
+  bool limited = false;       // whether the capacity is
+  int64_t entries = 0;        // usable words, as a double division gives them
+  int64_t exact_entries = 0;  // the same in exact arithmetic
+  int64_t block_words = 1;    // per vector access
+  int64_t clusters = 1;       // floor(instances / cluster size)
+  int64_t instances = 1;
+  int64_t mesh_x = 1, mesh_y = 1;  // of the level
+  int64_t fan_x = 1, fan_y = 1;    // children of one instance
+  Bandwidth read, write, shared;
+  double read_pj = 0, fill_pj = 0, update_pj = 0, address_pj = 0;
+  bool reduces = true;                               // adds partial sums in place
+  double hop_pj = 0, router_pj = 0, ingress_pj = 0;  // of the network below
+};
+
+struct Machine {
+  static constexpr int kMaxLevels = static_cast<int>(LoopMapping::kMaxLevels);
+
+  int num_levels = 0;
+  MachineLevel levels[kMaxLevels];
+  int64_t mac_instances = 1, mac_mesh_x = 1, mac_mesh_y = 1;
+  double mac_pj = 0;
+  int64_t latency_cycles = 0;  // filling and draining all networks
+  bool links = false;
+  int network_order[kMaxLevels] = {};  // levels, sorted by the names of the networks below them
+
+  // For reports, not for evaluation.
+  std::string mac_name = {};
+  std::vector<std::string> level_names = {};
+  std::vector<std::string> network_names = {};  // "DRAM <==> L1", by level
+};
+
+// Needs a valid hierarchy. The error says that it has more levels than a mapping can.
+Result<Machine> MakeMachine(const Hierarchy& hierarchy);
+
+}  // namespace tessera::loopnest
+
+#endif  // TESSERA_COST_LOOPNEST_MACHINE_H_

@@ -1,0 +1,44 @@
+// What evaluation needs to know about a problem's tensors beside their projections, found once.
+#ifndef TESSERA_COST_LOOPNEST_PROBLEM_DATA_H_
+#define TESSERA_COST_LOOPNEST_PROBLEM_DATA_H_
+
+#include <cstdint>
+
+#include "tessera/cost/loopnest/nest.h"
+#include "tessera/mapping/loop_problem.h"
+
+namespace tessera::loopnest {
+
+struct TensorData {
+  uint32_t dims = 0;   // bit d: the tensor uses dimension d
+  bool simple = true;  // each rank is a single dimension, so tiles are equal or disjoint
+};
+
+struct ProblemData {
+  LoopProblem problem = {};
+  TensorData tensors[kMaxTensors] = {};
+};
+
+ProblemData MakeProblemData(const LoopProblem& problem);
+
+// Coordinates of a rank's bounding box for the given extents of the dimensions.
+inline int64_t BoxExtent(const TensorRank& rank, const int64_t* extents) {
+  int64_t extent = 1;
+  for (int k = 0; k < rank.num_terms; ++k) {
+    const RankTerm& term = rank.terms[static_cast<size_t>(k)];
+    extent += term.coefficient * (extents[term.dimension] - 1);
+  }
+  return extent;
+}
+
+inline int64_t BoxWords(const LoopTensor& tensor, const int64_t* extents) {
+  int64_t words = 1;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    words *= BoxExtent(tensor.ranks[static_cast<size_t>(r)], extents);
+  }
+  return words;
+}
+
+}  // namespace tessera::loopnest
+
+#endif  // TESSERA_COST_LOOPNEST_PROBLEM_DATA_H_

@@ -1,0 +1,105 @@
+// Results as JSON, key by key.
+#include "tessera/cost/loopnest/result_json.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::loopnest {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json LevelTensor(const TimeloopLevel& level, int v, int64_t instances) {
+  const TimeloopTensor& t = level.tensors[v];
+  const uint64_t accesses = t.reads + t.fills + t.updates;
+  return {{"partition_size", t.partition_size},
+          {"utilized_capacity", t.utilized_capacity},
+          {"instances", instances},
+          {"clusters", level.clusters},
+          {"reads", t.reads},
+          {"fills", t.fills},
+          {"updates", t.updates},
+          {"temporal_reductions", t.temporal_reductions},
+          {"address_generations", t.address_generations},
+          {"energy_per_instance", t.energy_per_instance},
+          {"energy_total", t.energy_per_instance * static_cast<double>(instances)},
+          {"energy_per_access",
+           accesses == 0 ? Json() : Json(t.energy_per_instance / static_cast<double>(accesses))},
+          {"read_bw", level.slowdown * t.reads_per_cycle},
+          {"write_bw", level.slowdown * t.writes_per_cycle},
+          {"addr_gen_energy_per_cluster", t.address_energy_per_cluster}};
+}
+
+Json NetworkTensor(const TimeloopResult& result, const TimeloopNetworkTensor& network) {
+  Json ingresses = Json::object();
+  int64_t multicast = 0;
+  for (int k = 0; k < network.num_ingresses; ++k) {
+    const Ingress& ingress = result.ingresses[static_cast<size_t>(network.first_ingress + k)];
+    ingresses[fmt::format("{},{}", ingress.multicast, ingress.scatter)] = ingress.words;
+    multicast = std::max(multicast, ingress.multicast);
+  }
+  return {{"fanout", network.fanout},
+          {"multicast", multicast},
+          {"ingresses", std::move(ingresses)},
+          {"link_transfers", network.link_transfers},
+          {"spatial_reductions", network.spatial_reductions},
+          {"avg_hops", network.avg_hops},
+          {"energy_per_instance", network.energy_per_instance},
+          {"link_energy_per_instance", network.link_energy_per_instance}};
+}
+
+Json TimeloopJson(const TimeloopResult& result, const ProblemData& data, const Machine& machine,
+                  const LoopMapping& mapping, const Nest& nest) {
+  if (result.status != TimeloopResult::Status::kOk) {
+    const TimeloopRejection rejection = Describe(result, machine);
+    if (result.status == TimeloopResult::Status::kAssertion) {
+      return {{"status", "crash"}, {"reason", rejection.reason}};
+    }
+    return {{"status", "rejected"}, {"level", rejection.level}, {"reason", rejection.reason}};
+  }
+  const auto name = [&](int v) {
+    return std::string(data.problem.tensors[static_cast<size_t>(v)].name.view());
+  };
+  Json levels = Json::array(), networks = Json::array();
+  for (int i = 0; i < machine.num_levels; ++i) {
+    Json tensors = Json::object();
+    for (int v = 0; v < data.problem.num_tensors; ++v) {
+      if (!mapping.levels[static_cast<size_t>(i)].Keeps(v)) continue;
+      tensors[name(v)] = LevelTensor(result.levels[i], v, nest.used[i]);
+    }
+    levels.push_back({{"name", machine.level_names[static_cast<size_t>(i)]},
+                      {"tensors", std::move(tensors)},
+                      {"slowdown", result.levels[i].slowdown},
+                      {"cycles", result.levels[i].cycles},
+                      {"energy_total", result.levels[i].energy}});
+  }
+  for (int k = 0; k < machine.num_levels; ++k) {
+    const int i = machine.network_order[k];
+    Json tensors = Json::object();
+    for (int v = 0; v < data.problem.num_tensors; ++v) {
+      tensors[name(v)] = NetworkTensor(result, result.levels[i].network[v]);
+    }
+    networks.push_back({{"name", machine.network_names[static_cast<size_t>(i)]},
+                        {"tensors", std::move(tensors)},
+                        {"energy_total", result.levels[i].network_energy}});
+  }
+  return {{"status", "ok"},
+          {"computes", result.computes},
+          {"compute_cycles", result.compute_cycles},
+          {"mac_energy", result.mac_energy},
+          {"levels", std::move(levels)},
+          {"networks", std::move(networks)},
+          {"cycles", result.cycles},
+          {"utilization", result.utilization},
+          {"energy_total", result.energy}};
+}
+
+}  // namespace
+
+Json ToJson(const Setup& setup, const LoopMapping& mapping, const Workspace& workspace) {
+  return TimeloopJson(workspace.timeloop, setup.data, setup.machine, mapping, workspace.nest);
+}
+
+}  // namespace tessera::loopnest
