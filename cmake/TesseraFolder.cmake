@@ -50,11 +50,11 @@ function(tessera_test name)
   target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS})
   # Oracles need some optimisation; more of it costs a third of the whole build's time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  # Only sources that mention a path get it: with a path on its command line, an object in ccache
-  # serves no other checkout.
+  # Beside the code, only sources that mention a path get it: with a path on its command line, an
+  # object in ccache serves no other checkout. Those of tests/ all read golden data.
   foreach(source IN LISTS ARG_SOURCES)
     file(STRINGS ${source} paths REGEX "TESSERA_(SOURCE_DIR|BINARY)")
-    if(paths)
+    if(paths OR CMAKE_CURRENT_SOURCE_DIR STREQUAL "${PROJECT_SOURCE_DIR}/tests")
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
                    TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                    TESSERA_BINARY="${PROJECT_BINARY_DIR}/tessera")

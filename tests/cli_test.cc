@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/temporary_folder.h"
 #include "tessera/base/text.h"
 #include "transcript.h"
 
@@ -19,26 +20,6 @@ namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
-
-// An empty folder that disappears with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "tessera-cli-XXXXXX").string();
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string Contents(const fs::path& path) {
   if (fs::is_regular_file(path) && fs::file_size(path) == 0) return "";
@@ -170,7 +151,7 @@ TEST_P(CliTest, MatchesTranscript) {
   for (const Step& step : *steps) {
     SCOPED_TRACE(ToString(step.where));
     for (const Prepared& prepared : step.prepared) Prepare(prepared, folder.path());
-    const fs::path out = outputs.path() / "stdout", err = outputs.path() / "stderr";
+    const fs::path out = outputs.File("stdout"), err = outputs.File("stderr");
     const int code = RunStep(step, folder.path(), out, err);
     EXPECT_EQ(code, step.exit) << "stdout:\n" << Contents(out) << "stderr:\n" << Contents(err);
     Check(step, folder.path(), Contents(out), Contents(err));

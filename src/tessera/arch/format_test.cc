@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/file.h"
+#include "tessera/base/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -44,14 +45,14 @@ TEST(LoadAccelerator, NamesTheNearestPreset) {
 }
 
 TEST(LoadAccelerator, ReadsFiles) {
-  const std::string path = testing::TempDir() + "tessera_accelerator.yaml";
+  const TemporaryFolder folder;
+  const std::string path = folder.File("mine.yaml");
   ASSERT_TRUE(WriteFileAtomically(path,
                                   "format: tessera-accelerator-1\nname: mine\n"
                                   "pe_array: {num_pes: 4}\n"));
   const Result<Accelerator> accelerator = LoadAccelerator(path);
   ASSERT_TRUE(accelerator) << accelerator.error();
   EXPECT_EQ(accelerator->pe_array->num_pes, 4);
-  std::filesystem::remove(path);
 }
 
 TEST(ParseAccelerator, SaysWhatIsWrongWithOtherFiles) {

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/temporary_folder.h"
+
 namespace tessera {
 namespace {
 
@@ -18,22 +20,16 @@ namespace fs = std::filesystem;
 
 class FileTest : public testing::Test {
  protected:
-  FileTest() {
-    std::string pattern = (fs::temp_directory_path() / "tessera_file_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~FileTest() override { fs::remove_all(folder_); }
-
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string Path(const std::string& name) const { return folder_.File(name); }
   std::string Make(const std::string& name, std::string_view bytes) const {
     std::ofstream(Path(name), std::ios::binary) << bytes;
     return Path(name);
   }
   size_t FilesInFolder() const {
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_.path()), {}));
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(FileTest, ReadsBytesAsTheyAre) {
@@ -43,8 +39,8 @@ TEST_F(FileTest, ReadsBytesAsTheyAre) {
 
 TEST_F(FileTest, NamesWhatCannotBeRead) {
   EXPECT_EQ(ToString(ReadFile(Path("none")).error()), Path("none") + ": no such file");
-  EXPECT_EQ(ToString(ReadFile(folder_.string()).error()),
-            folder_.string() + ": is a directory, not a file");
+  EXPECT_EQ(ToString(ReadFile(folder_.path()).error()),
+            folder_.path() + ": is a directory, not a file");
   EXPECT_EQ(ReadFile(Path("none")).error().kind, ErrorKind::kIo);
 }
 

@@ -11,13 +11,15 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/file.h"
+#include "tessera/base/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 class TensorFileTest : public testing::Test {
  protected:
-  std::string path_ = testing::TempDir() + "/tensor_file_test.safetensors";
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.File("test.safetensors");
   const std::vector<float> floats_ = {1.5f, -2.0f, 3.25f, 0.0f, 7.0f, 9.0f};
 
   void WriteExample() {
@@ -105,9 +107,7 @@ TEST_F(TensorFileTest, AFullDiskLeavesTheOldFileAndNoTemporary) {
   const Result<TensorReader> reader = TensorReader::Open(path_);
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(*reader->ReadInt("steps"), 42);
-  for (const auto& entry : std::filesystem::directory_iterator(testing::TempDir())) {
-    EXPECT_FALSE(entry.path().filename().string().starts_with("tensor_file_test.safetensors."));
-  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
 }
 
 }  // namespace

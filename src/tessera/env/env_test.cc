@@ -1,6 +1,7 @@
 // Every registered environment keeps the contract of rl/env.h.
 #include <gtest/gtest.h>
 
+#include "tessera/base/temporary_folder.h"
 #include "tessera/env/registry.h"
 #include "tessera/rl/env_conformance.h"
 
@@ -17,10 +18,11 @@ class EnvConformance : public testing::TestWithParam<Case> {};
 TEST_P(EnvConformance, KeepsTheContract) {
   const Result<const EnvInfo*> info = FindEnv(GetParam().env);
   ASSERT_TRUE(info.ok()) << info.error();
+  const TemporaryFolder folder;
   const Result<void> checked =
       CheckEnv([&](int64_t batch,
                    ThreadPool* pool) { return (*info)->make(GetParam().assignments, batch, pool); },
-               testing::TempDir());
+               folder.path());
   EXPECT_TRUE(checked.ok()) << checked.error();
 }
 

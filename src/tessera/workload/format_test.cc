@@ -2,7 +2,9 @@
 #include "tessera/workload/format.h"
 
 #include <gtest/gtest.h>
+
 #include <unistd.h>
+#include "tessera/base/temporary_folder.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,27 +15,19 @@
 namespace tessera {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kNative =
     "format: tessera-network-1\nname: t\nparameters: {seq: 3}\nlayers:\n"
     "- {name: a, type: fc, N: seq, K: 4, C: 5}\n";
 
 class FormatTest : public testing::Test {
  protected:
-  FormatTest() {
-    std::string pattern = (fs::temp_directory_path() / "tessera_format_XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~FormatTest() override { fs::remove_all(folder_); }
-
   std::string Make(const std::string& name, std::string_view bytes) const {
-    const std::string path = (folder_ / name).string();
+    std::string path = folder_.File(name);
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST(Bindings, AreListsOfNamesAndValues) {
@@ -72,8 +66,8 @@ TEST_F(FormatTest, SaysWhatCannotBeFound) {
             "'bert-bas' is neither a file nor a zoo network; did you mean 'bert-base'?");
   EXPECT_EQ(ToString(LoadNetwork("net.yaml").error()), "net.yaml: no such file");
   EXPECT_EQ(ToString(LoadNetwork("no/such/thing").error()), "no/such/thing: no such file");
-  EXPECT_EQ(ToString(LoadNetwork(folder_.string()).error()),
-            folder_.string() + ": is a directory, not a file");
+  EXPECT_EQ(ToString(LoadNetwork(folder_.path()).error()),
+            folder_.path() + ": is a directory, not a file");
   const std::string path = Make("t.xyz", "garbage");
   EXPECT_NE(ToString(LoadNetwork(path).error())
                 .find("cannot tell the network's format from the file's extension or contents; "
