@@ -208,10 +208,10 @@ TEST(Maestro, CsvRowLooksLikeMaestros) {
   columns[8] = std::numeric_limits<double>::quiet_NaN();
   const std::string row = CsvRow("net", "a", columns);
   EXPECT_EQ(row.substr(0, 40), "net,a,1,1,1,1,1,4.19047e+08,1,1,-nan,1,1");
-  EXPECT_TRUE(
-      row.ends_with("1,1,1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
-                    "1, 1, 1"))
-      << row;
+  // A bare comma up to and after NOC power, the 24th value; from there on a comma and a blank.
+  std::string rest = ",1,1";
+  for (int i = 0; i < 25; ++i) rest += ", 1";
+  EXPECT_TRUE(row.ends_with(rest)) << row;
 }
 
 }  // namespace
