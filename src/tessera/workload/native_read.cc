@@ -161,8 +161,10 @@ class Reader {
     }
 
     MapReader map(node, fmt::format("layer of type '{}'", *type_name));
-    map.Find("type");
+    for (const std::string_view key : {"type", "name", "also", "count"}) map.Find(key);
     Result<Layer> layer = ReadFields(map, *type_name);
+    // A misspelt key comes before the key that is missing because of it.
+    if (Result<void> known = map.Finish(); !known) return known;
     if (!layer) return layer.error();
     const Result<const Node*> name_node = map.Require("name");
     if (!name_node) return name_node.error();
@@ -172,7 +174,6 @@ class Reader {
     if (!also) return also.error();
     const Result<int64_t> count = ReadCount(map.Find("count"), std::ssize(*also));
     if (!count) return count.error();
-    if (Result<void> ok = map.Finish(); !ok) return ok;
 
     Result<void> added = builder.Add(*name, *layer, *count - std::ssize(*also));
     for (const std::string& other : *also) {
@@ -231,8 +232,8 @@ class Reader {
     std::optional<Error> error;
 
     void Size(std::string_view key, int64_t& value, bool required = true) {
-      if (error) return;
       const Node* node = map.Find(key);
+      if (error) return;
       if (node != nullptr) {
         Store(reader->ReadSize(*node, key, 1), value);
       } else if (required) {

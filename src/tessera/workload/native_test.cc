@@ -201,8 +201,10 @@ TEST(Native, SaysWhatIsWrongWithALayer) {
       {"name: a, type: fc, KK: 8, K: 8, C: 4",
        "t.yaml:4:23: unknown key 'KK' in a layer of type 'fc'; did you mean 'K'?"},
       {"name: a, type: fc, K: 8, C: 4, Y: 1",
-       "t.yaml:4:35: unknown key 'Y' in a layer of type 'fc'; known: type, N, K, C, bias, name, "
-       "also, count"},
+       "t.yaml:4:35: unknown key 'Y' in a layer of type 'fc'; known: type, name, also, count, N, "
+       "K, C, bias"},
+      {"name: a, type: fc, K: 8, CC: 4",
+       "t.yaml:4:29: unknown key 'CC' in a layer of type 'fc'; did you mean 'C'?"},
       {"name: a, type: dwconv, K: 8, C: 4, Y: 9, X: 9, R: 3, S: 3, groups: 2",
        "t.yaml:4:63: unknown key 'groups' in a layer of type 'dwconv'"},
       {"name: a, type: fc, K: 0, C: 4", "t.yaml:4:26: K is 0, but must be at least 1"},
