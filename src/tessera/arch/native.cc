@@ -313,7 +313,7 @@ bool Recognises(std::string_view bytes) {
 }  // namespace
 
 extern const AcceleratorFormat kNativeAcceleratorFormat = {
-    .name = "tessera",
+    .name = "yaml",
     .summary = "Tessera's own format (tessera-accelerator-1), YAML or JSON; holds everything",
     .extensions = {".yaml", ".yml", ".json"},
     .recognises = Recognises,

@@ -141,15 +141,33 @@ Result<void> ShowMany(const std::vector<Finding>& findings, Output& output) {
   return output.json() ? Result<void>() : output.Show(table);
 }
 
+std::vector<Finding> CheckAll(const std::vector<std::string>& files, const Bindings& bindings,
+                              Context& context) {
+  std::vector<Finding> findings;
+  const std::shared_ptr<ProgressObserver> progress =
+      context.start_progress({.samples_heading = "files"});
+  ProgressRow row{.name = "check", .budget = std::ssize(files)};
+  for (const std::string& path : files) {
+    if (context.stopped()) {
+      context.remark(
+          fmt::format("stopped: {} of {} files were checked", findings.size(), files.size()));
+      return findings;
+    }
+    findings.push_back(Check(path, bindings));
+    if (findings.back().error) context.complain(*findings.back().error);
+    ++row.samples;
+    progress->OnProgress(
+        row.samples == row.budget ? ProgressEvent::kDone : ProgressEvent::kAdvanced, row);
+  }
+  return findings;
+}
+
 Result<void> Run(const CheckArguments& arguments, Context& context) {
   const Result<Bindings> bindings = ReadBindings(arguments.bind);
   if (!bindings) return bindings.error();
-  std::vector<Finding> findings;
-  for (const std::string& path : arguments.files) {
-    findings.push_back(Check(path, *bindings));
-    if (findings.back().error) context.complain(*findings.back().error);
-  }
-  if (findings.size() == 1) return ShowOne(findings.front(), context.output);
+  const std::vector<Finding> findings = CheckAll(arguments.files, *bindings, context);
+  if (arguments.files.size() == 1 && !findings.empty())
+    return ShowOne(findings.front(), context.output);
   return ShowMany(findings, context.output);
 }
 

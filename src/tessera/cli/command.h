@@ -29,6 +29,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/report/output.h"
+#include "tessera/run/progress.h"
 
 namespace tessera {
 
@@ -84,6 +85,13 @@ struct Context {
 
   // A remark for people, on stderr: "lost: ...".
   std::function<void(std::string_view)> remark;
+
+  // A reporter of progress on stderr, for the time that the caller keeps it; one at a time.
+  std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress;
+
+  // Whether the user asked to stop (Ctrl-C). Long commands poll it, keep what they have and return;
+  // the exit code is then 130.
+  std::function<bool()> stopped;
 };
 
 // Flags tied to a fresh set of arguments, and the command to run once they are filled in.

@@ -14,13 +14,14 @@ struct ExitCodeMeaning {
   std::string_view meaning;
 };
 
-inline constexpr std::array<ExitCodeMeaning, 6> kExitCodes = {{
+inline constexpr std::array<ExitCodeMeaning, 7> kExitCodes = {{
     {0, "done"},
     {2, "the command line is wrong"},
     {3, "an input is bad, or a file cannot be read or written"},
     {4, "infeasible: a constraint cannot be met"},
     {5, "the budget ended without a solution"},
     {70, "a defect of Tessera"},
+    {130, "stopped by Ctrl-C; what there was by then is kept"},
 }};
 
 int ExitCode(ErrorKind kind);

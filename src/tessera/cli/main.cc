@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "tessera/cli/run.h"
+#include "tessera/run/signals.h"
 
 int main(int argc, char** argv) {
   // A reader that goes away must give an error to report, not kill the program.
   std::signal(SIGPIPE, SIG_IGN);
-  return tessera::RunTessera(std::vector<std::string>(argv + 1, argv + argc), std::cout, std::cerr);
+  tessera::InstallStopSignals();
+  return tessera::RunTessera(std::vector<std::string>(argv + 1, argv + argc), std::cout, std::cerr,
+                             {.terminal = tessera::StderrTerminal});
 }

@@ -51,7 +51,12 @@ Result<ParsedLine> Parse(const std::vector<std::string>& words) {
     const GlobalOptions options;
     std::ostringstream stream;
     Output output(stream, OutputForm::kText);
-    Context context{.options = options, .output = output, .complain = {}, .remark = {}};
+    Context context{.options = options,
+                    .output = output,
+                    .complain = {},
+                    .remark = {},
+                    .start_progress = {},
+                    .stopped = {}};
     EXPECT_TRUE(line->bound.run(context));
   }
   return line;

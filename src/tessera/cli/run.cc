@@ -2,6 +2,7 @@
 #include "tessera/cli/run.h"
 
 #include <algorithm>
+#include <memory>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -12,6 +13,8 @@
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/help.h"
 #include "tessera/cli/parse.h"
+#include "tessera/run/progress.h"
+#include "tessera/run/signals.h"
 
 namespace tessera {
 namespace {
@@ -38,22 +41,39 @@ void SetErrors(const std::vector<Error>& errors, Output& output) {
   output.Set("errors", std::move(list));
 }
 
-int RunCommand(const ParsedLine& line, std::ostream& out, std::ostream& err) {
+int RunCommand(const ParsedLine& line, std::ostream& out, std::ostream& err,
+               const Surroundings& surroundings) {
   const GlobalOptions& options = line.options;
   // What goes to a file must be complete before the file appears.
   const bool to_file = !options.out.empty() && !line.command->writes_out;
   std::ostringstream buffer;
   Output output(to_file ? buffer : out, options.json ? OutputForm::kJson : OutputForm::kText);
   std::vector<Error> errors;
+  std::weak_ptr<ProgressReporter> progress;
+  const auto make_room = [&] {
+    if (const auto reporter = progress.lock()) reporter->MakeRoom();
+  };
   Context context{.options = options,
                   .output = output,
                   .complain =
                       [&](const Error& error) {
                         errors.push_back(error);
+                        make_room();
                         if (!output.reader_left()) Print(error, err);
                       },
-                  .remark = [&](std::string_view text) { err << text << '\n'
-                                                             << std::flush; }};
+                  .remark =
+                      [&](std::string_view text) {
+                        make_room();
+                        err << text << '\n' << std::flush;
+                      },
+                  .start_progress =
+                      [&](ProgressOptions wanted) {
+                        auto reporter = std::make_shared<ProgressReporter>(
+                            err, std::move(wanted), surroundings.clock, surroundings.terminal);
+                        progress = reporter;
+                        return reporter;
+                      },
+                  .stopped = StopRequested};
   Result<void> done = line.bound.run(context);
   if (!done) context.complain(done.error());
   SetErrors(errors, output);
@@ -66,7 +86,8 @@ int RunCommand(const ParsedLine& line, std::ostream& out, std::ostream& err) {
   } else if (to_file) {
     out << buffer.str() << std::flush;
   }
-  return errors.empty() ? 0 : ExitCode(errors.front().kind);
+  if (!errors.empty()) return ExitCode(errors.front().kind);
+  return StopRequested() ? kInterruptedExitCode : 0;
 }
 
 // A line that cannot be parsed still says --json to somebody who reads our stdout.
@@ -91,7 +112,8 @@ int ShowText(const std::string& text, std::ostream& out, std::ostream& err) {
 
 }  // namespace
 
-int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::ostream& err,
+               const Surroundings& surroundings) {
   std::vector<std::string> asked = words;
   if (!asked.empty() && asked[0] == "help") {  // `tessera help zoo` is `tessera zoo --help`
     asked.erase(asked.begin());
@@ -107,7 +129,7 @@ int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::os
     err << Help(Commands());
     return ExitCode(ErrorKind::kUsage);
   }
-  return RunCommand(*line, out, err);
+  return RunCommand(*line, out, err, surroundings);
 }
 
 }  // namespace tessera

@@ -85,8 +85,9 @@ Table LayerTable(const Network& network) {
 }
 
 std::string Summary(const Network& network) {
-  std::string text = fmt::format("{}: {} layers ({} distinct), {} MACs, {} parameters, batch {}\n",
-                                 network.name, WithThousands(TotalLayers(network)),
+  const int64_t layers = TotalLayers(network);
+  std::string text = fmt::format("{}: {} layer{} ({} distinct), {} MACs, {} parameters, batch {}\n",
+                                 network.name, WithThousands(layers), layers == 1 ? "" : "s",
                                  network.layers.size(), WithThousands(TotalMacs(network)),
                                  WithThousands(TotalParameters(network)), network.batch);
   if (!network.source.empty()) text += fmt::format("source: {}\n", network.source);
