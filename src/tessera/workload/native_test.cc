@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/file.h"
 #include "tessera/workload/zoo.h"
 
 namespace tessera {
@@ -92,6 +93,16 @@ TEST(Native, JsonIsReadToo) {
           "layers": [{"name": "a", "type": "fc", "N": "2*seq", "K": 4, "C": 5, "bias": true}]})");
   ASSERT_TRUE(network) << network.error();
   EXPECT_EQ(network->layers[0].layer.n, 6);
+}
+
+TEST(Native, TheExampleOfTheManualIsRead) {
+  const Result<std::string> manual = ReadTextFile(TESSERA_SOURCE_DIR "/docs/formats.md");
+  ASSERT_TRUE(manual) << manual.error();
+  const size_t begin = manual->find("format: tessera-network-1");
+  ASSERT_NE(begin, std::string::npos);
+  const Result<Network> network = Read(manual->substr(begin, manual->find("```", begin) - begin));
+  ASSERT_TRUE(network) << network.error();
+  EXPECT_EQ(network->layers.size(), 5u);
 }
 
 TEST(Native, WritingAndReadingTheZooIsTheIdentity) {

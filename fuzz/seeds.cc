@@ -1,0 +1,62 @@
+// Writes seeds for the fuzzers into the folder that the command line names: the first layers of
+// every zoo network, in every format that can be written, and MAESTRO files with a mapping.
+#include <string>
+
+#include "tessera/base/check.h"
+#include "tessera/base/file.h"
+#include "tessera/workload/format.h"
+#include "tessera/workload/zoo.h"
+
+namespace {
+
+constexpr size_t kLayers = 3;  // small inputs are mutated faster
+
+constexpr std::string_view kMapping = R"(Constant Tile 4;
+Network Net {
+  Layer CONV1 { // a comment
+    Type: CONV
+    Stride { X: 2, Y: 2 }
+    Dimensions { K: 64, C: 3, R: 3, S: 3, Y': 28, X: 57 }
+    Dataflow {
+      TemporalMap(Tile,Tile) K;
+      SpatialMap(Sz(R),1) Y';
+      Cluster(Sz(S), P);
+      SpatialMap(1,1) C;
+    }
+  }
+  Layer GEMM { Type: GEMM Dimensions { M: 4, N: 5, K: 6 } Dataflow { SpatialMap(1,1) M } }
+}
+)";
+
+void Save(const std::string& folder, const std::string& name, std::string_view contents) {
+  CHECK(tessera::MakeFolder(folder).ok());
+  CHECK(tessera::WriteFileAtomically(folder + "/" + name, contents).ok());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace tessera;
+  CHECK(argc == 2);
+  const std::string corpus = argv[1];
+  for (const ZooFile& file : Zoo()) {
+    Result<Network> network = LoadZooNetwork(file.name);
+    CHECK(network.ok());
+    if (network->layers.size() > kLayers) network->layers.resize(kLayers);
+    for (const NetworkFormat* format : NetworkFormats()) {
+      if (format->write == nullptr) continue;
+      const Result<Export> exported = format->write(*network);
+      CHECK(exported.ok());
+      const ExportedFile& first = exported->files.front();
+      const std::string name(file.name);
+      Save(corpus + "/network_" + std::string(format->name) + "_fuzz", name, first.contents);
+      if (format->name == "maestro") Save(corpus + "/maestro_file_fuzz", name, first.contents);
+      if (format->name == "timeloop") Save(corpus + "/document_fuzz", name, first.contents);
+    }
+    Save(corpus + "/document_fuzz", "native-" + std::string(file.name),
+         file.contents.substr(0, 1000));
+  }
+  Save(corpus + "/maestro_file_fuzz", "mapping", kMapping);
+  Save(corpus + "/network_maestro_fuzz", "mapping", kMapping);
+  return 0;
+}
