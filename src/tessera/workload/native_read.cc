@@ -43,8 +43,8 @@ class Reader {
     }
     const Node* batch = top.Find("batch");
     const Result<const Node*> layers = top.Require("layers");
-    if (!layers) return layers.error();
     if (Result<void> ok = top.Finish(); !ok) return ok.error();
+    if (!layers) return layers.error();
 
     NetworkBuilder builder(std::move(header));
     if (Result<void> ok = ReadLayers(**layers, builder); !ok) return ok.error();
