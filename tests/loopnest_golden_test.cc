@@ -94,6 +94,7 @@ TEST(LoopnestGolden, TimeloopWithoutExtrapolation) {
 TEST(LoopnestGolden, TimeloopWithTheRuleOfVersion4) {
   CheckFile("timeloop/v4rule_train.jsonl.gz", 835);
 }
+TEST(LoopnestGolden, ExactRows) { CheckFile("exact/train.jsonl.gz", 518, Semantics::kExact); }
 TEST(LoopnestGolden, TimeloopWorkedExamples) { CheckFile("timeloop/examples.jsonl", 14); }
 
 }  // namespace

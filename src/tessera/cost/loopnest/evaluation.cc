@@ -1,3 +1,4 @@
+// Dispatch by semantics.
 #include "tessera/cost/loopnest/evaluation.h"
 
 namespace tessera::loopnest {
@@ -13,6 +14,13 @@ Result<Setup> Prepare(const LoopProblem& problem, const Hierarchy& hierarchy, Se
 }
 
 void Evaluate(const Setup& setup, const LoopMapping& mapping, Workspace& workspace) {
+  if (setup.semantics == Semantics::kExact) {
+    workspace.nest_error = MakeExactNest(setup.data.problem, mapping, workspace.nest);
+    if (workspace.nest_error.kind != NestError::Kind::kNone) return;
+    EvaluateExact(setup.data, setup.machine, mapping, workspace.nest, workspace.exact_scratch,
+                  workspace.exact);
+    return;
+  }
   workspace.nest_error =
       MakeTimeloopNest(setup.data.problem, setup.machine, mapping, workspace.nest);
   if (workspace.nest_error.kind != NestError::Kind::kNone) return;

@@ -7,6 +7,7 @@
 
 #include "tessera/arch/accelerator.h"
 #include "tessera/base/result.h"
+#include "tessera/cost/loopnest/exact.h"
 #include "tessera/cost/loopnest/machine.h"
 #include "tessera/cost/loopnest/nest.h"
 #include "tessera/cost/loopnest/problem_data.h"
@@ -33,6 +34,8 @@ struct Workspace {
   Nest nest;
   TimeloopScratch timeloop_scratch = {};
   TimeloopResult timeloop = {};  // under the Timeloop semantics
+  ExactScratch exact_scratch = {};
+  ExactResult exact = {};  // under semantics exact
 };
 
 // The mapping is valid for the problem and has as many levels as the machine.

@@ -8,35 +8,41 @@ namespace tessera::loopnest {
 namespace {
 
 // Half hops of one group: to its farthest column, and in every column it uses from the centre line
-// up to the topmost and down to the lowest member. Members are in ascending order, so the first
-// one seen in a column is the topmost.
+// up to the topmost and down to the lowest member.
 int64_t HalfHops(std::span<const int32_t> members, const FanGrid& grid, FanScratch& scratch) {
   scratch.columns.clear();
   int32_t farthest = 0;
   const auto width = static_cast<int32_t>(grid.width);
-  for (const int32_t child : members) {
+  const auto children = static_cast<int32_t>(scratch.num_children);
+  for (const int32_t member : members) {
+    const int32_t child = member < children ? member : member % children;
     const int32_t column = child % width, row = child / width;
-    if (scratch.lowest[static_cast<size_t>(column)] < 0) {
-      scratch.lowest[static_cast<size_t>(column)] = row;
+    int32_t& top = scratch.top[static_cast<size_t>(column)];
+    int32_t& bottom = scratch.bottom[static_cast<size_t>(column)];
+    if (top < 0) {
+      top = bottom = row;
       scratch.columns.push_back(column);
       farthest = std::max(farthest, column);
     }
-    scratch.highest[static_cast<size_t>(column)] = row;
+    top = std::min(top, row);
+    bottom = std::max(bottom, row);
   }
   int64_t half_hops = 2 * int64_t{farthest};
   const int64_t centre = grid.height - 1;  // in half rows
   for (const int32_t column : scratch.columns) {
-    half_hops += std::max<int64_t>(0, centre - 2 * scratch.lowest[static_cast<size_t>(column)]) +
-                 std::max<int64_t>(0, 2 * scratch.highest[static_cast<size_t>(column)] - centre);
-    scratch.lowest[static_cast<size_t>(column)] = -1;
+    int32_t& top = scratch.top[static_cast<size_t>(column)];
+    half_hops +=
+        std::max<int64_t>(0, centre - 2 * int64_t{top}) +
+        std::max<int64_t>(0, 2 * int64_t{scratch.bottom[static_cast<size_t>(column)]} - centre);
+    top = -1;
   }
   return half_hops;
 }
 
 void Reserve(const FanGrid& grid, FanScratch& scratch) {
-  if (std::ssize(scratch.lowest) < grid.width) {
-    scratch.lowest.resize(static_cast<size_t>(grid.width), -1);
-    scratch.highest.resize(static_cast<size_t>(grid.width));
+  if (std::ssize(scratch.top) < grid.width) {
+    scratch.top.resize(static_cast<size_t>(grid.width), -1);
+    scratch.bottom.resize(static_cast<size_t>(grid.width));
   }
 }
 
@@ -133,6 +139,18 @@ void SetKeys(std::span<const FanLoop> loops, FanScratch& scratch) {
       }
     }
   }
+  scratch.num_children = std::ssize(scratch.keys);
+}
+
+void ExpandKeys(std::span<const int64_t> below, FanScratch& scratch) {
+  const size_t children = scratch.keys.size();
+  scratch.keys.resize(children * below.size());
+  // Backwards, because the keys of the first block are read last.
+  for (size_t b = below.size(); b-- > 0;) {
+    for (size_t e = 0; e < children; ++e) {
+      scratch.keys[b * children + e] = scratch.keys[e] + below[b];
+    }
+  }
 }
 
 int64_t GroupByKey(const FanGrid& grid, bool skip_linked, FanScratch& scratch,
@@ -157,6 +175,7 @@ GroupClass GroupByRelevance(std::span<const FanLoop> loops, const FanGrid& grid,
   Enumerate(loops, /*relevant=*/true, scratch.group_start);
   Enumerate(loops, /*relevant=*/false, scratch.group_of);
   scratch.members.resize(scratch.group_of.size());
+  scratch.num_children = std::ssize(scratch.group_start) * std::ssize(scratch.group_of);
   GroupClass result{.size = std::ssize(scratch.group_of),
                     .groups = std::ssize(scratch.group_start)};
   for (const int32_t base : scratch.group_start) {

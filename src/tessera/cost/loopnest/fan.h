@@ -1,6 +1,6 @@
 // The children of one instance of a level, as a network sees them: which of them ask for the same
-// words, and how far those words travel. This is Timeloop's view (docs/cost-loopnest.md): equal
-// offsets form a group, places are packed row by row, and neighbours may forward.
+// words (those with equal offsets), how far those words travel, and who can get them from a
+// neighbour.
 #ifndef TESSERA_COST_LOOPNEST_FAN_H_
 #define TESSERA_COST_LOOPNEST_FAN_H_
 
@@ -25,13 +25,14 @@ struct FanLoop {
 
 // Scratch of one thread. Nothing is allocated once the vectors have grown to the largest fan-out.
 struct FanScratch {
-  std::vector<int64_t> keys = {};      // offset of each child
+  int64_t num_children = 1;
+  std::vector<int64_t> keys = {};      // offset of each child, or of each of its own children
   std::vector<int32_t> group_of = {};  // of each child
   std::vector<int32_t> members = {};   // children, group by group
   std::vector<int32_t> group_start = {};
-  std::vector<int32_t> lowest = {}, highest = {};  // row of a column's first and last member
-  std::vector<int32_t> columns = {};               // in use
-  std::vector<int64_t> slot_key = {};              // hash table: key, group, and whose turn it was
+  std::vector<int32_t> top = {}, bottom = {};  // first and last row of a group in a column
+  std::vector<int32_t> columns = {};           // in use
+  std::vector<int64_t> slot_key = {};          // hash table: key, group, and whose turn it was
   std::vector<int32_t> slot_group = {};
   std::vector<uint32_t> slot_epoch = {};
   uint32_t epoch = 0;
@@ -46,8 +47,13 @@ struct FanGrid {
 // Offset keys of all children; loops from the innermost, whose index runs fastest.
 void SetKeys(std::span<const FanLoop> loops, FanScratch& scratch);
 
+// Gives each child several keys, its own plus each of `below`, which are different: those of what
+// lies below it.
+void ExpandKeys(std::span<const int64_t> below, FanScratch& scratch);
+
 // Groups of children with equal keys, without those marked in scratch.linked if `skip_linked`.
-// Appends to `classes` in ascending order of size and returns the number of groups.
+// Appends to `classes` in ascending order of size and returns the number of groups. A child with
+// several keys is in as many groups.
 int64_t GroupByKey(const FanGrid& grid, bool skip_linked, FanScratch& scratch,
                    std::vector<GroupClass>& classes);
 

@@ -5,13 +5,21 @@
 #include <cstdint>
 
 #include "tessera/cost/loopnest/nest.h"
+#include "tessera/cost/loopnest/touched.h"
 #include "tessera/mapping/loop_problem.h"
 
 namespace tessera::loopnest {
 
 struct TensorData {
-  uint32_t dims = 0;   // bit d: the tensor uses dimension d
-  bool simple = true;  // each rank is a single dimension, so tiles are equal or disjoint
+  uint32_t dims = 0;    // bit d: the tensor uses dimension d
+  bool simple = true;   // each rank is a single dimension, so tiles are equal or disjoint
+  bool shares = false;  // some dimension occurs in two ranks
+  RankShape ranks[kMaxRanks] = {};
+
+  // Ranks that share dimensions form a component; a tile is the product of its components.
+  int num_components = 0;
+  uint32_t component_dims[kMaxRanks] = {};
+  uint32_t component_ranks[kMaxRanks] = {};
 };
 
 struct ProblemData {

@@ -96,9 +96,86 @@ Json TimeloopJson(const TimeloopResult& result, const ProblemData& data, const M
           {"energy_total", result.energy}};
 }
 
+Json LevelTensor(const ExactLevel& level, int v, int64_t instances) {
+  const ExactTensor& tensor = level.tensors[v];
+  return {{"utilized_capacity", tensor.capacity}, {"instances", instances},
+          {"clusters", level.clusters},           {"reads_total", tensor.reads},
+          {"fills_total", tensor.fills},          {"updates_total", tensor.updates},
+          {"energy_total", tensor.energy},        {"addr_gen_energy_total", tensor.address_energy}};
+}
+
+Json NetworkTensor(const ExactNetworkTensor& network, int64_t fanout) {
+  Json ingresses = Json::object();
+  int64_t multicast = 0;
+  for (const ExactIngress& ingress : network.ingresses) {
+    ingresses[std::to_string(ingress.multicast)] = ingress.words;
+    multicast = std::max(multicast, ingress.multicast);
+  }
+  return {{"fanout", fanout},
+          {"multicast", multicast},
+          {"ingresses", std::move(ingresses)},
+          {"down_words", network.down_words},
+          {"link_transfers", network.link_transfers},
+          {"spatial_reductions", network.spatial_reductions},
+          {"avg_hops", network.avg_hops},
+          {"energy_total", network.energy},
+          {"link_energy_total", network.link_energy}};
+}
+
+Json ExactJson(const ExactResult& result, const ProblemData& data, const Machine& machine,
+               const LoopMapping& mapping, const Nest& nest) {
+  if (result.status != ExactResult::Status::kOk) {
+    return {{"status", "rejected"},
+            {"level", machine.level_names[static_cast<size_t>(result.level)]},
+            {"reason", DescribeRejection(result)}};
+  }
+  const auto name = [&](int v) {
+    return std::string(data.problem.tensors[static_cast<size_t>(v)].name.view());
+  };
+  Json levels = Json::array(), networks = Json::array();
+  for (int i = 0; i < machine.num_levels; ++i) {
+    const ExactLevel& level = result.levels[i];
+    Json tensors = Json::object();
+    for (int v = 0; v < data.problem.num_tensors; ++v) {
+      if (!mapping.levels[static_cast<size_t>(i)].Keeps(v)) continue;
+      tensors[name(v)] = LevelTensor(level, v, nest.used[i]);
+    }
+    levels.push_back({{"name", machine.level_names[static_cast<size_t>(i)]},
+                      {"tensors", std::move(tensors)},
+                      {"busiest",
+                       {{"read", level.busiest_reads},
+                        {"write", level.busiest_writes},
+                        {"both", level.busiest_both}}},
+                      {"cycles", level.cycles},
+                      {"energy_total", level.energy}});
+  }
+  for (int k = 0; k < machine.num_levels; ++k) {
+    const int i = machine.network_order[k];
+    Json tensors = Json::object();
+    for (int v = 0; v < data.problem.num_tensors; ++v) {
+      tensors[name(v)] = NetworkTensor(result.levels[i].network[v], nest.fanout[i]);
+    }
+    networks.push_back({{"name", machine.network_names[static_cast<size_t>(i)]},
+                        {"tensors", std::move(tensors)},
+                        {"energy_total", result.levels[i].network_energy}});
+  }
+  return {{"status", "ok"},
+          {"computes", result.computes},
+          {"compute_cycles", result.compute_cycles},
+          {"mac_energy", result.mac_energy},
+          {"levels", std::move(levels)},
+          {"networks", std::move(networks)},
+          {"cycles", result.cycles},
+          {"utilization", result.utilization},
+          {"energy_total", result.energy}};
+}
+
 }  // namespace
 
 Json ToJson(const Setup& setup, const LoopMapping& mapping, const Workspace& workspace) {
+  if (setup.semantics == Semantics::kExact) {
+    return ExactJson(workspace.exact, setup.data, setup.machine, mapping, workspace.nest);
+  }
   return TimeloopJson(workspace.timeloop, setup.data, setup.machine, mapping, workspace.nest);
 }
 

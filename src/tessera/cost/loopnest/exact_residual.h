@@ -1,0 +1,65 @@
+// Scratch of the counter for imperfect factors, kept by the thread between evaluations.
+#ifndef TESSERA_COST_LOOPNEST_EXACT_RESIDUAL_H_
+#define TESSERA_COST_LOOPNEST_EXACT_RESIDUAL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/cost/loopnest/residual_dims.h"
+#include "tessera/cost/loopnest/residual_groups.h"
+#include "tessera/cost/loopnest/touched.h"
+
+namespace tessera::loopnest {
+
+// Sums over tiles of a component, by what the tile has in common with the one before it.
+enum Family : int {
+  kTile,         // elements of all tiles
+  kOverlapping,  // of those that have something in common
+  kSame,         // of those that are the same
+  kCommon,       // only the common elements
+  kFamilies,
+};
+
+// Where a spatial index puts a child: its place in the loop of the level at hand, and how far along
+// the dimension.
+struct Placement {
+  int64_t place = 0;
+  int64_t shift = 0;
+};
+
+// Weighted sums over the groups below one instance of a level.
+struct GroupWeights {
+  int64_t total[kFamilies];
+  int64_t columns[kFamilies];            // times the column
+  std::vector<int64_t> rows[kFamilies];  // by row
+};
+
+// Children that one word reaches through dimensions that its tensor does not have.
+struct Spread {
+  int64_t times = 1;  // how often, over all visits
+  int64_t children = 1;
+  int64_t last_column = 0, columns = 1, depth = 0;
+};
+
+struct ResidualScratch {
+  DimWalk walks[kMaxDims];
+  std::vector<BaseClass> bases[kMaxLevels][kMaxDims];
+  std::vector<VisitKind> kinds[kMaxDims];
+  std::vector<Placement> placements[kMaxDims];
+  std::vector<DimTile> shapes[kMaxDims];
+  std::vector<int64_t> times[kMaxDims];  // by place and shape
+  std::vector<int64_t> weights[kFamilies];
+  std::vector<int64_t> row_sums;
+  GroupWeights groups;
+  std::vector<Spread> spreads, more_spreads;
+  std::vector<int64_t> reached;
+  std::vector<JointChild> children;
+  JointGroups joint;
+  std::vector<int64_t> factors;
+  std::vector<int64_t> handed_on;
+  std::vector<int64_t> elements, more_elements;
+};
+
+}  // namespace tessera::loopnest
+
+#endif  // TESSERA_COST_LOOPNEST_EXACT_RESIDUAL_H_
