@@ -68,8 +68,22 @@ struct Knobs {
 std::string ToString(const Knobs& knobs);  // "tile_h=4,tile_w=28,..."
 Result<Knobs> ParseKnobs(std::string_view text);
 
-// A tensor in DRAM.
+// What a tensor in DRAM is for.
+enum class TensorRole : uint8_t {
+  kInput,
+  kSecondInput,  // of an addition
+  kWeights,
+  kBias,         // int32 tiles for the ALU
+  kBiasInput,    // the constant input that bias weights are multiplied with
+  kBiasWeights,  // bias as int8 weights for the matrix unit
+  kSelectors,    // weights that copy channels into accumulators
+  kOutput,
+  kUops,
+  kInstructions,  // always last
+};
+
 struct Tensor {
+  TensorRole role;
   std::string name;
   std::string layout;  // for people: "(ci_blocks, h, w, block_in) int8"
   uint64_t address = 0;

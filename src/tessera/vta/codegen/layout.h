@@ -18,9 +18,9 @@ class DramLayout {
       : config_(config), tensors_(tensors) {}
 
   // Places the next tensor of `tiles` tiles; returns its address in tiles.
-  int64_t Add(std::string name, std::string layout, Memory memory, int64_t tiles) {
+  int64_t Add(TensorRole role, std::string name, std::string layout, Memory memory, int64_t tiles) {
     const int64_t tile_bytes = config_.TileBytes(memory), address = next_;
-    tensors_.push_back({std::move(name), std::move(layout), static_cast<uint64_t>(address),
+    tensors_.push_back({role, std::move(name), std::move(layout), static_cast<uint64_t>(address),
                         static_cast<uint64_t>(tiles * tile_bytes)});
     next_ = CeilDiv(next_ + tiles * tile_bytes, kAlignment) * kAlignment;
     return address / tile_bytes;
@@ -28,7 +28,8 @@ class DramLayout {
 
   // Places the instructions, always last: their number is known only when all are written.
   void AddInstructions() {
-    tensors_.push_back({"instructions", "128-bit words", static_cast<uint64_t>(next_), 0});
+    tensors_.push_back({TensorRole::kInstructions, "instructions", "128-bit words",
+                        static_cast<uint64_t>(next_), 0});
   }
 
  private:

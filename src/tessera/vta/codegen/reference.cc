@@ -90,14 +90,19 @@ class Generator {
   void PlaceTensors() {
     const ConvShape& s = plan_.shape;
     DramLayout layout(config_, kernel_.tensors);
-    input_ = layout.Add("input", "(n_blocks, ci_blocks, h, w, batch, block_in) int8", Memory::kInp,
-                        plan_.nb * plan_.cib * s.h * s.w);
-    weights_ = layout.Add("weights", "(co_blocks, ci_blocks, kh, kw, block_out, block_in) int8",
-                          Memory::kWgt, plan_.cob * plan_.cib * s.kh * s.kw);
-    bias_ = layout.Add("bias", "(co_blocks, batch, block_out) int32", Memory::kAcc, plan_.cob);
-    output_ = layout.Add("output", "(n_blocks, co_blocks, oh, ow, batch, block_out) int8",
-                         Memory::kOut, plan_.nb * plan_.cob * plan_.oh * plan_.ow);
-    uops_ = layout.Add("uops", "micro-ops", Memory::kUop, std::ssize(kernel_.uops));
+    input_ =
+        layout.Add(TensorRole::kInput, "input", "(n_blocks, ci_blocks, h, w, batch, block_in) int8",
+                   Memory::kInp, plan_.nb * plan_.cib * s.h * s.w);
+    weights_ = layout.Add(TensorRole::kWeights, "weights",
+                          "(co_blocks, ci_blocks, kh, kw, block_out, block_in) int8", Memory::kWgt,
+                          plan_.cob * plan_.cib * s.kh * s.kw);
+    bias_ = layout.Add(TensorRole::kBias, "bias", "(co_blocks, batch, block_out) int32",
+                       Memory::kAcc, plan_.cob);
+    output_ = layout.Add(TensorRole::kOutput, "output",
+                         "(n_blocks, co_blocks, oh, ow, batch, block_out) int8", Memory::kOut,
+                         plan_.nb * plan_.cob * plan_.oh * plan_.ow);
+    uops_ =
+        layout.Add(TensorRole::kUops, "uops", "micro-ops", Memory::kUop, std::ssize(kernel_.uops));
     layout.AddInstructions();
   }
 

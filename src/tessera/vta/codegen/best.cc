@@ -1,0 +1,234 @@
+#include "tessera/vta/codegen/best.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tessera/base/checked.h"
+
+namespace tessera::vta {
+namespace {
+
+// Seeds that the search climbs from.
+constexpr size_t kStarts = 4;
+
+// Sizes that cut `total` into 1, 2, 3, ... equal pieces, largest first.
+std::vector<int64_t> EvenPieces(int64_t total, int64_t most_pieces) {
+  std::vector<int64_t> sizes;
+  for (int64_t pieces = 1; pieces <= std::min(total, most_pieces); ++pieces) {
+    const int64_t size = CeilDiv(total, pieces);
+    if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+auto KeyOf(const TiledSchedule& s) {
+  return std::tuple(s.tile_h, s.tile_w, s.tile_ci, s.tile_co, s.lead_co, s.inp_slots, s.wgt_slots,
+                    s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias);
+}
+
+class Search {
+ public:
+  Search(const ConvShape& shape, const Config& config, const Epilogue& epilogue,
+         const BestOptions& options)
+      : shape_(shape),
+        config_(config),
+        epilogue_(epilogue),
+        options_(options),
+        simulator_(config, options.timing),
+        cib_(InputBlocks(shape, config)),
+        cob_(OutputBlocks(shape, config)) {}
+
+  Result<BestConv> Run() {
+    Seed();
+    Climb();
+    TryReference();
+    if (!best_.tiled && !best_.reference) {
+      return Error{.kind = ErrorKind::kInfeasible,
+                   .message = fmt::format("no schedule fits: {}", last_refusal_)};
+    }
+    best_.evaluations = evaluations_;
+    return std::move(best_);
+  }
+
+ private:
+  // Tiles as large as the accumulators allow and half of that, in a grid of channel, width and
+  // reduction sizes.
+  void Seed() {
+    const int64_t half = config_.Depth(Memory::kAcc) / 2;
+    for (const int64_t tile_co : EvenPieces(cob_, 12)) {
+      for (const int64_t tile_w : EvenPieces(shape_.ow(), 8)) {
+        for (const int64_t sums : {half, half / 2}) {
+          const int64_t rows = std::min(sums / (tile_co * tile_w), shape_.oh());
+          if (rows == 0) continue;
+          const int64_t tile_h = CeilDiv(shape_.oh(), CeilDiv(shape_.oh(), rows));
+          for (const int64_t tile_ci : {int64_t{1}, std::min<int64_t>(2, cib_), cib_}) {
+            for (const bool outermost : {false, true}) {
+              SeedOne({.tile_h = tile_h,
+                       .tile_w = tile_w,
+                       .tile_ci = tile_ci,
+                       .tile_co = tile_co,
+                       .channels_outermost = outermost,
+                       .gemm_bias = options_.gemm_bias});
+            }
+          }
+        }
+      }
+    }
+    if (seeds_.empty()) SeedOne({.gemm_bias = options_.gemm_bias});
+  }
+
+  // With as much trimming as the micro-ops allow.
+  void SeedOne(TiledSchedule schedule) {
+    for (const auto& [rows, columns] :
+         {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
+      schedule.trim_rows = rows;
+      schedule.trim_columns = columns;
+      const std::optional<int64_t> cycles = Try(schedule);
+      if (!cycles) continue;
+      seeds_.push_back({*cycles, schedule});
+      return;
+    }
+  }
+
+  // From the best seeds, changes one thing at a time as long as that helps.
+  void Climb() {
+    std::stable_sort(seeds_.begin(), seeds_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (seeds_.size() > kStarts) seeds_.resize(kStarts);
+    for (auto [cycles, schedule] : seeds_) {
+      bool better = true;
+      while (better) {
+        better = false;
+        for (const TiledSchedule& neighbour : Neighbours(schedule)) {
+          const std::optional<int64_t> its_cycles = Try(neighbour);
+          if (!its_cycles || *its_cycles >= cycles) continue;
+          cycles = *its_cycles;
+          schedule = neighbour;
+          better = true;
+        }
+      }
+    }
+  }
+
+  std::vector<TiledSchedule> Neighbours(const TiledSchedule& from) const {
+    std::vector<TiledSchedule> neighbours;
+    const auto vary = [&](int64_t TiledSchedule::*field, std::vector<int64_t> values,
+                          int64_t most) {
+      for (const int64_t value : values) {
+        if (value < 1 || value > most || value == from.*field) continue;
+        TiledSchedule next = from;
+        next.*field = value;
+        neighbours.push_back(next);
+      }
+    };
+    const int64_t all = int64_t{1} << 20;
+    vary(&TiledSchedule::tile_h,
+         {from.tile_h - 1, from.tile_h + 1, from.tile_h / 2, from.tile_h * 2}, shape_.oh());
+    vary(&TiledSchedule::tile_w,
+         {from.tile_w - 1, from.tile_w + 1, CeilDiv(from.tile_w, 2), from.tile_w * 2}, shape_.ow());
+    vary(&TiledSchedule::tile_ci,
+         {from.tile_ci - 1, from.tile_ci + 1, from.tile_ci / 2, from.tile_ci * 2}, cib_);
+    vary(&TiledSchedule::tile_co,
+         {from.tile_co - 1, from.tile_co + 1, from.tile_co / 2, from.tile_co * 2}, cob_);
+    vary(&TiledSchedule::lead_co, {1, 2, 3, 4, from.tile_co / 2, from.tile_co - 1}, from.tile_co);
+    vary(&TiledSchedule::inp_slots, {2, 3, 4, from.inp_slots + 1, from.inp_slots * 2, all}, all);
+    vary(&TiledSchedule::wgt_slots, {2, 3, 4, from.wgt_slots + 1, from.wgt_slots * 2, all}, all);
+    for (bool TiledSchedule::*flag : {&TiledSchedule::channels_outermost, &TiledSchedule::trim_rows,
+                                      &TiledSchedule::trim_columns}) {
+      TiledSchedule next = from;
+      next.*flag = !(next.*flag);
+      neighbours.push_back(next);
+    }
+    return neighbours;
+  }
+
+  // The cycles of a schedule that was not tried before and fits.
+  std::optional<int64_t> Try(const TiledSchedule& schedule) {
+    if (evaluations_ >= options_.max_evaluations || !tried_.insert(KeyOf(schedule)).second) {
+      return std::nullopt;
+    }
+    Result<Kernel> kernel = GenerateTiled(shape_, schedule, config_, epilogue_);
+    if (!kernel) {
+      last_refusal_ = kernel.error().message;
+      return std::nullopt;
+    }
+    const Result<CycleReport> report = simulator_.Run(kernel->instructions);
+    ++evaluations_;
+    if (!report) return std::nullopt;
+    if (!best_.tiled || report->cycles < best_.report.cycles) {
+      best_.kernel = *std::move(kernel);
+      best_.report = *report;
+      best_.tiled = schedule;
+    }
+    return report->cycles;
+  }
+
+  void TryReference() {
+    for (const Knobs& knobs : KnobSpace(shape_, config_)) {
+      const Verdict verdict = CheckKnobs(shape_, knobs, config_);
+      if (!verdict.valid()) continue;
+      const bool any = best_.tiled || best_.reference;
+      if (any && ReferenceLowerBound(shape_, knobs, config_, epilogue_, options_.timing) >=
+                     best_.report.cycles) {
+        continue;
+      }
+      Kernel kernel = GenerateReference(shape_, knobs, config_, epilogue_);
+      const Result<CycleReport> report = simulator_.Run(kernel.instructions);
+      ++evaluations_;
+      if (!report || (any && report->cycles >= best_.report.cycles)) continue;
+      best_.kernel = std::move(kernel);
+      best_.report = *report;
+      best_.tiled.reset();
+      best_.reference = knobs;
+    }
+  }
+
+  const ConvShape& shape_;
+  const Config& config_;
+  const Epilogue& epilogue_;
+  const BestOptions& options_;
+  CycleSimulator simulator_;
+  const int64_t cib_, cob_;
+  int64_t evaluations_ = 0;
+  std::vector<std::pair<int64_t, TiledSchedule>> seeds_;  // with their cycles
+  std::set<decltype(KeyOf(TiledSchedule{}))> tried_;
+  std::string last_refusal_ = "none was tried";
+  BestConv best_;
+};
+
+}  // namespace
+
+std::string DescribeSchedule(const BestConv& best) {
+  if (best.tiled) return "tiled:" + ToString(*best.tiled);
+  return best.reference ? "reference:" + ToString(*best.reference) : "none";
+}
+
+int64_t ReferenceLowerBound(const ConvShape& shape, const Knobs& k, const Config& config,
+                            const Epilogue& epilogue, const TimingParameters& timing) {
+  const int64_t tiles_out = (shape.oh() / k.tile_h) * (shape.ow() / k.tile_w) *
+                            (OutputBlocks(shape, config) / k.tile_co) * BatchBlocks(shape, config);
+  const int64_t chunks = InputBlocks(shape, config) / k.tile_ci;
+  const int64_t sums = k.tile_h * k.tile_w * k.tile_co;
+  const int64_t alu = timing.alu_startup_cycles + 1, gemm = timing.gemm_startup_cycles + 1;
+  int64_t compute = gemm + sums;  // reset
+  compute += chunks * (gemm + sums * k.tile_ci * shape.kh * shape.kw);
+  compute += 3 * (alu + sums * timing.alu_immediate_cycles);
+  if (epilogue.bias) compute += alu + sums * timing.alu_register_cycles;
+  const int64_t weights = chunks * k.tile_co * k.tile_ci * shape.kh * shape.kw *
+                          config.TileBytes(Memory::kWgt) / timing.bus_bytes;
+  return tiles_out * std::max(compute, weights * timing.beat_gap_cycles);
+}
+
+Result<BestConv> FindBest(const ConvShape& shape, const Config& config, const Epilogue& epilogue,
+                          const BestOptions& options) {
+  if (Result<void> valid = Validate(shape, config); !valid) return valid.error();
+  if (Result<void> valid = Validate(options.timing); !valid) return valid.error();
+  return Search(shape, config, epilogue, options).Run();
+}
+
+}  // namespace tessera::vta

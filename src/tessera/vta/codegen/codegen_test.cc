@@ -1,0 +1,197 @@
+// Generated convolutions compute what a plain convolution computes, on every configuration, and
+// their programs pass every check.
+#include <gtest/gtest.h>
+
+#include "tessera/base/rng.h"
+#include "tessera/vta/check/check.h"
+#include "tessera/vta/codegen/best.h"
+#include "tessera/vta/codegen/data.h"
+#include "tessera/vta/codegen/reference.h"
+#include "tessera/vta/codegen/tiled.h"
+#include "tessera/vta/sim/cycles.h"
+
+namespace tessera::vta {
+namespace {
+
+int64_t Pick(CounterRng& rng, std::initializer_list<int64_t> values) {
+  return values.begin()[rng.UniformInt(std::ssize(values))];
+}
+
+ConvShape RandomShape(CounterRng& rng) {
+  ConvShape s;
+  s.n = Pick(rng, {1, 1, 1, 2, 5});
+  s.ci = 1 + rng.UniformInt(70);
+  s.co = 1 + rng.UniformInt(70);
+  s.kh = Pick(rng, {1, 1, 2, 3, 3, 3, 5, 7});
+  s.kw = rng.UniformInt(3) == 0 ? Pick(rng, {1, 3, 5}) : s.kh;
+  s.stride_h = Pick(rng, {1, 1, 2, 3});
+  s.stride_w = rng.UniformInt(4) == 0 ? Pick(rng, {1, 2}) : s.stride_h;
+  s.pad_top = rng.UniformInt(s.kh);
+  s.pad_bottom = rng.UniformInt(s.kh);
+  s.pad_left = rng.UniformInt(s.kw);
+  s.pad_right = rng.UniformInt(s.kw);
+  s.h = s.kh + rng.UniformInt(12);
+  s.w = s.kw + rng.UniformInt(12);
+  return s;
+}
+
+Epilogue RandomEpilogue(CounterRng& rng) {
+  return {.shift = static_cast<int32_t>(rng.UniformInt(12)),
+          .bias = rng.UniformInt(4) != 0,
+          .low = rng.UniformInt(2) == 0 ? 0 : -128,
+          .high = rng.UniformInt(2) == 0 ? 127 : 6};
+}
+
+std::string Describe(const ConvShape& s, const Config& config) {
+  return testing::PrintToString(std::vector<int64_t>{s.n, s.ci, s.co, s.h, s.w, s.kh, s.kw,
+                                                     s.stride_h, s.stride_w, s.pad_top, s.pad_left,
+                                                     s.pad_bottom, s.pad_right}) +
+         " on " + config.name;
+}
+
+// Checked, run, and compared with the plain convolution; also timed to its end.
+void ExpectRight(const Kernel& kernel, const ConvShape& shape, const Epilogue& epilogue,
+                 uint64_t seed, const std::string& what) {
+  const ConvData data = RandomConvData(shape, epilogue.bias, seed);
+  Result<Program> program = LinkConv(kernel, shape, data);
+  ASSERT_TRUE(program) << program.error() << " " << what;
+  const Result<CheckReport> report = CheckAndRun(*program);
+  ASSERT_TRUE(report) << report.error() << " " << what;
+  for (const Diagnostic& diagnostic : report->diagnostics) {
+    ADD_FAILURE() << ToString(diagnostic) << " " << what;
+  }
+  if (kernel.config.log_batch == 0) {
+    EXPECT_EQ(report->not_portable, std::vector<std::string>{}) << what;
+  }
+  EXPECT_EQ(UnpackConvOutput(*program, shape), ReferenceConv(shape, data, epilogue)) << what;
+  CycleSimulator simulator(kernel.config);
+  EXPECT_TRUE(simulator.Run(kernel.instructions)) << what;
+}
+
+const Config& RandomConfig(CounterRng& rng) {
+  return ConfigPresets()[static_cast<size_t>(rng.UniformInt(std::ssize(ConfigPresets())))];
+}
+
+TEST(Codegen, ReferenceProgramsComputeTheConvolution) {
+  int programs = 0;
+  for (uint64_t trial = 0; trial < 150; ++trial) {
+    CounterRng rng(21, StreamId("reference_program"), trial);
+    const ConvShape shape = RandomShape(rng);
+    const Epilogue epilogue = RandomEpilogue(rng);
+    const Config& config = RandomConfig(rng);
+    const std::vector<Knobs> space = KnobSpace(shape, config);
+    const Knobs& knobs = space[static_cast<size_t>(rng.UniformInt(std::ssize(space)))];
+    if (!Validate(shape, config) || !CheckKnobs(shape, knobs, config).valid()) continue;
+    ++programs;
+    ExpectRight(GenerateReference(shape, knobs, config, epilogue), shape, epilogue, trial,
+                Describe(shape, config) + " " + ToString(knobs));
+  }
+  EXPECT_GT(programs, 30);
+}
+
+TEST(Codegen, TiledProgramsComputeTheConvolution) {
+  int programs = 0;
+  for (uint64_t trial = 0; trial < 400; ++trial) {
+    CounterRng rng(22, StreamId("tiled_program"), trial);
+    const ConvShape shape = RandomShape(rng);
+    const Epilogue epilogue = RandomEpilogue(rng);
+    const Config& config = RandomConfig(rng);
+    if (!Validate(shape, config)) continue;
+    const TiledSchedule schedule = {.tile_h = 1 + rng.UniformInt(shape.oh()),
+                                    .tile_w = 1 + rng.UniformInt(shape.ow()),
+                                    .tile_ci = 1 + rng.UniformInt(InputBlocks(shape, config)),
+                                    .tile_co = 1 + rng.UniformInt(OutputBlocks(shape, config)),
+                                    .lead_co = rng.UniformInt(3),
+                                    .inp_slots = 1 + rng.UniformInt(4),
+                                    .wgt_slots = 1 + rng.UniformInt(4),
+                                    .channels_outermost = rng.UniformInt(2) == 0,
+                                    .trim_rows = rng.UniformInt(3) != 0,
+                                    .trim_columns = rng.UniformInt(3) != 0,
+                                    .gemm_bias = rng.UniformInt(2) == 0};
+    const Result<Kernel> kernel = GenerateTiled(shape, schedule, config, epilogue);
+    if (!kernel) continue;
+    ++programs;
+    ExpectRight(*kernel, shape, epilogue, trial,
+                Describe(shape, config) + " " + ToString(schedule));
+  }
+  EXPECT_GT(programs, 80);
+}
+
+TEST(Codegen, ScheduleThatDoesNotFitIsRefusedWithTheLimit) {
+  const ConvShape shape = {.ci = 64,
+                           .co = 64,
+                           .h = 56,
+                           .w = 56,
+                           .kh = 3,
+                           .kw = 3,
+                           .pad_top = 1,
+                           .pad_left = 1,
+                           .pad_bottom = 1,
+                           .pad_right = 1};
+  const auto message = [&](const TiledSchedule& schedule) {
+    const Result<Kernel> kernel = GenerateTiled(shape, schedule, Config{});
+    return kernel ? "generated" : kernel.error().message;
+  };
+  EXPECT_EQ(message({.tile_h = 8, .tile_w = 56, .tile_ci = 1, .tile_co = 2}), "generated");
+  EXPECT_EQ(message({.tile_h = 8, .tile_w = 56, .tile_ci = 2, .tile_co = 2}),
+            "2241 INP tiles > depth 2048")
+      << "10 rows of 56 in two blocks, twice, and the constant";
+  EXPECT_EQ(message({.tile_h = 12, .tile_w = 56, .tile_ci = 1, .tile_co = 2}),
+            "2688 ACC tiles > depth 2048");
+  EXPECT_EQ(message({.tile_h = 1, .tile_w = 56, .tile_ci = 1, .tile_co = 1}),
+            "a sum would be used again within two micro-ops");
+}
+
+TEST(Codegen, LargeBiasNeedsTheAlu) {
+  const ConvShape shape = {.ci = 16, .co = 16, .h = 4, .w = 4};
+  ConvData data = RandomConvData(shape, true, 1);
+  data.bias[3] = 300'000;
+  TiledSchedule schedule = {.tile_h = 4, .tile_w = 4};
+  Result<Kernel> kernel = GenerateTiled(shape, schedule, Config{});
+  ASSERT_TRUE(kernel) << kernel.error();
+  EXPECT_EQ(ToString(LinkConv(*kernel, shape, data).error()),
+            "bias 300000 of channel 3 is outside -241935..241935; generate with the bias added by "
+            "the ALU");
+  schedule.gemm_bias = false;
+  kernel = GenerateTiled(shape, schedule, Config{});
+  ASSERT_TRUE(kernel) << kernel.error();
+  Result<Program> program = LinkConv(*kernel, shape, data);
+  ASSERT_TRUE(program) << program.error();
+  ASSERT_TRUE(CheckAndRun(*program));
+  EXPECT_EQ(UnpackConvOutput(*program, shape), ReferenceConv(shape, data, {}));
+}
+
+// On small layers of every kind: right, and never slower than any knobs of the template.
+TEST(Codegen, BestIsNeverSlowerThanTheReference) {
+  for (uint64_t trial = 0; trial < 12; ++trial) {
+    CounterRng rng(23, StreamId("best"), trial);
+    const ConvShape shape = RandomShape(rng);
+    const Config& config = trial % 2 == 0 ? ConfigPresets()[15] : RandomConfig(rng);
+    if (!Validate(shape, config)) continue;
+    const Result<BestConv> best = FindBest(shape, config, {}, {.max_evaluations = 100});
+    ASSERT_TRUE(best) << best.error() << Describe(shape, config);
+    ExpectRight(best->kernel, shape, {}, trial, DescribeSchedule(*best));
+    CycleSimulator simulator(config);
+    for (const Knobs& knobs : KnobSpace(shape, config)) {
+      if (!CheckKnobs(shape, knobs, config).valid()) continue;
+      const Result<CycleReport> report =
+          simulator.Run(GenerateReference(shape, knobs, config).instructions);
+      ASSERT_TRUE(report) << report.error();
+      EXPECT_GE(report->cycles, best->report.cycles) << ToString(knobs);
+      EXPECT_GE(report->cycles, ReferenceLowerBound(shape, knobs, config, {}, {}));
+    }
+  }
+}
+
+TEST(Codegen, ShapesThatFitNowhereAreRefused) {
+  Config tiny = ConfigPresets()[6];
+  ASSERT_EQ(tiny.name, "b1_8x8_tiny");
+  const ConvShape shape = {.ci = 8, .co = 8, .h = 11, .w = 11, .kh = 11, .kw = 11};
+  const Result<BestConv> best = FindBest(shape, tiny);
+  ASSERT_FALSE(best);
+  EXPECT_EQ(best.error().kind, ErrorKind::kInfeasible);
+  EXPECT_EQ(best.error().message, "no schedule fits: 123 WGT tiles > depth 64");
+}
+
+}  // namespace
+}  // namespace tessera::vta

@@ -1,0 +1,49 @@
+// The improved convolution generator: tiles of any size, operands kept on chip for as long as they
+// are needed, no products with padding, bias added by the matrix unit.
+#ifndef TESSERA_VTA_CODEGEN_TILED_H_
+#define TESSERA_VTA_CODEGEN_TILED_H_
+
+#include <cstdint>
+#include <string>
+
+#include "tessera/base/result.h"
+#include "tessera/vta/codegen/conv.h"
+
+namespace tessera::vta {
+
+struct TiledSchedule {
+  // Largest tile; the last one of each dimension takes what is left. Rows and columns of outputs,
+  // blocks of channels.
+  int64_t tile_h = 1, tile_w = 1, tile_ci = 1, tile_co = 1;
+
+  // Blocks of the first channel tile, at most tile_co; 0 means tile_co. The matrix unit starts when
+  // the first operands are there, so a small first tile saves time.
+  int64_t lead_co = 0;
+
+  // Parts of the INP and WGT buffers that hold one operand tile each. A tile stays in its slot
+  // until another one needs the room; the one whose next use is furthest goes first.
+  int64_t inp_slots = 2, wgt_slots = 2;
+
+  // Channel tiles in the outermost loop: weights stay, inputs pass by. Otherwise the reverse.
+  bool channels_outermost = false;
+
+  // Leave out products with padding above and below, and to the left and right. Each needs more
+  // micro-ops, the second one more instructions as well.
+  bool trim_rows = true, trim_columns = true;
+
+  // Adds the bias as a product instead of an ALU addition with twice the cycles. Not for biases
+  // over MaxGemmBias.
+  bool gemm_bias = true;
+
+  friend bool operator==(const TiledSchedule&, const TiledSchedule&) = default;
+};
+std::string ToString(const TiledSchedule& schedule);
+
+// The program of a valid shape, or the limit that the schedule exceeds: buffer depths, micro-ops,
+// or sums that would be used again within two micro-ops, which the HLS design cannot do.
+Result<Kernel> GenerateTiled(const ConvShape& shape, const TiledSchedule& schedule,
+                             const Config& config, const Epilogue& epilogue = {});
+
+}  // namespace tessera::vta
+
+#endif  // TESSERA_VTA_CODEGEN_TILED_H_
