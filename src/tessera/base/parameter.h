@@ -5,7 +5,7 @@
 //   struct RandomOptions {
 //     int64_t redraws = 64;
 //   };
-//   const Parameters<RandomOptions> kParameters = {
+//   const ParameterList<RandomOptions> kParameters = {
 //       {"redraws", &RandomOptions::redraws, Range{0, 10'000}, "tries for a legal point"}};
 #ifndef TESSERA_BASE_PARAMETER_H_
 #define TESSERA_BASE_PARAMETER_H_
@@ -88,10 +88,10 @@ class Parameter {
 };
 
 template <typename Options>
-using Parameters = std::vector<Parameter<Options>>;
+using ParameterList = std::vector<Parameter<Options>>;
 
 template <typename Options>
-std::vector<ParameterInfo> Describe(const Parameters<Options>& parameters) {
+std::vector<ParameterInfo> Describe(const ParameterList<Options>& parameters) {
   std::vector<ParameterInfo> infos;
   for (const Parameter<Options>& parameter : parameters) infos.push_back(parameter.info());
   return infos;
@@ -105,7 +105,7 @@ Result<size_t> FindParameter(std::string_view part, const std::vector<ParameterI
 // Options with the given values and otherwise their defaults. A name that does not exist, a value
 // out of range and a name given twice are errors.
 template <typename Options>
-Result<Options> ReadOptions(std::string_view part, const Parameters<Options>& parameters,
+Result<Options> ReadOptions(std::string_view part, const ParameterList<Options>& parameters,
                             const Assignments& assignments) {
   const std::vector<ParameterInfo> infos = Describe(parameters);
   std::vector<bool> given(infos.size());

@@ -14,7 +14,7 @@ struct Settings {
   std::string file;
 };
 
-const Parameters<Settings> kSettings = {
+const ParameterList<Settings> kSettings = {
     {"size", &Settings::size, Range{0, 10'000}, "how many"},
     {"rate", &Settings::rate, Range{0.0, 1.0}, "how fast"},
     {"walk", &Settings::walk, "whether it walks"},

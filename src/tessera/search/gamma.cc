@@ -35,7 +35,8 @@ class GammaSearcher final : public EvolutionarySearcher {
     for (const size_t i : space().open()) {
       const Decision& decision = space().decisions()[i];
       switch (decision.role()) {
-        case DecisionRole::kTile: {
+        case DecisionRole::kTile:
+        case DecisionRole::kFactor: {
           const size_t next = dimensions.size();
           const size_t at = dimensions.try_emplace(decision.dimension(), next).first->second;
           if (at == tiles_.size()) tiles_.emplace_back();

@@ -48,7 +48,7 @@ struct SearcherInfo {
 // where that can fail, by Result<std::unique_ptr<Searcher>> Method::Make.
 template <typename Method, typename Options>
 SearcherInfo DeclareMethod(std::string_view name, std::string_view summary,
-                           const Parameters<Options>& parameters) {
+                           const ParameterList<Options>& parameters) {
   return {.name = name,
           .summary = summary,
           .parameters = Describe(parameters),

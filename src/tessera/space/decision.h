@@ -21,7 +21,14 @@ enum class DecisionKind : uint8_t {
 };
 
 // What a decision is about, for operators that know mappings (search/gamma.cc) and for tables.
-enum class DecisionRole : uint8_t { kTile, kOrder, kParallel, kCount, kOther };
+enum class DecisionRole : uint8_t {
+  kTile,      // the size of a tile, which encloses the tile of the next level
+  kFactor,    // a part of a dimension, or where it goes
+  kOrder,     // of loops
+  kParallel,  // which dimension is parallel
+  kCount,     // of units
+  kOther,
+};
 
 // Values are addressed by index 0 .. size()-1, which is what a Point holds.
 class Decision {

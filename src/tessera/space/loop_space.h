@@ -1,0 +1,106 @@
+// The space of loop-nest mappings on a memory hierarchy: how each dimension is split over the
+// levels and their parallel children, the order of loops at every level, and which tensors a level
+// passes by. Decisions are named by dimension and level: K_GLB (factor of K at GLB), K_GLB_par
+// (parallel factor), K_GLB_axis, order_GLB, par_order_GLB, keep_GLB_Weights.
+#ifndef TESSERA_SPACE_LOOP_SPACE_H_
+#define TESSERA_SPACE_LOOP_SPACE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/base/result.h"
+#include "tessera/mapping/loop_mapping.h"
+#include "tessera/mapping/loop_problem.h"
+#include "tessera/space/constraints.h"
+#include "tessera/space/mapping_space.h"
+
+namespace tessera {
+
+enum class SpatialOrders : uint8_t {
+  kWhereTheyMatter,  // where words pay for hops or routers, or neighbours hand words on
+  kAlways,
+};
+
+struct LoopSpaceOptions {
+  // Whether a level may pass a tensor by is decided; otherwise the machine says so. Default: false.
+  bool decide_keep = false;
+
+  // Where the order of parallel loops is a decision. Default: kWhereTheyMatter.
+  SpatialOrders spatial_orders = SpatialOrders::kWhereTheyMatter;
+
+  Constraints constraints = {};
+};
+
+// Legal points have factors whose product divides the bound (what is left over goes to the
+// outermost level), parallel factors that fit the fan-out of their axis, and tiles that fit the
+// memory of their level. Repair keeps inner loops and moves outward what does not fit.
+class LoopSpace final : public MappingSpace {
+ public:
+  // Errors: more decisions than a point holds, or constraints or memories that leave nothing.
+  static Result<std::unique_ptr<LoopSpace>> Make(const LoopProblem& problem,
+                                                 const Hierarchy& hierarchy,
+                                                 const LoopSpaceOptions& options = {});
+
+  Mapping Decode(const Point& point) const override;
+  Result<Point> Encode(const Mapping& mapping) const override;
+
+  Result<void> Check(const Point& point) const override;
+  void Repair(Point& point) const override;
+
+  // Of distinct mappings, those that do not fit a memory included: the orders of loops of factor 1
+  // and the axes of parallel factors of 1 do not count. Exact up to rounding, unless constraints
+  // rule out some orders.
+  double Log10Size() const override;
+
+ private:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+  static constexpr size_t kMaxDims = LoopProblem::kMaxDimensions;
+
+  // A dimension of a bound above 1, with the positions of its decisions by level, or kNone.
+  struct Dim {
+    int index = 0;  // in the problem
+    int64_t bound = 1;
+    std::array<size_t, LoopMapping::kMaxLevels> temporal = {}, spatial = {}, axis = {};
+  };
+  struct Level {
+    std::string name = {};
+    int64_t fan_x = 1, fan_y = 1;
+    std::optional<int64_t> entries = {};
+    uint8_t keep = 0xff;  // tensors held, where that is not decided
+    size_t order = kNone, spatial_order = kNone;
+    std::array<size_t, LoopProblem::kMaxTensors> keep_decision = {};
+    bool HasFan() const { return fan_x * fan_y > 1; }
+  };
+  // The factors of a point, by level and position in dims_.
+  struct Factors;
+  struct Plan;
+  struct Signature;
+
+  LoopSpace(std::vector<Decision> decisions, Plan plan);
+
+  Factors FactorsOf(const Point& point) const;
+  bool OnX(const Point& point, size_t dim, size_t level) const;
+  uint8_t KeepAt(const Point& point, size_t level) const;
+  int64_t TileWords(const Point& point, const Factors& factors, size_t level) const;
+  int32_t Fit(const Decision& decision, int32_t index, int64_t rest, int64_t most) const;
+  void FitFactors(Point& point) const;
+  void FitMemories(Point& point) const;
+  bool MoveOutward(Point& point, size_t level) const;
+  bool EncodeFactors(const LoopLevel& level, size_t at, size_t d, Point& point) const;
+  void EncodeOrder(size_t decision, const std::array<uint8_t, kMaxDims>& innermost_first,
+                   Point& point) const;
+  std::vector<Signature> SignaturesOf(const Dim& dim) const;
+
+  LoopProblem problem_;
+  std::vector<Dim> dims_;
+  std::vector<Level> levels_;  // next to the MACs first
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_SPACE_LOOP_SPACE_H_

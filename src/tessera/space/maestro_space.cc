@@ -1,0 +1,312 @@
+// Decisions of the two-level space, and their mappings.
+#include "tessera/space/maestro_space.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "tessera/base/check.h"
+#include "tessera/cost/maestro/workload.h"
+
+namespace tessera {
+namespace {
+
+using enum DataflowDim;
+
+constexpr std::array<std::string_view, 2> kSuffixes = {"_l2", "_l1"};  // outer level first
+
+std::vector<int64_t> Sizes(int64_t largest, TileSizes sizes) {
+  std::vector<int64_t> values;
+  for (int64_t size = 1; size <= largest; ++size) {
+    const bool power = (size & (size - 1)) == 0;
+    if (sizes == TileSizes::kAll || largest % size == 0 || power) values.push_back(size);
+  }
+  return values;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+// A dimension of the layer as the space sees it.
+struct LayerDim {
+  DataflowDim dim;
+  std::string label;  // "Y", whatever directives call it
+  std::vector<int64_t> sizes;
+  bool spatial;  // may be parallel
+};
+
+int64_t SizeOf(const std::vector<maestro::DimSize>& entries, DataflowDim dim) {
+  for (const maestro::DimSize& entry : entries) {
+    if (entry.dim == dim) return entry.size;
+  }
+  return 1;
+}
+
+std::vector<LayerDim> LayerDims(const maestro::Declaration& layer,
+                                const MaestroSpaceOptions& options) {
+  std::vector<LayerDim> dims;
+  for (const auto& [dim, size] : layer.dims) {
+    LayerDim made{.dim = dim, .label = std::string(ToString(dim)), .sizes = {}, .spatial = true};
+    if (dim == kR || dim == kS) {
+      made.spatial = false;
+      made.sizes = options.kernel_tiles ? Sizes(size, options.sizes) : std::vector{size};
+    } else if (dim == kY || dim == kX) {
+      const int64_t kernel = SizeOf(layer.dims, dim == kY ? kR : kS);
+      const int64_t stride = SizeOf(layer.strides, dim);
+      const int64_t output = (size - kernel) / stride + 1;
+      made.dim = dim == kY ? kYOut : kXOut;
+      made.sizes = Sizes(stride == 1 || options.strided_tiles ? output : 1, options.sizes);
+    } else {
+      made.sizes = Sizes(size, options.sizes);
+    }
+    dims.push_back(std::move(made));
+  }
+  return dims;
+}
+
+// Removes outer sizes below every inner one and inner sizes above every outer one, so that each
+// remaining value has a partner.
+Result<void> KeepPartners(Decision& outer, Decision& inner) {
+  const int64_t least_inner = inner.value(0), most_outer = outer.value(outer.size() - 1);
+  if (least_inner > most_outer) {
+    return Error{.kind = ErrorKind::kInfeasible,
+                 .message = fmt::format("{} >= {} <= {} = {} cannot hold", inner.name(),
+                                        least_inner, outer.name(), most_outer),
+                 .hint = "the constraints contradict each other"};
+  }
+  const auto keep = [](Decision& decision, auto allowed) {
+    std::vector<bool> kept;
+    for (int32_t i = 0; i < decision.size(); ++i) kept.push_back(allowed(decision.value(i)));
+    return decision.Keep(kept);
+  };
+  const bool left = keep(outer, [&](int64_t size) { return size >= least_inner; }) &&
+                    keep(inner, [&](int64_t size) { return size <= most_outer; });
+  CHECK(left);
+  return {};
+}
+
+}  // namespace
+
+struct MaestroSpace::Plan {
+  std::vector<Dimension> dimensions = {};
+  std::vector<size_t> spatial = {};
+  int64_t num_pes = 1;
+  size_t order[2] = {}, parallel[2] = {}, cluster = 0, pes = 0;
+
+  // Adds order, parallel dimension and tiles of a level; level 0 is L2.
+  void AddLevel(const std::vector<LayerDim>& dims, int level, std::vector<Decision>& decisions);
+
+  // Leaves only values that have a partner in a legal point.
+  Result<void> MakeConsistent(std::vector<Decision>& decisions, bool decide_pes) const;
+};
+
+void MaestroSpace::Plan::AddLevel(const std::vector<LayerDim>& dims, int level,
+                                  std::vector<Decision>& decisions) {
+  const std::string_view suffix = kSuffixes[static_cast<size_t>(level)];
+  std::vector<std::string> items, parallels;
+  spatial.clear();
+  for (const LayerDim& dim : dims) {
+    if (dim.spatial) {
+      spatial.push_back(items.size());
+      parallels.push_back(dim.label);
+    }
+    items.push_back(dim.label);
+  }
+  order[level] = decisions.size();
+  decisions.push_back(Decision::Order(fmt::format("order{}", suffix), std::move(items))
+                          .About(DecisionRole::kOrder, level));
+  parallel[level] = decisions.size();
+  decisions.push_back(Decision::Categorical(fmt::format("parallel{}", suffix), std::move(parallels))
+                          .About(DecisionRole::kParallel, level));
+  dimensions.resize(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    dimensions[i].dim = dims[i].dim;
+    (level == 0 ? dimensions[i].outer : dimensions[i].inner) = decisions.size();
+    decisions.push_back(
+        Decision::Ordinal(fmt::format("{}{}", Lower(dims[i].label), suffix), dims[i].sizes)
+            .About(DecisionRole::kTile, level, dims[i].label));
+  }
+}
+
+Result<void> MaestroSpace::Plan::MakeConsistent(std::vector<Decision>& decisions,
+                                                bool decide_pes) const {
+  for (const Dimension& dimension : dimensions) {
+    Result<void> pair = KeepPartners(decisions[dimension.outer], decisions[dimension.inner]);
+    if (!pair) return pair;
+  }
+  return decide_pes ? KeepPartners(decisions[pes], decisions[cluster]) : Result<void>();
+}
+
+Result<std::unique_ptr<MaestroSpace>> MaestroSpace::Make(const Layer& layer, const PeArray& array,
+                                                         const MaestroSpaceOptions& options) {
+  const Result<maestro::Declaration> declaration = maestro::Declare(layer);
+  if (!declaration) return declaration.error();
+  const std::vector<LayerDim> dims = LayerDims(*declaration, options);
+  Plan plan{.num_pes = array.num_pes};
+  std::vector<Decision> decisions;
+  plan.AddLevel(dims, 0, decisions);
+  plan.AddLevel(dims, 1, decisions);
+  plan.cluster = decisions.size();
+  decisions.push_back(Decision::Ordinal("cluster", Sizes(array.num_pes, options.sizes))
+                          .About(DecisionRole::kCount, 1));
+  plan.pes = decisions.size();
+  if (options.decide_pes) {
+    decisions.push_back(Decision::Ordinal("num_pe", Sizes(array.num_pes, options.sizes))
+                            .About(DecisionRole::kCount, 0));
+  }
+  if (Result<void> applied = Apply(options.constraints, decisions); !applied) {
+    return applied.error();
+  }
+  if (Result<void> possible = plan.MakeConsistent(decisions, options.decide_pes); !possible) {
+    return possible.error();
+  }
+  return std::unique_ptr<MaestroSpace>(new MaestroSpace(std::move(decisions), std::move(plan)));
+}
+
+MaestroSpace::MaestroSpace(std::vector<Decision> decisions, Plan plan)
+    : MappingSpace(std::move(decisions)),
+      dimensions_(std::move(plan.dimensions)),
+      spatial_(std::move(plan.spatial)),
+      num_pes_(plan.num_pes),
+      order_{plan.order[0], plan.order[1]},
+      parallel_{plan.parallel[0], plan.parallel[1]},
+      cluster_(plan.cluster),
+      pes_(plan.pes) {}
+
+int64_t MaestroSpace::NumPes(const Point& point) const {
+  return pes_ < size() ? decisions()[pes_].value(point[pes_]) : num_pes_;
+}
+
+void MaestroSpace::AddLevel(const Point& point, int level, Dataflow& dataflow) const {
+  const Permutation order = decisions()[order_[level]].OrderAt(point[order_[level]]);
+  const size_t label =
+      static_cast<size_t>(decisions()[parallel_[level]].value(point[parallel_[level]]));
+  const size_t spatial = spatial_[label];
+  for (const uint8_t item : order.order()) {
+    const Dimension& dimension = dimensions_[item];
+    const size_t decision = level == 0 ? dimension.outer : dimension.inner;
+    const int32_t tile = static_cast<int32_t>(decisions()[decision].value(point[decision]));
+    dataflow.Add(item == spatial ? Spatial(tile, tile, dimension.dim)
+                                 : Temporal(tile, tile, dimension.dim));
+  }
+}
+
+Mapping MaestroSpace::Decode(const Point& point) const {
+  Dataflow dataflow;
+  AddLevel(point, 0, dataflow);
+  dataflow.Add(Cluster(static_cast<int32_t>(decisions()[cluster_].value(point[cluster_]))));
+  AddLevel(point, 1, dataflow);
+  return dataflow;
+}
+
+Result<Point> MaestroSpace::Encode(const Mapping& mapping) const {
+  const auto outside = [](std::string message) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("the mapping is not in the space: {}", message)};
+  };
+  const Dataflow* dataflow = std::get_if<Dataflow>(&mapping);
+  if (dataflow == nullptr) return outside("it is not a MAESTRO dataflow");
+  Point point(size());
+  int level = 0;
+  std::array<Permutation, 2> orders;
+  for (const DataflowDirective& directive : dataflow->directives()) {
+    if (directive.kind == DataflowDirective::Kind::kCluster) {
+      if (++level == 2) return outside("it has more than two levels");
+      point[cluster_] = decisions()[cluster_].Find(directive.size);
+      if (point[cluster_] < 0) return outside(fmt::format("cluster {}", directive.size));
+      continue;
+    }
+    const auto found = std::find_if(dimensions_.begin(), dimensions_.end(),
+                                    [&](const auto& d) { return d.dim == directive.dim; });
+    Permutation& order = orders[static_cast<size_t>(level)];
+    const std::string name(ToString(directive.dim));
+    if (found == dimensions_.end() || order.size == dimensions_.size()) {
+      return outside(fmt::format("it maps {}", name));
+    }
+    const size_t item = static_cast<size_t>(found - dimensions_.begin());
+    order.items[order.size++] = static_cast<uint8_t>(item);
+    const size_t decision = level == 0 ? found->outer : found->inner;
+    point[decision] = decisions()[decision].Find(directive.size);
+    if (point[decision] < 0 || directive.size != directive.offset) {
+      return outside(
+          fmt::format("tile {} of {} with offset {}", directive.size, name, directive.offset));
+    }
+    if (directive.kind != DataflowDirective::Kind::kSpatial) continue;
+    const auto label = std::find(spatial_.begin(), spatial_.end(), item);
+    if (label == spatial_.end()) return outside(fmt::format("{} is parallel", name));
+    point[parallel_[level]] = decisions()[parallel_[level]].Find(label - spatial_.begin());
+  }
+  for (int i = 0; i < 2; ++i) {
+    const Decision& decision = decisions()[order_[i]];
+    point[order_[i]] = decision.Find(IndexOf(orders[static_cast<size_t>(i)]));
+    if (orders[static_cast<size_t>(i)].size != dimensions_.size() || point[order_[i]] < 0) {
+      return outside("a level does not map every dimension once");
+    }
+  }
+  if (pes_ < size()) point[pes_] = decisions()[pes_].size() - 1;
+  // What only looks like a point (a dimension twice, no parallel one) does not come back as it was.
+  if (const Result<void> legal = Check(point); !legal) return outside(legal.error().message);
+  if (Decode(point) != mapping) return outside("a level does not map every dimension once");
+  return point;
+}
+
+Result<void> MaestroSpace::Check(const Point& point) const {
+  if (Result<void> range = CheckRange(point); !range) return range;
+  const auto check = [&](size_t outer, size_t inner) -> Result<void> {
+    const int64_t most = decisions()[outer].value(point[outer]);
+    const int64_t size = decisions()[inner].value(point[inner]);
+    if (size <= most) return {};
+    return Error{.kind = ErrorKind::kInfeasible,
+                 .message = fmt::format("{} = {} <= {} = {}", decisions()[inner].name(), size,
+                                        decisions()[outer].name(), most)};
+  };
+  for (const Dimension& dimension : dimensions_) {
+    if (Result<void> nested = check(dimension.outer, dimension.inner); !nested) return nested;
+  }
+  return pes_ < size() ? check(pes_, cluster_) : Result<void>();
+}
+
+void MaestroSpace::Repair(Point& point) const {
+  const auto clamp = [&](size_t outer, size_t inner) {
+    const Decision& limited = decisions()[inner];
+    const int64_t most = decisions()[outer].value(point[outer]);
+    if (limited.value(point[inner]) > most) point[inner] = limited.AtMost(most);
+  };
+  for (const Dimension& dimension : dimensions_) clamp(dimension.outer, dimension.inner);
+  if (pes_ < size()) clamp(pes_, cluster_);
+}
+
+double MaestroSpace::Log10Size() const {
+  const auto pairs = [&](size_t outer, size_t inner) {
+    double count = 0;
+    for (int32_t i = 0; i < decisions()[outer].size(); ++i) {
+      count += decisions()[inner].AtMost(decisions()[outer].value(i)) + 1;
+    }
+    return std::log10(count);
+  };
+  double sum = 0;
+  for (int level = 0; level < 2; ++level) {
+    sum += std::log10(decisions()[order_[level]].size()) +
+           std::log10(decisions()[parallel_[level]].size());
+  }
+  for (const Dimension& dimension : dimensions_) sum += pairs(dimension.outer, dimension.inner);
+  return sum + (pes_ < size() ? pairs(pes_, cluster_) : std::log10(decisions()[cluster_].size()));
+}
+
+double PaperLog10Size(double sizes, int dimensions, int parallel, int levels) {
+  const double d = dimensions;
+  const double orders = std::lgamma(d + 1) / std::log(10.0);
+  const double choices = orders - std::lgamma(d - parallel + 1) / std::log(10.0);
+  return levels * (d * std::log10(sizes) + orders + choices);
+}
+
+}  // namespace tessera
