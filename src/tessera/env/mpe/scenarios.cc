@@ -36,9 +36,9 @@ Choices ControllerNames() {
   return names;
 }
 
-const Parameters<PredatorPreyOptions>& PredatorPreyParameters() {
+const ParameterList<PredatorPreyOptions>& PredatorPreyParameters() {
   using O = PredatorPreyOptions;
-  static const Parameters<O> parameters = {
+  static const ParameterList<O> parameters = {
       {"agents", &O::agents, kCount, "predators"},
       {"prey", &O::prey, kCountOrAuto, "prey; -1: one for three predators"},
       {"landmarks", &O::landmarks, kCountOrAuto, "obstacles; -1: 2, 3, 4, 8, 16 for 3 to 48"},
@@ -48,9 +48,9 @@ const Parameters<PredatorPreyOptions>& PredatorPreyParameters() {
   return parameters;
 }
 
-const Parameters<NavigationOptions>& NavigationParameters() {
+const ParameterList<NavigationOptions>& NavigationParameters() {
   using O = NavigationOptions;
-  static const Parameters<O> parameters = {
+  static const ParameterList<O> parameters = {
       {"agents", &O::agents, kCount, "agents"},
       {"landmarks", &O::landmarks, kCountOrAuto, "targets; -1: as many as agents"},
       {"compat", &O::compat, {"openai", "mpe2"}, kCompatText},
