@@ -6,6 +6,7 @@
 
 #include "tessera/arch/format.h"
 #include "tessera/base/file.h"
+#include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
 #include "tessera/report/accelerator_report.h"
@@ -21,11 +22,18 @@ struct CheckArguments {
   std::vector<std::string> bind;
 };
 
+std::vector<std::string> BuiltInNames() {
+  std::vector<std::string> names = ZooNames();
+  for (std::string& name : AcceleratorNames()) names.push_back(std::move(name));
+  return names;
+}
+
 std::vector<Flag> Flags(CheckArguments& arguments) {
   return {{.name = "FILE",
            .target = &arguments.files,
            .help = "network and accelerator files of any format, or built-in names; - is stdin",
-           .required = true},
+           .required = true,
+           .choices = BuiltInNames},
           BindFlag(arguments.bind)};
 }
 

@@ -4,12 +4,17 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/arch/format.h"
+#include "tessera/base/parameter.h"
+#include "tessera/base/text.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cost/models.h"
+#include "tessera/env/registry.h"
 #include "tessera/report/accelerator_report.h"
+#include "tessera/search/method.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -17,57 +22,88 @@ namespace {
 
 struct ListArguments {
   std::string what;
+  std::string name;
 };
 
-Table CommandTable() {
-  Table table({"name", "summary"});
-  for (const Command* command : Commands()) table.Add(command->name, command->summary);
-  return table;
-}
+// One thing of a list.
+struct Item {
+  std::string_view name;
+  std::vector<Cell> cells;  // of the list's columns after "name"
+  std::vector<ParameterInfo> parameters = {};
+};
 
-Table FormatTable() {
-  Table table({"name", "of", "reads", "writes", "extensions", "summary"});
+std::vector<Item> FormatItems() {
+  std::vector<Item> items;
   const auto add = [&](std::string_view of, const auto& format) {
-    table.Add(format.name, of, format.read != nullptr, format.write != nullptr,
-              fmt::format("{}", fmt::join(format.extensions, " ")), format.summary);
+    items.push_back({format.name,
+                     {of, format.read != nullptr, format.write != nullptr,
+                      fmt::format("{}", fmt::join(format.extensions, " ")), format.summary}});
   };
   for (const NetworkFormat* format : NetworkFormats()) add("networks", *format);
   for (const AcceleratorFormat* format : AcceleratorFormats()) add("accelerators", *format);
-  return table;
+  return items;
 }
 
-Table AcceleratorTable() {
-  Table table({"name", "size", "model", "source"});
+std::vector<Item> AcceleratorItems() {
+  std::vector<Item> items;
   for (const EmbeddedFile& preset : AcceleratorPresets()) {
     const Result<Accelerator> accelerator = LoadAccelerator(std::string(preset.name));
     if (!accelerator) continue;  // a test reads every preset
-    table.Add(preset.name, SizeText(*accelerator), accelerator->hierarchy ? "loopnest" : "maestro",
-              accelerator->source);
+    items.push_back({preset.name,
+                     {SizeText(*accelerator), accelerator->hierarchy ? "loopnest" : "maestro",
+                      accelerator->source}});
   }
-  return table;
+  return items;
 }
 
-Table ModelTable() {
-  Table table({"name", "summary"});
-  for (const CostModelInfo* model : CostModels()) table.Add(model->name, model->summary);
-  return table;
+std::vector<Item> ModelItems() {
+  std::vector<Item> items;
+  for (const CostModelInfo* model : CostModels()) items.push_back({model->name, {model->summary}});
+  return items;
+}
+
+std::vector<Item> MethodItems() {
+  std::vector<Item> items;
+  for (const SearcherInfo& method : SearchMethods()) {
+    items.push_back({method.name, {method.summary}, method.parameters});
+  }
+  return items;
+}
+
+std::vector<Item> EnvItems() {
+  std::vector<Item> items;
+  for (const EnvInfo* env : Envs()) items.push_back({env->name, {env->summary}, env->parameters()});
+  return items;
+}
+
+std::vector<Item> CommandItems() {
+  std::vector<Item> items;
+  for (const Command* command : Commands()) items.push_back({command->name, {command->summary}});
+  return items;
 }
 
 // Everything that can be listed. A new registry is one line here.
 struct Listing {
   std::string_view name;
-  Table (*table)();
+  std::vector<std::string> columns;  // after "name"
+  std::vector<Item> (*items)();
 };
-constexpr std::array kListings = {
-    Listing{"formats", FormatTable},
-    Listing{"accelerators", AcceleratorTable},
-    Listing{"models", ModelTable},
-    Listing{"commands", CommandTable},
-};
+
+const std::vector<Listing>& Listings() {
+  static const std::vector<Listing> kListings = {
+      {"formats", {"of", "reads", "writes", "extensions", "summary"}, FormatItems},
+      {"accelerators", {"size", "model", "source"}, AcceleratorItems},
+      {"models", {"summary"}, ModelItems},
+      {"methods", {"summary"}, MethodItems},
+      {"envs", {"summary"}, EnvItems},
+      {"commands", {"summary"}, CommandItems},
+  };
+  return kListings;
+}
 
 std::vector<std::string> ListingNames() {
   std::vector<std::string> names;
-  for (const Listing& listing : kListings) names.emplace_back(listing.name);
+  for (const Listing& listing : Listings()) names.emplace_back(listing.name);
   return names;
 }
 
@@ -77,12 +113,65 @@ std::vector<Flag> Flags(ListArguments& arguments) {
            .help = "what to list",
            .required = true,
            .choices = ListingNames,
-           .closed = true}};
+           .closed = true},
+          {.name = "NAME",
+           .target = &arguments.name,
+           .help = "only this one, with its parameters where it has any"}};
+}
+
+Table ParameterTable(const std::vector<ParameterInfo>& parameters) {
+  Table table({"parameter", "type", "default", "range", "meaning"});
+  for (const ParameterInfo& parameter : parameters) {
+    table.Add(parameter.name, TypeName(parameter), ToString(parameter.fallback),
+              RangeText(parameter), parameter.text);
+  }
+  return table;
+}
+
+Json ToJson(const Listing& listing, const Item& item) {
+  Json json = {{"name", item.name}};
+  for (size_t i = 0; i < item.cells.size(); ++i) json[listing.columns[i]] = item.cells[i].ForJson();
+  if (!item.parameters.empty()) json["parameters"] = ToJson(ParameterTable(item.parameters));
+  return json;
+}
+
+// The items to show: all, or those of the name (formats may share one).
+Result<std::vector<Item>> Chosen(const Listing& listing, const std::string& name) {
+  std::vector<Item> chosen = listing.items();
+  if (name.empty()) return chosen;
+  std::vector<std::string_view> names;
+  for (const Item& item : chosen) names.push_back(item.name);
+  std::erase_if(chosen, [&](const Item& item) { return item.name != name; });
+  if (!chosen.empty()) return chosen;
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("{} is not among the {}", Quoted(name), listing.name),
+               .hint = DidYouMean(name, names)};
+}
+
+Result<void> Show(const Listing& listing, const std::string& name, Output& output) {
+  const Result<std::vector<Item>> items = Chosen(listing, name);
+  if (!items) return items.error();
+  std::vector<std::string> columns = {"name"};
+  columns.insert(columns.end(), listing.columns.begin(), listing.columns.end());
+  Table table(columns);
+  Json list = Json::array();
+  for (const Item& item : *items) {
+    std::vector<Cell> row = {item.name};
+    row.insert(row.end(), item.cells.begin(), item.cells.end());
+    table.AddRow(std::move(row));
+    list.push_back(ToJson(listing, item));
+  }
+  output.Set(listing.name, std::move(list));
+  if (output.json()) return {};
+  if (Result<void> shown = output.Show(table); !shown) return shown;
+  if (name.empty() || items->front().parameters.empty()) return {};
+  if (Result<void> shown = output.ShowText("\n"); !shown) return shown;
+  return output.Show(ParameterTable(items->front().parameters));
 }
 
 Result<void> Run(const ListArguments& arguments, Context& context) {
-  for (const Listing& listing : kListings) {
-    if (listing.name == arguments.what) return context.output.Show(listing.table(), listing.name);
+  for (const Listing& listing : Listings()) {
+    if (listing.name == arguments.what) return Show(listing, arguments.name, context.output);
   }
   return {};
 }
@@ -94,6 +183,7 @@ extern const Command kListCommand = {
     .summary = "what there is to choose from",
     .examples = {{"tessera list formats", "file formats that can be read and written"},
                  {"tessera list accelerators", "built-in machines"},
+                 {"tessera list methods random", "a search method with its parameters"},
                  {"tessera list models --json", "cost models, for a program"}},
     .bind = Bind<ListArguments, Flags, Run>};
 

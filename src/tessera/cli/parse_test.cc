@@ -1,3 +1,4 @@
+// Command lines, right and wrong.
 #include "tessera/cli/parse.h"
 
 #include <sstream>

@@ -1,3 +1,4 @@
+// The program as a function, and what every command owes its users.
 #include "tessera/cli/run.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Accelerators as scripts and people see them.
 #include "tessera/report/accelerator_report.h"
 
 #include <gtest/gtest.h>

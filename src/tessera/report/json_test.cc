@@ -1,3 +1,4 @@
+// JSON keeps every digit and the order of its keys.
 #include "tessera/report/json.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Networks as scripts and people see them.
 #include "tessera/report/network_report.h"
 
 #include <gtest/gtest.h>

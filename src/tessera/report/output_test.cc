@@ -1,3 +1,4 @@
+// One statement, two forms; failures of the stream are noticed.
 #include "tessera/report/output.h"
 
 #include <fstream>

@@ -1,3 +1,4 @@
+// The three forms of a table.
 #include "tessera/report/table.h"
 
 #include <gtest/gtest.h>

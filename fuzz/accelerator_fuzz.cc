@@ -1,0 +1,24 @@
+// Feeds arbitrary bytes to every accelerator format: each returns a valid machine or an error that
+// names the file. What can be written reads back the same.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "tessera/arch/format.h"
+#include "tessera/base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  for (const tessera::AcceleratorFormat* format : tessera::AcceleratorFormats()) {
+    const tessera::Result<tessera::Accelerator> read = format->read(bytes, "fuzz");
+    if (!read) {
+      CHECK(read.error().where.file == "fuzz" && !read.error().message.empty());
+      continue;
+    }
+    CHECK(tessera::Validate(*read).ok());
+    const tessera::AcceleratorFormat& native = *tessera::AcceleratorFormats().front();
+    const tessera::Result<tessera::Accelerator> again = native.read(native.write(*read), "again");
+    CHECK(again.ok() && *again == *read);
+  }
+  return 0;
+}

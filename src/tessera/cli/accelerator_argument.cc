@@ -1,0 +1,23 @@
+// The accelerator that a command line names.
+#include "tessera/cli/accelerator_argument.h"
+
+#include "tessera/arch/format.h"
+
+namespace tessera {
+
+Flag AcceleratorFlag(std::string& accelerator, bool required) {
+  return {.name = "--accelerator",
+          .target = &accelerator,
+          .help = "a preset ('tessera list accelerators') or an accelerator file",
+          .value = "A",
+          .required = required,
+          .choices = AcceleratorNames};
+}
+
+std::vector<std::string> AcceleratorNames() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& preset : AcceleratorPresets()) names.emplace_back(preset.name);
+  return names;
+}
+
+}  // namespace tessera
