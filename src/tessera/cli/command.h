@@ -57,6 +57,9 @@ struct Flag {
   // Values to offer in shell completion; null: file names. `closed`: others are usage errors.
   std::vector<std::string> (*choices)() = nullptr;
   bool closed = false;
+
+  // Accepted for compatibility with another program, and in no help text.
+  bool hidden = false;
 };
 
 // Options that every command takes.

@@ -8,12 +8,13 @@ namespace tessera {
 extern const Command kZooCommand;
 extern const Command kCheckCommand;
 extern const Command kConvertCommand;
+extern const Command kEvaluateCommand;
 extern const Command kListCommand;
 extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kZooCommand, &kCheckCommand, &kConvertCommand, &kListCommand, &kCompletionCommand,
+      &kZooCommand, &kCheckCommand, &kConvertCommand, &kEvaluateCommand, &kListCommand, &kCompletionCommand,
   };
   return kCommands;
 }

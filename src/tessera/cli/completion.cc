@@ -46,6 +46,7 @@ std::vector<Entry> EntriesOf(const Command& command) {
   for (const Flag& flag : GlobalFlags(options, help)) flags.push_back(flag);
   std::vector<Entry> entries;
   for (const Flag& flag : flags) {
+    if (flag.hidden) continue;
     entries.push_back(
         {.name = std::string(LongName(flag)),
          .help = std::string(flag.help),

@@ -87,7 +87,7 @@ Row RowOf(const Flag& flag) {
 std::vector<Row> RowsOf(const std::vector<Flag>& flags, bool options) {
   std::vector<Row> rows;
   for (const Flag& flag : flags) {
-    if (IsOption(flag) == options) rows.push_back(RowOf(flag));
+    if (IsOption(flag) == options && !flag.hidden) rows.push_back(RowOf(flag));
   }
   return rows;
 }

@@ -70,12 +70,6 @@ class Offchip {
   int64_t last_compute_cycles_ = 0, demand_ = 0, bandwidth_ = 0;
 };
 
-// Cycles of one case and what they are made of.
-struct CaseCycles {
-  int64_t compute = 0, ingress = 0, egress = 0;
-  int64_t all = 0;
-};
-
 }  // namespace
 
 // The sums over the cases of the top level.
@@ -229,7 +223,7 @@ Violation Analyser::AnalyseTop(Analysis& analysis) {
       sums.Require(volumes);
     }
     sums.CountOutputs(occurrences, volumes);
-    CaseRecord* record = record_ != nullptr ? AddRecord(0, 0, occurrences, volumes) : nullptr;
+    CaseRecord* record = record_ != nullptr ? AddRecord(0, 0, c, step, volumes) : nullptr;
     if (skipped) return true;
 
     if (leading) {
@@ -248,9 +242,7 @@ Violation Analyser::AnalyseTop(Analysis& analysis) {
     cycles.all = c.step == 0 ? cycles.compute + cycles.ingress
                              : std::max({cycles.egress, cycles.compute, cycles.ingress});
     sums.Count(occurrences, volumes, phase.busy_units, cycles);
-    if (record != nullptr) {
-      *record = record->With(cycles.compute, cycles.ingress, cycles.egress, cycles.all);
-    }
+    if (record != nullptr) record->cycles = cycles;
     return true;
   });
   if (broken.rule != 0) return broken;
@@ -282,7 +274,7 @@ Violation Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
       return false;
     }
     if (counted == 0) ++own_required.cases;
-    CaseRecord* record = record_ != nullptr ? AddRecord(level, key, occurrences, volumes) : nullptr;
+    CaseRecord* record = record_ != nullptr ? AddRecord(level, key, c, step, volumes) : nullptr;
     if (skipped) return true;
 
     ComputePhase phase;
@@ -297,9 +289,7 @@ Violation Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
     counted += occurrences;
     visit.cycles += occurrences * cycles.all;
     visit.busy_units += phase.busy_units * static_cast<double>(occurrences);
-    if (record != nullptr) {
-      *record = record->With(cycles.compute, cycles.ingress, cycles.egress, cycles.all);
-    }
+    if (record != nullptr) record->cycles = cycles;
     return true;
   });
   if (broken.rule != 0) return broken;
@@ -401,16 +391,17 @@ std::array<int64_t, 3> Analyser::TileRequired(const RequiredFrom& from) const {
   return required;
 }
 
-CaseRecord* Analyser::AddRecord(size_t level, uint32_t key, int64_t occurrences,
+CaseRecord* Analyser::AddRecord(size_t level, uint32_t key, const Case& c, const Step& step,
                                 const Volumes& volumes) {
-  CaseRecord record{.occurrences = occurrences,
-                    .ingress = volumes.ingress,
-                    .egress = volumes.egress,
-                    .macs = volumes.macs,
-                    .critical = volumes.critical,
+  CaseRecord record{.occurrences = static_cast<int32_t>(c.occurrences),
+                    .factors = c,
+                    .step = step,
+                    .spatial = tables_[level].Factors(c.code),
+                    .volumes = volumes,
                     .skipped = skips_ && volumes.critical <= 0};
   for (size_t i = 0; i < levels_[level].num_maps; ++i) {
     record.states[i] = walks_[level].StateOfMap(tables_[level], key, i);
+    record.unrolled[i] = tables_[level].LoopOf(i, key).unrolled;
   }
   records_[level].push_back(record);
   return &records_[level].back();

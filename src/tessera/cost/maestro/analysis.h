@@ -43,24 +43,31 @@ struct Analysis {
   bool tile_above_dim = false;
 };
 
-// One case as it was computed, for explanations.
+// Elements that move in one case, and the MACs of all units and of the slowest.
+struct Volumes {
+  std::array<int64_t, 2> ingress = {};
+  int64_t egress = 0;
+  int64_t macs = 0;
+  int64_t critical = 0;
+};
+
+// Cycles of one case and what they are made of.
+struct CaseCycles {
+  int64_t compute = 0, ingress = 0, egress = 0;
+  int64_t all = 0;
+};
+
+// One case as it was computed, for explanations: the volumes, and the factors that gave them.
 struct CaseRecord {
   int64_t occurrences = 0;
-  std::array<State, kMaxMaps> states = {};  // by map
-  std::array<int64_t, 2> ingress = {};
-  int64_t egress = 0, macs = 0, critical = 0;
+  std::array<State, kMaxMaps> states = {};   // by map
+  std::array<bool, kMaxMaps> unrolled = {};  // the loop has one tile; by map
+  Case factors = {};
+  Step step = {};
+  SpatialFactors spatial = {};
+  Volumes volumes = {};
   bool skipped = false;  // no partial sums on the critical path (version head)
-  int64_t compute_cycles = 0, ingress_cycles = 0, egress_cycles = 0;
-  int64_t cycles = 0;  // of one occurrence; at the top level also bounded by the off-chip cycles
-
-  CaseRecord With(int64_t compute, int64_t in, int64_t out, int64_t all) const {
-    CaseRecord record = *this;
-    record.compute_cycles = compute;
-    record.ingress_cycles = in;
-    record.egress_cycles = out;
-    record.cycles = all;
-    return record;
-  }
+  CaseCycles cycles = {};
 };
 
 // One visit to a level, when it is complete. Visits below it come before it.
@@ -75,14 +82,6 @@ struct VisitRecord {
 struct Record {
   std::vector<Level> levels = {};
   std::vector<VisitRecord> visits = {};
-};
-
-// Elements that move in one case, and the MACs of all units and of the slowest.
-struct Volumes {
-  std::array<int64_t, 2> ingress = {};
-  int64_t egress = 0;
-  int64_t macs = 0;
-  int64_t critical = 0;
 };
 
 // The level that decides how large L1 must be, and over how many of its cases MAESTRO adds that up.
@@ -136,7 +135,8 @@ class Analyser {
     const int64_t bandwidth = array_->noc_elements_per_cycle;
     return latency_cycles_ + elements / bandwidth + (elements % bandwidth != 0 ? 1 : 0) - 1;
   }
-  CaseRecord* AddRecord(size_t level, uint32_t key, int64_t occurrences, const Volumes& volumes);
+  CaseRecord* AddRecord(size_t level, uint32_t key, const Case& c, const Step& step,
+                        const Volumes& volumes);
   void FinishRecord(size_t level, uint32_t key, int64_t cycles, double busy_units);
 
   const Workload* workload_ = nullptr;

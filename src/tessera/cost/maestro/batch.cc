@@ -34,6 +34,21 @@ struct Row {
 constexpr std::array kTypes = {MaestroType::kConv, MaestroType::kDsconv, MaestroType::kNgconv,
                                MaestroType::kTrconv, MaestroType::kGemm};
 
+struct HardwareKey {
+  std::string_view name;
+  int64_t PeArray::*field;
+};
+constexpr std::array<HardwareKey, 8> kHardwareKeys = {{
+    {"num_pes", &PeArray::num_pes},
+    {"noc_bw", &PeArray::noc_elements_per_cycle},
+    {"hops", &PeArray::noc_hops},
+    {"hop_lat", &PeArray::noc_hop_latency_cycles},
+    {"offchip_bw", &PeArray::offchip_elements_per_cycle},
+    {"simd", &PeArray::simd_lanes},
+    {"l1", &PeArray::l1_elements},
+    {"l2", &PeArray::l2_elements},
+}};
+
 // Reads a row. Errors are strings about the form; values that MAESTRO refuses become a refusal.
 class RowReader {
  public:
@@ -122,15 +137,11 @@ class RowReader {
   }
 
   bool SetHardware(std::string_view key, int64_t value) {
-    PeArray& array = row_.array;
-    if (key == "num_pes") return array.num_pes = value, true;
-    if (key == "simd") return array.simd_lanes = value, true;
-    if (key == "l1") return array.l1_elements = value, true;
-    if (key == "l2") return array.l2_elements = value, true;
-    if (key == "noc_bw") return array.noc_elements_per_cycle = value, true;
-    if (key == "hops") return array.noc_hops = value, true;
-    if (key == "hop_lat") return array.noc_hop_latency_cycles = value, true;
-    if (key == "offchip_bw") return array.offchip_elements_per_cycle = value, true;
+    for (const HardwareKey& known : kHardwareKeys) {
+      if (known.name != key) continue;
+      row_.array.*known.field = value;
+      return true;
+    }
     return false;
   }
 
@@ -214,7 +225,7 @@ Json ToJson(double value) {
   return value + 0.0;  // no negative zero
 }
 
-Json OutOf(const EvaluatedLayer& layer, const PeArray& array) {
+Json OutOf(const LayerOutcome& layer, const PeArray& array) {
   Json out = Json::array();
   for (const Column& column :
        ColumnsOf(layer.workload, array, layer.analysis, layer.csv_energy_nj)) {
@@ -242,14 +253,14 @@ Json EnergyJson(const Analysis& analysis) {
 }
 
 // The message, with the name of an unknown dimension where the model only knows that it is unknown.
-std::string MessageOf(const Row& row, const NetworkFailure& failure) {
+std::string MessageOf(const Row& row, size_t layer, const Failure& failure) {
   std::string message = failure.error.message;
   const std::string_view placeholder = "dimension ? ";
   if (const size_t at = message.find(placeholder); at != std::string::npos) {
     message.replace(at, placeholder.size(), fmt::format("dimension {} ", row.unknown_dimension));
   }
-  if (!row.whole_file) return message;
-  return fmt::format("layer {}: {}", Quoted(row.layers[failure.layer].name), message);
+  return row.whole_file ? fmt::format("layer {}: {}", Quoted(row.layers[layer].name), message)
+                        : message;
 }
 
 void Answer(const Row& row, Analyser& analyser, Json& answer) {
@@ -258,16 +269,18 @@ void Answer(const Row& row, Analyser& analyser, Json& answer) {
     answer["msg"] = row.refusal->message;
     return;
   }
-  const EvaluatedNetwork network = EvaluateNetwork(row.layers, row.array, row.version, analyser);
-  if (network.failure) {
-    answer["status"] = ToString(network.failure->status);
-    answer["msg"] = MessageOf(row, *network.failure);
+  const std::vector<LayerOutcome> layers =
+      EvaluateNetwork(row.layers, row.array, row.version, analyser);
+  if (const std::optional<size_t> failed = FirstFailure(layers)) {
+    const Failure& failure = *layers[*failed].failure;
+    answer["status"] = ToString(failure.status);
+    answer["msg"] = MessageOf(row, *failed, failure);
     return;
   }
   answer["status"] = ToString(Status::kOk);
   answer["msg"] = "";
   Json out = Json::array(), tens = Json::array(), flags = Json::array(), energy = Json::array();
-  for (const EvaluatedLayer& layer : network.layers) {
+  for (const LayerOutcome& layer : layers) {
     out.push_back(OutOf(layer, row.array));
     tens.push_back(TensOf(layer.analysis));
     flags.push_back(layer.flags.Names());
@@ -293,6 +306,33 @@ Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaul
   answer["id"] = json.contains("id") ? json["id"] : Json();
   Answer(*row, analyser, answer);
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string RowOf(std::string_view id, const MappedLayer& layer, const PeArray& array,
+                  MaestroVersion version) {
+  Json row = {{"id", id},
+              {"version", version == MaestroVersion::kHead ? "head" : "pinned"},
+              {"type", ToString(layer.declaration.type)},
+              {"dims", Json::array()},
+              {"stride", Json::object()},
+              {"hw", Json::object()},
+              {"map", Json::array()}};
+  for (const DimSize& entry : layer.declaration.dims) {
+    row["dims"].push_back(Json::array({ToString(entry.dim), entry.size}));
+  }
+  for (const DimSize& entry : layer.declaration.strides) {
+    row["stride"][std::string(ToString(entry.dim))] = entry.size;
+  }
+  for (const HardwareKey& key : kHardwareKeys) row["hw"][std::string(key.name)] = array.*key.field;
+  for (const DataflowDirective& d : layer.dataflow.directives()) {
+    if (d.kind == DataflowDirective::Kind::kCluster) {
+      row["map"].push_back(Json::array({"C", d.size, "P"}));
+    } else {
+      const bool spatial = d.kind == DataflowDirective::Kind::kSpatial;
+      row["map"].push_back(Json::array({spatial ? "S" : "T", d.size, d.offset, ToString(d.dim)}));
+    }
+  }
+  return row.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tessera::maestro

@@ -9,6 +9,7 @@
 #include "tessera/arch/accelerator.h"
 #include "tessera/base/result.h"
 #include "tessera/cost/maestro/analysis.h"
+#include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/options.h"
 
 namespace tessera::maestro {
@@ -24,6 +25,10 @@ struct BatchDefaults {
 // not a row at all; what MAESTRO would refuse is an answer.
 Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaults,
                               Analyser& analyser);
+
+// A mapped layer as a row, on one line; AnswerRow reads it back.
+std::string RowOf(std::string_view id, const MappedLayer& layer, const PeArray& array,
+                  MaestroVersion version);
 
 }  // namespace tessera::maestro
 

@@ -67,9 +67,9 @@ TEST(Maestro, RecordHoldsEveryCaseOfTheWorkedExample) {
   EXPECT_EQ(below.level, 1u);
   EXPECT_EQ(below.cycles, 126);
   ASSERT_EQ(below.cases.size(), 2u);
-  EXPECT_EQ(below.cases[0].cycles, 36);
+  EXPECT_EQ(below.cases[0].cycles.all, 36);
   EXPECT_EQ(below.cases[1].occurrences, 5);
-  EXPECT_EQ(below.cases[1].cycles, 18);
+  EXPECT_EQ(below.cases[1].cycles.all, 18);
 
   const VisitRecord& top = record.visits[1];
   ASSERT_EQ(top.cases.size(), 4u);
@@ -81,10 +81,10 @@ TEST(Maestro, RecordHoldsEveryCaseOfTheWorkedExample) {
   for (size_t i = 0; i < 4; ++i) {
     const CaseRecord& c = top.cases[i];
     EXPECT_EQ(c.occurrences, expected[i][0]) << i;
-    EXPECT_EQ(c.ingress[0], expected[i][1]) << i;
-    EXPECT_EQ(c.ingress[1], expected[i][2]) << i;
-    EXPECT_EQ(c.egress, expected[i][3]) << i;
-    EXPECT_EQ(c.cycles, expected[i][4]) << i;
+    EXPECT_EQ(c.volumes.ingress[0], expected[i][1]) << i;
+    EXPECT_EQ(c.volumes.ingress[1], expected[i][2]) << i;
+    EXPECT_EQ(c.volumes.egress, expected[i][3]) << i;
+    EXPECT_EQ(c.cycles.all, expected[i][4]) << i;
   }
 }
 

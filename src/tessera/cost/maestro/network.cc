@@ -26,35 +26,44 @@ class BatchRule {
 
 }  // namespace
 
-EvaluatedNetwork EvaluateNetwork(const std::vector<MappedLayer>& layers, const PeArray& array,
-                                 MaestroVersion version, Analyser& analyser) {
-  EvaluatedNetwork result;
+std::vector<LayerOutcome> EvaluateNetwork(const std::vector<MappedLayer>& layers,
+                                          const PeArray& array, MaestroVersion version,
+                                          Analyser& analyser) {
+  std::vector<LayerOutcome> outcomes;
+  outcomes.reserve(layers.size());  // `previous` points into it
   BatchRule batch_rule;
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const MappedLayer& layer = layers[i];
-    const Result<Workload> workload =
+  const Analysis* previous = nullptr;
+  for (const MappedLayer& layer : layers) {
+    LayerOutcome& outcome = outcomes.emplace_back();
+    Result<Workload> workload =
         MakeWorkload(layer.declaration, batch_rule.Apply(layer.declaration));
     if (!workload) {
-      if (!result.failure) result.failure = {i, Status::kReject, workload.error()};
+      outcome.failure = {.error = workload.error(), .while_reading = true};
       continue;
     }
-    EvaluatedLayer evaluated{.workload = *workload};
+    outcome.workload = std::move(*workload);
     const Violation broken =
-        analyser.Run(*workload, array, version, layer.dataflow, evaluated.analysis);
+        analyser.Run(outcome.workload, array, version, layer.dataflow, outcome.analysis);
     if (broken.rule != 0) {
       const auto rule = static_cast<Rule>(broken.rule);
-      if (!result.failure || FoundWhileReading(rule)) {
-        result.failure = {i, StatusOf(rule), Describe(broken)};
-      }
-      if (FoundWhileReading(rule)) return result;
+      outcome.failure = {StatusOf(rule), Describe(broken), FoundWhileReading(rule)};
       continue;
     }
-    evaluated.flags = FlagsOf(*workload, array, evaluated.analysis);
-    const Analysis* previous = result.layers.empty() ? nullptr : &result.layers.back().analysis;
-    evaluated.csv_energy_nj = CsvEnergyNj(evaluated.analysis, previous);
-    result.layers.push_back(std::move(evaluated));
+    outcome.flags = FlagsOf(outcome.workload, array, outcome.analysis);
+    outcome.csv_energy_nj = CsvEnergyNj(outcome.analysis, previous);
+    previous = &outcome.analysis;
   }
-  return result;
+  return outcomes;
+}
+
+std::optional<size_t> FirstFailure(const std::vector<LayerOutcome>& outcomes) {
+  std::optional<size_t> first;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].failure) continue;
+    if (outcomes[i].failure->while_reading) return i;
+    if (!first) first = i;
+  }
+  return first;
 }
 
 }  // namespace tessera::maestro

@@ -2,6 +2,7 @@
 #ifndef TESSERA_COST_MAESTRO_NETWORK_H_
 #define TESSERA_COST_MAESTRO_NETWORK_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "tessera/base/result.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/options.h"
+#include "tessera/cost/maestro/rules.h"
 #include "tessera/cost/maestro/workload.h"
 #include "tessera/mapping/dataflow.h"
 
@@ -21,30 +23,29 @@ struct MappedLayer {
   Dataflow dataflow = {};
 };
 
-struct EvaluatedLayer {
+// Why a layer has no numbers: a rule that it breaks, or a declaration that makes no sense.
+struct Failure {
+  Status status = Status::kReject;
+  Error error = {};
+  bool while_reading = false;  // MAESTRO notices before it evaluates anything
+};
+
+struct LayerOutcome {
+  std::optional<Failure> failure = {};
+  // Without failure only:
   Workload workload = {};
   Analysis analysis = {};
   CostFlags flags = {};
-  double csv_energy_nj = 0;  // with the carry-over of the layer before
+  double csv_energy_nj = 0;  // with the carry-over from the layer before
 };
 
-// Why a file has no result: a rule that one of its layers breaks, or a declaration that makes no
-// sense.
-struct NetworkFailure {
-  size_t layer = 0;
-  Status status = Status::kReject;
-  Error error = {};
-};
+// Evaluates the layers of a file in order; a layer that fails is left out of the carry-over.
+std::vector<LayerOutcome> EvaluateNetwork(const std::vector<MappedLayer>& layers,
+                                          const PeArray& array, MaestroVersion version,
+                                          Analyser& analyser);
 
-struct EvaluatedNetwork {
-  std::vector<EvaluatedLayer> layers = {};
-  std::optional<NetworkFailure> failure = {};
-};
-
-// Evaluates the layers of a file in order. What MAESTRO finds while it reads the file comes before
-// what it finds while it computes.
-EvaluatedNetwork EvaluateNetwork(const std::vector<MappedLayer>& layers, const PeArray& array,
-                                 MaestroVersion version, Analyser& analyser);
+// The layer for which MAESTRO refuses the whole file, or crashes; none if it succeeds.
+std::optional<size_t> FirstFailure(const std::vector<LayerOutcome>& outcomes);
 
 }  // namespace tessera::maestro
 

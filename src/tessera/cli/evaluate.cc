@@ -1,0 +1,137 @@
+// tessera evaluate: what given mappings cost.
+#include "tessera/cli/evaluate.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/text.h"
+#include "tessera/cost/models.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kExternalPrefix = "exec:";
+
+std::vector<std::string> ModelNames() {
+  std::vector<std::string> names;
+  for (const CostModelInfo* model : CostModels()) names.emplace_back(model->name);
+  names.emplace_back(kExternalPrefix);
+  return names;
+}
+
+std::vector<Flag> Flags(EvaluateArguments& arguments) {
+  std::vector<Flag> flags = {
+      {.name = "--Mapping_file,--mapping",
+       .target = &arguments.mapping,
+       .help = "mappings to evaluate: a MAESTRO mapping file (.m)",
+       .value = "FILE"},
+      {.name = "--HW_file,--hw",
+       .target = &arguments.hardware,
+       .help = "the machine: a file, or the name of a preset ('tessera list accelerators')",
+       .value = "FILE"},
+      {.name = "--model",
+       .target = &arguments.model,
+       .help = "cost model, or exec:COMMAND for a program of yours (default: maestro for .m files, "
+               "otherwise loopnest)",
+       .value = "NAME",
+       .choices = ModelNames},
+      {.name = "--batch",
+       .target = &arguments.batch,
+       .help =
+           "evaluate a file with one problem per line (JSON, may be gzipped) and print one line "
+           "of JSON for each",
+       .value = "ROWS"},
+      {.name = "--layer",
+       .target = &arguments.layer,
+       .help = "only this layer: its name or its 1-based index",
+       .value = "LAYER"},
+      {.name = "--explain",
+       .target = &arguments.explain,
+       .help = "show for one layer how every number came about"}};
+  for (const Flag& flag : MaestroFlags(arguments.maestro)) flags.push_back(flag);
+  for (const Flag& flag : ExternalFlags(arguments.external)) flags.push_back(flag);
+  return flags;
+}
+
+std::string ModelOf(const EvaluateArguments& arguments) {
+  if (arguments.model) return *arguments.model;
+  return arguments.mapping.ends_with(".m") ? "maestro" : "loopnest";
+}
+
+Result<void> CheckInputs(const EvaluateArguments& arguments) {
+  const auto usage = [](std::string message, std::string hint = "") {
+    return Error{.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
+  };
+  if (arguments.mapping.empty() == arguments.batch.empty()) {
+    return usage(arguments.mapping.empty() ? "nothing to evaluate"
+                                           : "--mapping and --batch exclude each other",
+                 "give either --mapping FILE or --batch ROWS");
+  }
+  if (!arguments.batch.empty() && (arguments.explain || arguments.layer || arguments.maestro.csv)) {
+    return usage("--batch excludes --explain, --layer and --csv");
+  }
+  return {};
+}
+
+Result<void> Run(const EvaluateArguments& arguments, Context& context) {
+  if (Result<void> ok = CheckInputs(arguments); !ok) return ok;
+  const std::string model = ModelOf(arguments);
+  if (model.starts_with(kExternalPrefix)) {
+    return EvaluateExternal(model.substr(kExternalPrefix.size()), arguments, context);
+  }
+  if (model == "maestro") return EvaluateMaestro(arguments, context);
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("unknown model {}", Quoted(model)),
+               .hint = DidYouMean(model, ModelNames())};
+}
+
+}  // namespace
+
+Result<std::vector<BatchLine>> ReadBatch(const std::string& path) {
+  const Result<std::string> bytes = ReadFile(path);
+  if (!bytes) return bytes.error();
+  const Result<std::string> text = ToText(*bytes, path);
+  if (!text) return text.error();
+  std::vector<BatchLine> lines;
+  int64_t number = 0;
+  for (const std::string_view line : Split(*text, '\n')) {
+    ++number;
+    if (!Trim(line).empty()) lines.push_back({number, std::string(line)});
+  }
+  return lines;
+}
+
+Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& context) {
+  if (context.output.json()) {
+    Json rows = Json::array();
+    for (const std::string& answer : answers) rows.push_back(Json::parse(answer));
+    context.output.Set("rows", std::move(rows));
+    return {};
+  }
+  for (const std::string& answer : answers) {
+    if (Result<void> shown = context.output.ShowText(answer + "\n"); !shown) return shown;
+  }
+  return {};
+}
+
+extern const Command kEvaluateCommand = {
+    .name = "evaluate",
+    .summary = "what given mappings cost",
+    .examples = {{"tessera evaluate --mapping vgg16.m --hw maestro-256",
+                  "every layer of a MAESTRO mapping file"},
+                 {"tessera evaluate --Mapping_file=vgg16.m --num_pes=256 --noc_bw_cstr=64 --csv",
+                  "MAESTRO's own flags, and its CSV file on stdout"},
+                 {"tessera evaluate --mapping vgg16.m --hw maestro-256 --layer 2 --explain",
+                  "how the numbers of one layer come about"},
+                 {"tessera evaluate --model maestro --batch rows.jsonl.gz > answers.jsonl",
+                  "many problems, for scripts"},
+                 {"tessera evaluate --model 'exec:./my_model' --batch rows.jsonl",
+                  "the same problems for a program of yours"}},
+    .bind = Bind<EvaluateArguments, Flags, Run>,
+    .details =
+        "Model 'maestro' gives MAESTRO's numbers exactly and flags those that cannot be true\n"
+        "(docs/cost-maestro.md). exec:COMMAND runs a program that reads rows and writes answers\n"
+        "(docs/external-evaluator.md); its crashes and time-outs are reported as such."};
+
+}  // namespace tessera

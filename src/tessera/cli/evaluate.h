@@ -1,0 +1,55 @@
+// What `tessera evaluate` is asked for. Each model is one file behind it that reads what concerns
+// it: evaluate_maestro.cc, evaluate_external.cc, ...; evaluate.cc declares the flags and picks the
+// model.
+#ifndef TESSERA_CLI_EVALUATE_H_
+#define TESSERA_CLI_EVALUATE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/cli/command.h"
+#include "tessera/cli/maestro_arguments.h"
+
+namespace tessera {
+
+// Limits of a user's program, for --model exec:COMMAND.
+struct ExternalArguments {
+  double timeout_seconds = 60;
+  int64_t memory_mib = 4096;
+  int64_t batch_rows = 64;
+};
+
+struct EvaluateArguments {
+  std::optional<std::string> model;
+  std::string mapping;   // a file
+  std::string hardware;  // a file or the name of a preset
+  std::string batch;     // a file of rows
+  std::optional<std::string> layer;
+  bool explain = false;
+  MaestroArguments maestro;
+  ExternalArguments external;
+};
+
+std::vector<Flag> ExternalFlags(ExternalArguments& arguments);
+
+Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context);
+Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
+                              Context& context);
+
+// The lines of a --batch file, each with its number. Empty lines are left out.
+struct BatchLine {
+  int64_t number = 0;
+  std::string text = {};
+};
+Result<std::vector<BatchLine>> ReadBatch(const std::string& path);
+
+// Shows one line of JSON per answer; with --json, one list under `rows`.
+Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& context);
+
+}  // namespace tessera
+
+#endif  // TESSERA_CLI_EVALUATE_H_

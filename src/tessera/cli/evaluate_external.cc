@@ -1,0 +1,87 @@
+// tessera evaluate --model exec:COMMAND: a user's program evaluates batch rows, or the layers of a
+// MAESTRO mapping file as such rows.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/text.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/cli/evaluate.h"
+#include "tessera/cost/external/external.h"
+#include "tessera/cost/maestro/batch.h"
+
+namespace tessera {
+namespace {
+
+Result<std::vector<std::string>> RowsOf(const EvaluateArguments& arguments, Context& context) {
+  std::vector<std::string> rows;
+  if (!arguments.batch.empty()) {
+    const Result<std::vector<BatchLine>> lines = ReadBatch(arguments.batch);
+    if (!lines) return lines.error();
+    for (const BatchLine& line : *lines) rows.push_back(line.text);
+    return rows;
+  }
+  const Result<PeArray> array = MaestroHardware(arguments.hardware, arguments.maestro, context);
+  if (!array) return array.error();
+  const Result<MaestroMappingFile> file = LoadMaestroMapping(arguments.mapping, arguments.layer);
+  if (!file) return file.error();
+  for (size_t i = 0; i < file->layers.size(); ++i) {
+    const std::string id = fmt::format("{}:{}", i + 1, file->layers[i].name);
+    rows.push_back(maestro::RowOf(id, file->layers[i], *array, VersionOf(arguments.maestro)));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Flag> ExternalFlags(ExternalArguments& arguments) {
+  return {{.name = "--exec-timeout",
+           .target = &arguments.timeout_seconds,
+           .help = "exec: longest time to the first answer and between answers",
+           .value = "SECONDS",
+           .least = 0.001},
+          {.name = "--exec-memory",
+           .target = &arguments.memory_mib,
+           .help = "exec: memory of the program, 0 for no limit",
+           .value = "MIB",
+           .least = 0,
+           .most = 1 << 30},
+          {.name = "--exec-batch",
+           .target = &arguments.batch_rows,
+           .help = "exec: rows that one run of the program gets",
+           .value = "N",
+           .least = 1,
+           .most = 1 << 30}};
+}
+
+Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
+                              Context& context) {
+  if (Trim(command).empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--model exec: has no command",
+                 .hint = "write --model 'exec:./my_model --option'"};
+  }
+  if (arguments.explain || arguments.maestro.csv) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--explain and --csv are not for --model exec:"};
+  }
+  const Result<std::vector<std::string>> rows = RowsOf(arguments, context);
+  if (!rows) return rows.error();
+  const ExternalOptions options{.command = command,
+                                .timeout_seconds = arguments.external.timeout_seconds,
+                                .memory_mib = arguments.external.memory_mib,
+                                .batch_rows = arguments.external.batch_rows};
+  ThreadPool pool(static_cast<int>(context.options.threads));
+  const Result<std::vector<ExternalAnswer>> answers = RunExternal(options, *rows, pool);
+  if (!answers) return answers.error();
+  std::vector<std::string> lines;
+  for (const ExternalAnswer& answer : *answers) {
+    lines.push_back(answer.line);
+    if (answer.kind == ExternalAnswer::Kind::kAnswered) continue;
+    const std::string id = Json::parse(answer.line)["id"].dump();
+    context.complain(
+        Error{.kind = ErrorKind::kIo, .message = fmt::format("row {}: {}", id, answer.message)});
+  }
+  return ShowAnswers(lines, context);
+}
+
+}  // namespace tessera

@@ -1,0 +1,139 @@
+// tessera evaluate --model maestro: mapping files of MAESTRO, or batch rows.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/text.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/cli/evaluate.h"
+#include "tessera/cost/maestro/batch.h"
+#include "tessera/cost/maestro/explain.h"
+#include "tessera/cost/maestro/network.h"
+#include "tessera/cost/maestro/report.h"
+#include "tessera/report/maestro_report.h"
+
+namespace tessera {
+namespace {
+
+using maestro::LayerOutcome;
+using maestro::MappedLayer;
+
+// A failure as an error about its layer, with an unknown dimension's name restored.
+Error ErrorOf(const maestro::Failure& failure, const MappedLayer& layer, const Where& place) {
+  Error error = failure.error;
+  error.message = fmt::format("layer {}: {}", Quoted(layer.name), error.message);
+  error.where = place;
+  return error;
+}
+
+// Strict legality turns a flag into a failure.
+void ApplyLegality(const MaestroArguments& arguments, const PeArray& array,
+                   std::vector<LayerOutcome>& outcomes) {
+  if (arguments.legality != "strict") return;
+  for (LayerOutcome& outcome : outcomes) {
+    if (outcome.failure) continue;
+    const Violation broken =
+        maestro::CheckStrict(outcome.workload, array, outcome.analysis, outcome.flags);
+    if (broken.rule != 0) outcome.failure = {.error = maestro::Describe(broken)};
+  }
+}
+
+Result<void> ShowCsv(const MaestroMappingFile& file, const std::vector<LayerOutcome>& outcomes,
+                     const PeArray& array, Output& output) {
+  std::string text = fmt::format("{}\n", maestro::CsvHeader());
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const LayerOutcome& o = outcomes[i];
+    if (o.failure) continue;
+    text += maestro::CsvRow(file.network, file.layers[i].name,
+                            maestro::ColumnsOf(o.workload, array, o.analysis, o.csv_energy_nj)) +
+            "\n";
+  }
+  output.Set("csv", text);
+  return output.ShowText(text);
+}
+
+Result<void> ShowExplanation(const MaestroMappingFile& file, const EvaluateArguments& arguments,
+                             const PeArray& array, Context& context) {
+  if (file.layers.size() != 1) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("--explain is about one layer, and the file has {}",
+                                        file.layers.size()),
+                 .hint = "choose one with --layer"};
+  }
+  const MappedLayer& layer = file.layers[0];
+  const Result<maestro::Workload> workload = maestro::MakeWorkload(layer.declaration);
+  if (!workload) return workload.error();
+  const Result<std::string> text =
+      maestro::Explain(*workload, array, VersionOf(arguments.maestro), layer.name, layer.dataflow);
+  if (!text) {
+    return ErrorOf({.error = text.error()}, layer, file.places[0]);
+  }
+  context.output.Set("explanation", *text);
+  return context.output.ShowText(*text);
+}
+
+Result<void> EvaluateFile(const EvaluateArguments& arguments, const PeArray& array,
+                          Context& context) {
+  Result<MaestroMappingFile> file = LoadMaestroMapping(arguments.mapping, arguments.layer);
+  if (!file) return file.error();
+  if (arguments.explain) return ShowExplanation(*file, arguments, array, context);
+
+  maestro::Analyser analyser;
+  std::vector<LayerOutcome> outcomes =
+      maestro::EvaluateNetwork(file->layers, array, VersionOf(arguments.maestro), analyser);
+  ApplyLegality(arguments.maestro, array, outcomes);
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].failure) continue;
+    context.complain(ErrorOf(*outcomes[i].failure, file->layers[i], file->places[i]));
+  }
+  if (arguments.maestro.csv) return ShowCsv(*file, outcomes, array, context.output);
+  const MaestroReport report{.network = file->network,
+                             .version = arguments.maestro.version,
+                             .array = array,
+                             .area = AreaOf(arguments.maestro),
+                             .layers = file->layers,
+                             .outcomes = outcomes};
+  context.output.SetAll(ToJson(report));
+  if (context.output.json()) return {};
+  if (Result<void> shown = context.output.Show(LayerTable(report)); !shown) return shown;
+  return context.output.ShowText(Summary(report));
+}
+
+Result<void> EvaluateBatchFile(const EvaluateArguments& arguments, const PeArray& array,
+                               Context& context) {
+  const Result<std::vector<BatchLine>> lines = ReadBatch(arguments.batch);
+  if (!lines) return lines.error();
+  const maestro::BatchDefaults defaults{.array = array, .version = VersionOf(arguments.maestro)};
+  ThreadPool pool(static_cast<int>(context.options.threads));
+  std::vector<maestro::Analyser> analysers(static_cast<size_t>(pool.threads()));
+  std::vector<std::string> answers(lines->size());
+  std::vector<std::optional<Error>> errors(lines->size());
+  pool.ParallelFor(static_cast<int64_t>(lines->size()), /*chunk=*/16,
+                   [&](int64_t begin, int64_t end, int worker) {
+                     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+                       Result<std::string> answer = maestro::AnswerRow(
+                           (*lines)[i].text, defaults, analysers[static_cast<size_t>(worker)]);
+                       if (answer) {
+                         answers[i] = std::move(*answer);
+                       } else {
+                         errors[i] = answer.error();
+                         errors[i]->where = {.file = arguments.batch, .line = (*lines)[i].number};
+                       }
+                     }
+                   });
+  for (const std::optional<Error>& error : errors) {
+    if (error) context.complain(*error);
+  }
+  std::erase_if(answers, [](const std::string& answer) { return answer.empty(); });
+  return ShowAnswers(answers, context);
+}
+
+}  // namespace
+
+Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context) {
+  const Result<PeArray> array = MaestroHardware(arguments.hardware, arguments.maestro, context);
+  if (!array) return array.error();
+  if (!arguments.batch.empty()) return EvaluateBatchFile(arguments, *array, context);
+  return EvaluateFile(arguments, *array, context);
+}
+
+}  // namespace tessera
