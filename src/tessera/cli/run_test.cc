@@ -67,7 +67,7 @@ TEST(Commands, AreDescribed) {
       EXPECT_FALSE(example.text.empty());
     }
     for (const Flag& flag : command->bind().flags) {
-      EXPECT_FALSE(flag.help.empty()) << flag.name;
+      EXPECT_NE(flag.help.empty(), !flag.hidden) << flag.name;
       EXPECT_EQ(flag.value.empty(), !IsOption(flag) || !TakesValue(flag)) << flag.name;
       EXPECT_FALSE(flag.closed && flag.choices == nullptr) << flag.name;
     }
