@@ -1,0 +1,108 @@
+// Timing, the table and the JSON of benchmarks.
+#include "harness.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/text.h"
+
+namespace tessera::bench {
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Calls per second over about `seconds`.
+double CallsPerSecond(const std::function<void()>& body, double seconds) {
+  const double begin = Now();
+  int64_t calls = 0;
+  double elapsed = 0;
+  do {
+    body();
+    ++calls;
+    elapsed = Now() - begin;
+  } while (elapsed < seconds);
+  return static_cast<double>(calls) / elapsed;
+}
+
+[[noreturn]] void Usage(std::string_view problem) {
+  fmt::print(stderr, "{}\nusage: BENCHMARK [--json FILE] [--seconds S]\n", problem);
+  std::exit(2);
+}
+
+}  // namespace
+
+Harness::Harness(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (i + 1 == argc) Usage(fmt::format("{} needs a value", flag));
+    const std::string_view value = argv[++i];
+    if (flag == "--json") {
+      json_path_ = value;
+    } else if (const Result<double> seconds = ParseDouble(value); flag == "--seconds" && seconds) {
+      seconds_ = *seconds;
+    } else {
+      Usage(fmt::format("cannot use {} {}", flag, value));
+    }
+  }
+}
+
+double Harness::Measure(const std::string& name, const std::string& unit, double items,
+                        const std::function<void()>& body, const std::string& baseline) {
+  constexpr size_t kParts = 5;
+  body();  // warm-up: caches, first allocations
+  std::array<double, kParts> parts{};
+  for (double& part : parts) part = items * CallsPerSecond(body, seconds_ / kParts);
+  std::sort(parts.begin(), parts.end());
+  rows_.push_back({name, unit, baseline, "", parts[kParts / 2]});
+  return rows_.back().per_second;
+}
+
+void Harness::Quote(const std::string& name, const std::string& unit, double per_second,
+                    const std::string& source) {
+  rows_.push_back({name, unit, "", source, per_second});
+}
+
+const Harness::Row* Harness::Find(const std::string& name) const {
+  for (const Row& row : rows_) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+double Harness::RatioOf(const Row& row) const {
+  const Row* baseline = Find(row.baseline);
+  return baseline == nullptr ? 1.0 : row.per_second / baseline->per_second;
+}
+
+int Harness::Finish() const {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Row& row : rows_) {
+    fmt::print("{:<44} {:>16.6g} {}/s", row.name, row.per_second, row.unit);
+    if (!row.baseline.empty()) fmt::print("  {:>8.2f} x {}", RatioOf(row), row.baseline);
+    if (!row.source.empty()) fmt::print("  ({})", row.source);
+    fmt::print("\n");
+    list.push_back({{"name", row.name}, {"unit", row.unit}, {"per_second", row.per_second}});
+    if (!row.baseline.empty()) {
+      list.back()["baseline"] = row.baseline;
+      list.back()["ratio"] = RatioOf(row);
+    }
+    if (!row.source.empty()) list.back()["source"] = row.source;
+  }
+  if (json_path_.empty()) return 0;
+  const Result<void> written = WriteFileAtomically(json_path_, list.dump(2) + "\n");
+  if (written) return 0;
+  fmt::print(stderr, "{}\n", ToString(written.error()));
+  return 3;
+}
+
+}  // namespace tessera::bench
