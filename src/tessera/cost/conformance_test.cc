@@ -40,8 +40,51 @@ Example MaestroExample() {
   return example;
 }
 
+// Random splits of a convolution over three levels, perfect and imperfect; some do not fit.
+Example LoopnestExample() {
+  const auto level = [](const char* name, int64_t mesh, std::optional<int64_t> entries) {
+    return MemoryLevel{.name = name,
+                       .entries = entries,
+                       .mesh_x = mesh,
+                       .mesh_y = mesh,
+                       .read_pj = 1,
+                       .fill_pj = 1,
+                       .update_pj = 1,
+                       .network = {.hop_pj = 1, .router_pj = 1}};
+  };
+  Hierarchy machine{
+      .arithmetic = {.mesh_x = 8, .mesh_y = 8, .mac_pj = 1},
+      .levels = {level("RF", 8, 100), level("GLB", 1, 20'000), level("DRAM", 1, std::nullopt)}};
+  Example example{.layer = {.k = 64, .c = 64, .y = 30, .x = 30, .r = 3, .s = 3},
+                  .accelerator = {.name = "test", .hierarchy = machine}};
+  const int32_t bounds[] = {3, 3, 28, 28, 64, 64, 1};  // R S P Q C K N
+  CounterRng rng(1, StreamId("conformance.loopnest"));
+  for (int i = 0; i < 200; ++i) {
+    LoopMapping mapping{.num_levels = 3};
+    for (size_t d = 0; d < std::size(bounds); ++d) {
+      const auto factor = [&](int64_t most) {
+        int32_t drawn =
+            static_cast<int32_t>(1 + rng.UniformInt(std::min<int64_t>(most, bounds[d])));
+        while (i % 2 == 0 && bounds[d] % drawn != 0) --drawn;
+        return drawn;
+      };
+      mapping.levels[0].temporal[d] = factor(3);
+      if (d < 4 && rng.UniformInt(2) == 0) {
+        mapping.levels[1].spatial[d] = factor(i % 5 == 0 ? 28 : 3);
+      }
+      const int32_t inner = mapping.levels[0].temporal[d] * mapping.levels[1].spatial[d];
+      mapping.levels[2].temporal[d] = i % 2 == 0 && bounds[d] % inner == 0 ? bounds[d] / inner : 0;
+    }
+    rng.Shuffle(std::span(mapping.levels[2].temporal_order.data(), std::size(bounds)));
+    mapping.levels[1].split = static_cast<uint8_t>(rng.UniformInt(8));
+    example.mappings.push_back(mapping);
+  }
+  return example;
+}
+
 Result<Example> ExampleFor(std::string_view model) {
   if (model == "maestro") return MaestroExample();
+  if (model == "loopnest") return LoopnestExample();
   return Error{.message = "this test has no example for the model; add one"};
 }
 

@@ -12,7 +12,7 @@ constexpr int64_t kChunk = 32;
 
 Result<Cost> Evaluate(const CostModel& model, const Mapping& mapping) {
   const Cost cost = model.Evaluate(mapping, *model.MakeWorkspace());
-  if (!cost.feasible()) return model.Describe(cost.violation);
+  if (!cost.feasible()) return model.Explain(mapping, cost.violation);
   return cost;
 }
 

@@ -40,6 +40,11 @@ class CostModel {
   // The broken rule as a sentence with its numbers, of kind kInfeasible, or kBadValue and the like
   // where the mapping does not suit the layer at all. Only for violations of this model's costs.
   virtual Error Describe(const Violation& violation) const = 0;
+
+  // The same, with what only the mapping tells: which tiles and which loops it is about.
+  virtual Error Explain(const Mapping& /*mapping*/, const Violation& violation) const {
+    return Describe(violation);
+  }
 };
 
 // One evaluation without ceremony: an infeasible mapping is an error.

@@ -6,12 +6,13 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
+#include "tessera/cost/loopnest/loopnest.h"
 #include "tessera/cost/maestro/maestro.h"
 
 namespace tessera {
 
 std::span<const CostModelInfo* const> CostModels() {
-  static const std::vector<const CostModelInfo*> models = {&kMaestroModel};
+  static const std::vector<const CostModelInfo*> models = {&kLoopnestModel, &kMaestroModel};
   return models;
 }
 

@@ -10,6 +10,7 @@
 #include "tessera/arch/accelerator.h"
 #include "tessera/base/result.h"
 #include "tessera/cost/cost_model.h"
+#include "tessera/cost/loopnest/semantics.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/workload/layer.h"
 
@@ -18,6 +19,7 @@ namespace tessera {
 // A model reads its own part and ignores the others.
 struct CostModelOptions {
   MaestroOptions maestro = {};
+  LoopnestOptions loopnest = {};
 };
 
 struct CostModelInfo {

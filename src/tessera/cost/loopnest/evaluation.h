@@ -38,6 +38,10 @@ struct Workspace {
   ExactResult exact = {};  // under semantics exact
 };
 
+// Makes the workspace large enough for the usual mappings of the setup; without it, the first
+// evaluations grow it.
+void Reserve(const Setup& setup, Workspace& workspace);
+
 // The mapping is valid for the problem and has as many levels as the machine.
 void Evaluate(const Setup& setup, const LoopMapping& mapping, Workspace& workspace);
 

@@ -180,6 +180,15 @@ int64_t ComputeCycles(const ExactInput& input, ExactScratch& scratch) {
 
 }  // namespace
 
+void Reserve(size_t children, size_t usual, ExactScratch& scratch) {
+  Reserve(children, scratch.fan);
+  for (std::vector<InstanceClass>& classes : scratch.classes) classes.reserve(usual);
+  scratch.groups.reserve(usual);
+  scratch.keys.reserve(children);
+  scratch.places.reserve(children);
+  Reserve(children, usual, scratch.residual);
+}
+
 void EvaluateExact(const ProblemData& data, const Machine& machine, const LoopMapping& mapping,
                    const Nest& nest, ExactScratch& scratch, ExactResult& result) {
   const ExactInput input{data, machine, mapping, nest};

@@ -92,6 +92,9 @@ struct ExactScratch {
   FirstWordsScratch first_words = {};
 };
 
+// Room for so many children of a level, and for `usual` items where there are few.
+void Reserve(size_t children, size_t usual, ExactScratch& scratch);
+
 // Evaluates a nest that MakeExactNest accepted.
 void EvaluateExact(const ProblemData& data, const Machine& machine, const LoopMapping& mapping,
                    const Nest& nest, ExactScratch& scratch, ExactResult& result);

@@ -283,9 +283,8 @@ class ResidualCounter {
   void ListShapes(int d, int64_t places) {
     std::vector<DimTile>& shapes = own_.shapes[d];
     std::vector<int64_t>& times = own_.times[d];
-    constexpr size_t kMaxShapes = 4 * kMaxLevels + 4;
     shapes.clear();
-    times.assign(static_cast<size_t>(places) * kMaxShapes, 0);
+    times.clear();
     for (const VisitKind& kind : own_.kinds[d]) {
       for (const Placement& placement : own_.placements[d]) {
         const int64_t left = kind.left - base_[d] - placement.shift;
@@ -297,7 +296,10 @@ class ResidualCounter {
                 shapes[s].previous_width != tile.previous_width)) {
           ++s;
         }
-        if (s == shapes.size()) shapes.push_back(tile);
+        if (s == shapes.size()) {
+          shapes.push_back(tile);
+          times.resize(times.size() + static_cast<size_t>(places), 0);
+        }
         times[s * static_cast<size_t>(places) + static_cast<size_t>(placement.place)] += kind.times;
       }
     }
@@ -745,6 +747,28 @@ class ResidualCounter {
 };
 
 }  // namespace
+
+void Reserve(size_t children, size_t usual, ResidualScratch& scratch) {
+  for (auto& level : scratch.bases) {
+    for (std::vector<BaseClass>& bases : level) bases.reserve(usual);
+  }
+  for (int d = 0; d < kMaxDims; ++d) {
+    scratch.kinds[d].reserve(usual);
+    scratch.placements[d].reserve(children);
+    scratch.shapes[d].reserve(usual);
+    scratch.times[d].reserve(8 * children);
+  }
+  for (int f = 0; f < kFamilies; ++f) {
+    scratch.weights[f].reserve(children);
+    scratch.groups.rows[f].reserve(children);
+  }
+  scratch.row_sums.reserve(children);
+  scratch.spreads.reserve(usual);
+  scratch.more_spreads.reserve(usual);
+  scratch.reached.reserve(children);
+  scratch.children.reserve(2 * children);
+  Reserve(children, scratch.joint);
+}
 
 bool IsTooLong(const ExactInput& input, ExactResult& result) {
   for (int v = 0; v < input.data.problem.num_tensors; ++v) {

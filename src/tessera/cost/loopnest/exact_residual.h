@@ -60,6 +60,8 @@ struct ResidualScratch {
   std::vector<int64_t> elements, more_elements;
 };
 
+void Reserve(size_t children, size_t usual, ResidualScratch& scratch);
+
 }  // namespace tessera::loopnest
 
 #endif  // TESSERA_COST_LOOPNEST_EXACT_RESIDUAL_H_

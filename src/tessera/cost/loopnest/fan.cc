@@ -39,7 +39,7 @@ int64_t HalfHops(std::span<const int32_t> members, const FanGrid& grid, FanScrat
   return half_hops;
 }
 
-void Reserve(const FanGrid& grid, FanScratch& scratch) {
+void GrowColumns(const FanGrid& grid, FanScratch& scratch) {
   if (std::ssize(scratch.top) < grid.width) {
     scratch.top.resize(static_cast<size_t>(grid.width), -1);
     scratch.bottom.resize(static_cast<size_t>(grid.width));
@@ -56,17 +56,20 @@ void Add(std::vector<GroupClass>& classes, size_t first, int64_t size, int64_t h
   found->half_hops += half_hops;
 }
 
+void GrowSlots(size_t keys, FanScratch& scratch) {
+  size_t slots = 16;
+  while (slots < 2 * keys) slots *= 2;
+  if (scratch.slot_key.size() >= slots) return;
+  scratch.slot_key.assign(slots, 0);
+  scratch.slot_group.assign(slots, 0);
+  scratch.slot_epoch.assign(slots, 0);
+  scratch.epoch = 0;
+}
+
 // Numbers the distinct keys in order of appearance; returns how many there are.
 int32_t NumberGroups(bool skip_linked, FanScratch& scratch) {
   const size_t n = scratch.keys.size();
-  size_t slots = 16;
-  while (slots < 2 * n) slots *= 2;
-  if (scratch.slot_key.size() < slots) {
-    scratch.slot_key.assign(slots, 0);
-    scratch.slot_group.assign(slots, 0);
-    scratch.slot_epoch.assign(slots, 0);
-    scratch.epoch = 0;
-  }
+  GrowSlots(n, scratch);
   if (++scratch.epoch == 0) {
     std::ranges::fill(scratch.slot_epoch, 0u);
     scratch.epoch = 1;
@@ -129,6 +132,17 @@ void Enumerate(std::span<const FanLoop> loops, bool relevant, std::vector<int32_
 
 }  // namespace
 
+void Reserve(size_t children, FanScratch& scratch) {
+  scratch.keys.reserve(children);
+  for (std::vector<int32_t>* list : {&scratch.group_of, &scratch.members, &scratch.columns}) {
+    list->reserve(children);
+  }
+  scratch.group_start.reserve(children + 2);
+  scratch.linked.reserve(children);
+  GrowColumns({.width = static_cast<int64_t>(children)}, scratch);
+  GrowSlots(children, scratch);
+}
+
 void SetKeys(std::span<const FanLoop> loops, FanScratch& scratch) {
   scratch.keys.assign(1, 0);
   for (const FanLoop& loop : loops) {
@@ -155,7 +169,7 @@ void ExpandKeys(std::span<const int64_t> below, FanScratch& scratch) {
 
 int64_t GroupByKey(const FanGrid& grid, bool skip_linked, FanScratch& scratch,
                    std::vector<GroupClass>& classes) {
-  Reserve(grid, scratch);
+  GrowColumns(grid, scratch);
   const int32_t groups = NumberGroups(skip_linked, scratch);
   CollectMembers(groups, scratch);
   const size_t first = classes.size();
@@ -171,7 +185,7 @@ int64_t GroupByKey(const FanGrid& grid, bool skip_linked, FanScratch& scratch,
 
 GroupClass GroupByRelevance(std::span<const FanLoop> loops, const FanGrid& grid,
                             FanScratch& scratch) {
-  Reserve(grid, scratch);
+  GrowColumns(grid, scratch);
   Enumerate(loops, /*relevant=*/true, scratch.group_start);
   Enumerate(loops, /*relevant=*/false, scratch.group_of);
   scratch.members.resize(scratch.group_of.size());

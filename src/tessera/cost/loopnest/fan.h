@@ -39,6 +39,9 @@ struct FanScratch {
   std::vector<uint8_t> linked = {};
 };
 
+// Room for so many children.
+void Reserve(size_t children, FanScratch& scratch);
+
 // The grid that children are placed on: child e is in column e mod width and row e div width.
 struct FanGrid {
   int64_t width = 1, height = 1;

@@ -17,6 +17,7 @@ Bandwidth MakeBandwidth(const std::optional<Decimal>& value) {
 MachineLevel MakeLevel(const Hierarchy& hierarchy, size_t index) {
   const MemoryLevel& level = hierarchy.levels[index];
   MachineLevel made{.limited = level.entries.has_value(),
+                    .buffers = level.multiple_buffering,
                     .block_words = level.block_words,
                     .clusters = level.instances() / level.cluster_size,
                     .instances = level.instances(),
@@ -50,6 +51,12 @@ Result<Machine> MakeMachine(const Hierarchy& hierarchy) {
     return Error{.kind = ErrorKind::kUnsupported,
                  .message = fmt::format("the hierarchy has {} levels, but a mapping has at most {}",
                                         hierarchy.levels.size(), LoopMapping::kMaxLevels)};
+  }
+  for (const MemoryLevel& level : hierarchy.levels) {
+    if (level.cluster_size <= level.instances()) continue;
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{}: cluster_size {} > {} instances", level.name,
+                                        level.cluster_size, level.instances())};
   }
   Machine machine;
   machine.num_levels = static_cast<int>(hierarchy.levels.size());

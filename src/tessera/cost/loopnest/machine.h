@@ -24,6 +24,7 @@ struct MachineLevel {
   bool limited = false;       // whether the capacity is
   int64_t entries = 0;        // usable words, as a double division gives them
   int64_t exact_entries = 0;  // the same in exact arithmetic
+  Decimal buffers = 1;        // multiple buffering
   int64_t block_words = 1;    // per vector access
   int64_t clusters = 1;       // floor(instances / cluster size)
   int64_t instances = 1;

@@ -166,6 +166,24 @@ void AddGroup(std::span<const JointChild> children, std::span<const int32_t> mem
 
 }  // namespace
 
+void Reserve(size_t children, JointGroups& groups) {
+  groups.groups.reserve(children);
+  groups.columns.reserve(children);
+  groups.overlaps.reserve(256);
+  groups.patterns.reserve(256);
+  groups.elements.reserve(1 << 14);
+  for (std::vector<int64_t>* list : {&groups.list_a, &groups.list_b, &groups.list_c}) {
+    list->reserve(4096);
+  }
+  size_t slots = 64;
+  while (slots < 16 * children) slots *= 2;
+  groups.slots.resize(slots);
+  groups.ids.reserve(children);
+  groups.members.reserve(children);
+  groups.group_start.reserve(children + 2);
+  groups.overlap_of.reserve(kMaxRanks);
+}
+
 void StartGroups(JointGroups& groups) {
   groups.overlaps.clear();
   groups.patterns.clear();

@@ -80,6 +80,9 @@ struct JointGroups {
   std::vector<size_t> overlap_of = {};
 };
 
+// Room for so many children.
+void Reserve(size_t children, JointGroups& groups);
+
 // Forgets the overlaps of another tensor or level.
 void StartGroups(JointGroups& groups);
 

@@ -1,4 +1,4 @@
-// The three sets of rules under which model `loopnest` counts.
+// The three sets of rules under which model `loopnest` counts, and its options.
 #ifndef TESSERA_COST_LOOPNEST_SEMANTICS_H_
 #define TESSERA_COST_LOOPNEST_SEMANTICS_H_
 
@@ -25,5 +25,13 @@ inline std::optional<Semantics> FindSemantics(std::string_view name) {
 }
 
 }  // namespace tessera::loopnest
+
+namespace tessera {
+
+struct LoopnestOptions {
+  loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
+};
+
+}  // namespace tessera
 
 #endif  // TESSERA_COST_LOOPNEST_SEMANTICS_H_

@@ -1,0 +1,170 @@
+// The model as the rest of Tessera sees it.
+#include "tessera/cost/loopnest/loopnest.h"
+
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "tessera/base/check.h"
+#include "tessera/cost/loopnest/evaluation.h"
+#include "tessera/cost/loopnest/violation.h"
+
+namespace tessera {
+namespace {
+
+using loopnest::Evaluate;
+using loopnest::ExactResult;
+using loopnest::Rule;
+using loopnest::Semantics;
+using loopnest::Setup;
+using loopnest::TimeloopResult;
+
+class LoopnestWorkspace final : public CostModel::Workspace {
+ public:
+  loopnest::Workspace scratch;
+};
+
+// Index of Cost's arrays for a tensor.
+size_t PlaceOf(const LoopTensor& tensor) {
+  switch (tensor.role) {
+    case TensorRole::kWeight: return static_cast<size_t>(Tensor::kWeight);
+    case TensorRole::kOutput: return static_cast<size_t>(Tensor::kOutput);
+    case TensorRole::kInput:
+    case TensorRole::kOther: break;
+  }
+  return static_cast<size_t>(Tensor::kInput);
+}
+
+class LoopnestModel final : public CostModel {
+ public:
+  explicit LoopnestModel(Setup setup) : setup_(std::move(setup)) {}
+
+  std::unique_ptr<Workspace> MakeWorkspace() const override {
+    auto workspace = std::make_unique<LoopnestWorkspace>();
+    Reserve(setup_, workspace->scratch);
+    return workspace;
+  }
+
+  Cost Evaluate(const Mapping& mapping, Workspace& workspace) const override {
+    const LoopMapping* loops = std::get_if<LoopMapping>(&mapping);
+    CHECK(loops != nullptr);
+    Cost cost;
+    cost.violation = CheckForm(*loops);
+    if (!cost.feasible()) return cost;
+    auto& scratch = static_cast<LoopnestWorkspace&>(workspace).scratch;
+    loopnest::Evaluate(setup_, *loops, scratch);
+    cost.violation = ViolationOf(setup_, scratch);
+    if (!cost.feasible()) return cost;
+    cost.num_levels = setup_.machine.num_levels;
+    if (setup_.semantics == Semantics::kExact) {
+      Fill(scratch.exact, cost);
+    } else {
+      Fill(scratch.timeloop, scratch.nest, cost);
+    }
+    cost.power_mw = cost.energy_pj / static_cast<double>(cost.cycles);  // pJ per ns
+    return cost;
+  }
+
+  Error Describe(const Violation& violation) const override {
+    return DescribeViolation(setup_, violation);
+  }
+
+  Error Explain(const Mapping& mapping, const Violation& violation) const override {
+    return DescribeViolation(setup_, violation, std::get_if<LoopMapping>(&mapping));
+  }
+
+ private:
+  // What Validate would refuse, without its sentences; evaluation relies on it.
+  Violation CheckForm(const LoopMapping& mapping) const {
+    if (mapping.num_levels != setup_.machine.num_levels) {
+      return {.rule = static_cast<int16_t>(Rule::kLevels),
+              .have = static_cast<double>(mapping.num_levels),
+              .limit = static_cast<double>(setup_.machine.num_levels)};
+    }
+    const auto dims = static_cast<size_t>(setup_.data.problem.num_dimensions);
+    const uint32_t all = (1u << dims) - 1;
+    for (int i = 0; i < mapping.num_levels; ++i) {
+      const LoopLevel& level = mapping.levels[static_cast<size_t>(i)];
+      uint32_t temporal = 0, spatial = 0;
+      bool good = true;
+      for (size_t k = 0; k < dims; ++k) {
+        good = good && level.temporal_order[k] < dims && level.spatial_order[k] < dims &&
+               (level.temporal[k] | level.spatial[k]) >= 0;
+        temporal |= 1u << (level.temporal_order[k] & 31u);
+        spatial |= 1u << (level.spatial_order[k] & 31u);
+      }
+      if (good && temporal == all && spatial == all) continue;
+      return {.rule = static_cast<int16_t>(Rule::kOrder), .level = static_cast<int16_t>(i)};
+    }
+    return {};
+  }
+
+  void Fill(const ExactResult& result, Cost& cost) const {
+    cost.cycles = result.cycles;
+    cost.macs = result.computes;
+    cost.energy_pj = result.energy;
+    cost.utilization = result.utilization;
+    for (int i = 0; i < setup_.machine.num_levels; ++i) {
+      for (int v = 0; v < setup_.data.problem.num_tensors; ++v) {
+        const loopnest::ExactTensor& tensor = result.levels[i].tensors[v];
+        Add(i, v, tensor.reads, tensor.fills + tensor.updates, cost);
+      }
+    }
+  }
+
+  void Fill(const TimeloopResult& result, const loopnest::Nest& nest, Cost& cost) const {
+    cost.cycles = result.cycles;
+    cost.macs = result.computes;
+    cost.energy_pj = result.energy;
+    cost.utilization = result.utilization;
+    for (int i = 0; i < setup_.machine.num_levels; ++i) {
+      for (int v = 0; v < setup_.data.problem.num_tensors; ++v) {
+        const loopnest::TimeloopTensor& tensor = result.levels[i].tensors[v];
+        Add(i, v, static_cast<int64_t>(tensor.reads) * nest.used[i],
+            static_cast<int64_t>(tensor.fills + tensor.updates) * nest.used[i], cost);
+      }
+    }
+  }
+
+  void Add(int level, int v, int64_t reads, int64_t writes, Cost& cost) const {
+    LevelAccesses& accesses = cost.levels[static_cast<size_t>(level)];
+    const size_t place = PlaceOf(setup_.data.problem.tensors[static_cast<size_t>(v)]);
+    accesses.reads[place] += reads;
+    accesses.writes[place] += writes;
+  }
+
+  const Setup setup_;
+};
+
+Result<std::unique_ptr<CostModel>> Make(const Layer& layer, const Accelerator& accelerator,
+                                        const CostModelOptions& options) {
+  if (!accelerator.hierarchy) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("model 'loopnest' needs an accelerator with a memory "
+                                        "hierarchy; '{}' has none",
+                                        accelerator.name),
+                 .hint = "use an accelerator such as 'eyeriss-256', or model 'maestro'"};
+  }
+  const Result<LoopProblem> problem = MakeLoopProblem(layer);
+  if (!problem) return problem.error();
+  return MakeLoopnestModel(*problem, *accelerator.hierarchy, options.loopnest);
+}
+
+}  // namespace
+
+const CostModelInfo kLoopnestModel = {
+    .name = "loopnest",
+    .summary = "any memory hierarchy, exact counts; also Timeloop's numbers",
+    .make = Make,
+};
+
+Result<std::unique_ptr<CostModel>> MakeLoopnestModel(const LoopProblem& problem,
+                                                     const Hierarchy& hierarchy,
+                                                     const LoopnestOptions& options) {
+  Result<Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
+  if (!setup) return setup.error();
+  return std::unique_ptr<CostModel>(std::make_unique<LoopnestModel>(*std::move(setup)));
+}
+
+}  // namespace tessera
