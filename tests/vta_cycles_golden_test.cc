@@ -74,7 +74,7 @@ void CheckConvRow(const Json& row, CycleSimulator& simulator) {
   const Verdict verdict = CheckKnobs(shape, knobs, config);
   EXPECT_EQ(verdict.valid(), row["valid"]) << row["id"];
   if (!verdict.valid()) {
-    EXPECT_EQ(std::string(verdict.reason), row["reason"]) << row["id"];
+    EXPECT_EQ(std::string(verdict.reason), row["reason"].get<std::string>()) << row["id"];
     return;
   }
   EXPECT_EQ(GemmFloor(shape, config), row["gemm_floor"]);

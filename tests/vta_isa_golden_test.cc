@@ -92,14 +92,14 @@ TEST(VtaGolden, EncodingsAgreeInBothDirections) {
     ASSERT_TRUE(word) << word.error();
     const Instruction decoded = encoding.Decode(*word);
     EXPECT_EQ(*encoding.Encode(decoded), *word) << row["id"];
-    EXPECT_EQ(OpcodeName(decoded.opcode), fields["op"]);
+    EXPECT_EQ(OpcodeName(decoded.opcode), fields["op"].get<std::string>());
     for (const FieldPlace& field : encoding.Fields(FormatOf(decoded.opcode))) {
       if (field.name == "opcode") continue;
       const Json& expected = fields[std::string(field.name)];
       if (field.name == "memory_type") {
-        EXPECT_EQ(MemoryName(decoded.memory_type), expected);
+        EXPECT_EQ(MemoryName(decoded.memory_type), expected.get<std::string>());
       } else if (field.name == "alu_opcode") {
-        EXPECT_EQ(AluOpName(decoded.alu_opcode), expected);
+        EXPECT_EQ(AluOpName(decoded.alu_opcode), expected.get<std::string>());
       } else if (field.member == nullptr) {
         EXPECT_EQ(decoded.imm, expected) << row["id"];
       } else {

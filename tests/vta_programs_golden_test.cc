@@ -44,7 +44,8 @@ TEST(VtaGolden, ProgramsGiveTheSameBytes) {
        {"programs-default/programs.jsonl.gz", "programs-default/fsim_only.jsonl.gz",
         "programs-configs/programs.jsonl.gz"}) {
     for (const Checked& checked : CheckAll(file)) {
-      EXPECT_EQ(OutHex(checked.program), checked.row["out"]["hex"]) << checked.row["id"];
+      EXPECT_EQ(OutHex(checked.program), checked.row["out"]["hex"].get<std::string>())
+          << checked.row["id"];
       ExpectStats(checked.row, checked.report.counts);
       for (const Diagnostic& diagnostic : checked.report.diagnostics) {
         ADD_FAILURE() << checked.row["id"] << " " << ToString(diagnostic);
@@ -67,7 +68,8 @@ TEST(VtaGolden, DefectsAreFoundAtTheirInstruction) {
     const Json& error = checked.row["error"];
     ASSERT_FALSE(checked.report.diagnostics.empty()) << checked.row["id"];
     const Diagnostic& found = checked.report.diagnostics.front();
-    EXPECT_EQ(std::string(DefectName(found.defect)), error["class"]) << checked.row["id"];
+    EXPECT_EQ(std::string(DefectName(found.defect)), error["class"].get<std::string>())
+        << checked.row["id"];
     EXPECT_EQ(found.severity == Severity::kError ? "error" : "warning", error["severity"])
         << checked.row["id"];
     EXPECT_EQ(found.insn, error["insn"]) << checked.row["id"];
@@ -77,7 +79,8 @@ TEST(VtaGolden, DefectsAreFoundAtTheirInstruction) {
 
 TEST(VtaGolden, DivergentProgramsFollowTheSimulatorAndSaySo) {
   for (const Checked& checked : CheckAll("programs-default/divergent.jsonl.gz")) {
-    EXPECT_EQ(OutHex(checked.program), checked.row["fsim_out_hex"]) << checked.row["id"];
+    EXPECT_EQ(OutHex(checked.program), checked.row["fsim_out_hex"].get<std::string>())
+        << checked.row["id"];
     EXPECT_TRUE(checked.report.ok()) << checked.row["id"];
     EXPECT_FALSE(checked.report.not_portable.empty()) << checked.row["id"];
   }
