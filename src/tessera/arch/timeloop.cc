@@ -337,7 +337,7 @@ class Reader {
     const Result<int64_t> instances = Times(node, placement.instances, name->count);
     if (!instances) return instances.error();
     placement.instances = *instances;
-    parts_.push_back({name->name, &attribute_node});
+    parts_.push_back({name->name, attribute_node.entries.empty() ? &node : &attribute_node});
     Attributes attributes(name->name, attribute_node, containers);
     attributes.Find({"name"});  // flat levels have it among their attributes
     if (kind == ComponentKind::kCompute) {

@@ -247,6 +247,10 @@ TEST(TimeloopArchitecture, MistakesAreFoundWhereTheyStand) {
   EXPECT_EQ(ErrorOf("architecture:\n  subtree:\n  - name: PE[0..x]\n"),
             "arch.yaml:3:11: cannot read the instances of 'PE[0..x]'; write NAME[0..15] for 16 "
             "instances");
+  EXPECT_EQ(ErrorOf("architecture:\n  subtree:\n  - name: PE[0..3]\n    local:\n"
+                    "    - {name: RF, class: regfile}\n"
+                    "    - {name: mac, class: intmac, attributes: {meshX: 2}}\n"),
+            "arch.yaml:5:7: RF: meshX 4 does not divide meshX 2 of mac");
   EXPECT_EQ(ErrorOf("architecture:\n  nodes:\n  - {name: a}\n"),
             "arch.yaml:3:5: a node without a tag; known: !Component, !Container, !Hierarchical, "
             "!Parallel, !Pipelined, !Nothing");

@@ -155,6 +155,7 @@ std::vector<Finding> CheckAll(const std::vector<std::string>& files, const Bindi
   const std::shared_ptr<ProgressObserver> progress =
       context.start_progress({.samples_heading = "files"});
   ProgressRow row{.name = "check", .budget = std::ssize(files)};
+  progress->OnProgress(ProgressEvent::kStarted, row);
   for (const std::string& path : files) {
     if (context.stopped()) {
       context.remark(

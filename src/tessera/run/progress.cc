@@ -145,13 +145,20 @@ std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, 
                      RateText(row.samples, seconds), eta});
   }
   std::array<size_t, 6> widths{};
-  for (const Line& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::array<bool, 6> used{};  // what has no best value or bound needs no columns for them
+  for (size_t i = 0; i < widths.size(); ++i) {
+    for (const Line& line : lines) {
+      widths[i] = std::max(widths[i], line[i].size());
+      used[i] = used[i] || (&line != &lines.front() && line[i] != "-");
+    }
+    used[i] = used[i] || (i != 1 && i != 2);
   }
   std::vector<std::string> texts;
   for (const Line& line : lines) {
     std::string text = fmt::format("{:<{}}", line[0], widths[0]);
-    for (size_t i = 1; i < line.size(); ++i) text += fmt::format("  {:>{}}", line[i], widths[i]);
+    for (size_t i = 1; i < line.size(); ++i) {
+      if (used[i]) text += fmt::format("  {:>{}}", line[i], widths[i]);
+    }
     // One column stays free: a terminal that wraps would count a full line twice.
     texts.push_back(Cut(text, terminal.columns - 1));
   }

@@ -30,8 +30,8 @@ TEST_F(ProgressTest, RedrawsATableInPlace) {
   ProgressReporter progress = Make({.name_heading = "layer", .quiet_seconds = 0});
   progress.OnProgress(ProgressEvent::kStarted, {.name = "conv1", .budget = 20'000});
   EXPECT_EQ(Written(),
-            "\r\x1b[2Klayer  best  gap   samples  samples/s  ETA\n"
-            "\r\x1b[2Kconv1     -    -  0/20,000          -    -\n");
+            "\r\x1b[2Klayer   samples  samples/s  ETA\n"
+            "\r\x1b[2Kconv1  0/20,000          -    -\n");
   now_ += 1;
   progress.OnProgress(
       ProgressEvent::kImproved,
@@ -106,9 +106,9 @@ TEST_F(ProgressTest, StaysWithinTheWindow) {
   progress.OnProgress(ProgressEvent::kAdvanced, {.name = "row 4"});
   EXPECT_EQ(Written(),
             "\x1b[4A"
-            "\r\x1b[2Kname   best  gap  s\n"
-            "\r\x1b[2Krow 3     -    -   \n"
-            "\r\x1b[2Krow 4     -    -   \n"
+            "\r\x1b[2Kname   samples  sam\n"
+            "\r\x1b[2Krow 3        0     \n"
+            "\r\x1b[2Krow 4        0     \n"
             "\r\x1b[2K... and 2 before\n");
 }
 
