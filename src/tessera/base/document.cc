@@ -300,10 +300,11 @@ Result<const Node*> MapReader::Require(std::string_view key) {
 Result<void> MapReader::Finish() const {
   for (const Node::Entry& entry : node_.entries) {
     if (std::find(asked_.begin(), asked_.end(), entry.key) == asked_.end()) {
-      return Error{.kind = ErrorKind::kUnknownName,
-                   .message = fmt::format("unknown key {} in {}", Quoted(entry.key), WithArticle(what_)),
-                   .where = entry.key_where,
-                   .hint = DidYouMean(entry.key, asked_)};
+      return Error{
+          .kind = ErrorKind::kUnknownName,
+          .message = fmt::format("unknown key {} in {}", Quoted(entry.key), WithArticle(what_)),
+          .where = entry.key_where,
+          .hint = DidYouMean(entry.key, asked_)};
     }
   }
   return {};

@@ -14,7 +14,8 @@ extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kZooCommand, &kCheckCommand, &kConvertCommand, &kEvaluateCommand, &kListCommand, &kCompletionCommand,
+      &kZooCommand,      &kCheckCommand, &kConvertCommand,
+      &kEvaluateCommand, &kListCommand,  &kCompletionCommand,
   };
   return kCommands;
 }

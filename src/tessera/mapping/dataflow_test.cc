@@ -1,3 +1,4 @@
+// Dataflows print as MAESTRO writes them and read back; bad text is reported where it stands.
 #include "tessera/mapping/dataflow.h"
 
 #include <gtest/gtest.h>

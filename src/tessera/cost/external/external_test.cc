@@ -1,3 +1,4 @@
+// A user's program as an evaluator: order of answers, crashes, time-outs and limits are told apart.
 #include "tessera/cost/external/external.h"
 
 #include <set>

@@ -1,3 +1,4 @@
+// Model `maestro`: the worked example, units, area formulas, legality and what its CSV looks like.
 #include "tessera/cost/maestro/maestro.h"
 
 #include <string>

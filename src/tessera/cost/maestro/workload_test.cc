@@ -1,3 +1,4 @@
+// Layers as MAESTRO sees them: what survives, and what it cannot hold.
 #include "tessera/cost/maestro/workload.h"
 
 #include <string>
