@@ -94,6 +94,9 @@ class ReplayBuffer {
   // Copies block b of the rows `batch.slots`, with the rewards of `agent`.
   virtual void GatherBlock(int64_t b, int64_t agent, ReplayBatch& batch) const = 0;
 
+  // The rewards of another agent for the same rows.
+  virtual void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const = 0;
+
   // Bytes that one row of a batch reads and writes.
   virtual int64_t bytes_per_row() const = 0;
   // Memory reserved for one transition.

@@ -84,19 +84,26 @@ class JointBuffer final : public ReplayBuffer {
     const float* rows[kBlockRows];
     const float* next[kBlockRows];
     const int64_t count = batch.now.RowsIn(b);
-    float* const rewards = batch.rewards.At(b, 0);
     float* const live = batch.live.At(b, 0);
     for (int64_t r = 0; r < count; ++r) {
       const int64_t slot = batch.slots[static_cast<size_t>(b * kBlockRows + r)];
       rows[r] = records_.data() + slot * record_;
       const bool last = slot % lane_slots_ == lane_slots_ - 1;
       next[r] = rows[r] + (last ? 1 - lane_slots_ : 1) * record_;
-      rewards[r] = rows[r][layout_.features() + agent];
       live[r] = kinds_[static_cast<size_t>(slot)] == SlotKind::kTerminated ? 0.0f : 1.0f;
     }
+    GatherRewards(b, agent, batch);
     const Kernels& kernels = BestKernels();
     kernels.gather(count, layout_.features(), rows, batch.now.At(b, 0), kBlockRows);
     kernels.gather(count, layout_.base, next, batch.next.At(b, 0), kBlockRows);
+  }
+
+  void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const override {
+    const int64_t* const slots = batch.slots.data() + b * kBlockRows;
+    float* const rewards = batch.rewards.At(b, 0);
+    for (int64_t r = 0; r < batch.now.RowsIn(b); ++r) {
+      rewards[r] = records_[slots[r] * record_ + layout_.features() + agent];
+    }
   }
 
   void Save(const std::string& prefix, TensorWriter& writer) const override {
@@ -155,6 +162,8 @@ class JointBuffer final : public ReplayBuffer {
         return read("head", 1, 0).error();
       }
       lane = loaded;
+      std::fill_n(kinds_.begin() + static_cast<int64_t>(i) * lane_slots_, lane_slots_,
+                  SlotKind::kEmpty);
       const int64_t slots = StoredSlots(lane), from = static_cast<int64_t>(i) * lane_slots_;
       if (Result<void> done = reader.Read(
               name + "kinds", std::span(reinterpret_cast<uint8_t*>(kinds_.data()) + from,

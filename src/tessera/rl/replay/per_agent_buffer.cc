@@ -92,11 +92,18 @@ class PerAgentBuffer final : public ReplayBuffer {
       gather(from.actions, from.action_size, batch.now.At(b, layout_.base + from.action_offset));
       gather(from.next_observations, from.observation_size, batch.next.At(b, from.offset));
     }
-    const AlignedBuffer<float>& rewards = agents_[static_cast<size_t>(agent)].rewards;
+    GatherRewards(b, agent, batch);
     for (int64_t r = 0; r < count; ++r) {
-      batch.rewards.At(b, 0)[r] = rewards[slots[r]];
       const bool terminal = kinds_[static_cast<size_t>(slots[r])] == SlotKind::kTerminated;
       batch.live.At(b, 0)[r] = terminal ? 0.0f : 1.0f;
+    }
+  }
+
+  void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const override {
+    const int64_t* const slots = batch.slots.data() + b * kBlockRows;
+    const AlignedBuffer<float>& rewards = agents_[static_cast<size_t>(agent)].rewards;
+    for (int64_t r = 0; r < batch.now.RowsIn(b); ++r) {
+      batch.rewards.At(b, 0)[r] = rewards[slots[r]];
     }
   }
 
