@@ -6,6 +6,9 @@
 // Only plain C types are used: an inline function of a library header, compiled here for a newer
 // processor, could be picked by the linker for the whole program.
 
+#ifndef TESSERA_NN_KERNELS_INL_H_
+#define TESSERA_NN_KERNELS_INL_H_
+
 constexpr int kVirtualLanes = 16;                    // partial sums of a reduction
 constexpr int kVecsPerSum = kVirtualLanes / kLanes;  // vectors that hold them
 constexpr int kTileVecs = 2;                         // columns of a C tile, in vectors
@@ -589,3 +592,5 @@ constexpr Kernels MakeTable(const char* name) {
           .fma_loop = FmaLoop,
           .fma_loop_flops = 2 * kChains * kLanes};
 }
+
+#endif  // TESSERA_NN_KERNELS_INL_H_

@@ -34,15 +34,14 @@ Calibration Calibrate() {
   AlignedBuffer<uint8_t> from(kBytes), to(kBytes);
   std::memset(from.data(), 1, kBytes);
   Calibration result;
-  result.memcpy_gb_per_s =
-      static_cast<double>(kBytes) * 1e-9 /
-      BestSeconds([&] { std::memcpy(to.data(), from.data(), static_cast<size_t>(kBytes)); });
+  result.memcpy_gb_per_s = static_cast<double>(kBytes) * 1e-9 / BestSeconds([&] {
+                             std::memcpy(to.data(), from.data(), static_cast<size_t>(kBytes));
+                           });
   const Kernels& kernels = BestKernels();
   constexpr int64_t kRounds = 2'000'000;
   volatile float sink = 0;
   const double seconds = BestSeconds([&] { sink = kernels.fma_loop(kRounds); });
-  result.fma_gflop_per_s =
-      static_cast<double>(kRounds * kernels.fma_loop_flops) * 1e-9 / seconds;
+  result.fma_gflop_per_s = static_cast<double>(kRounds * kernels.fma_loop_flops) * 1e-9 / seconds;
   return result;
 }
 

@@ -67,12 +67,15 @@ class Learner {
   virtual Result<void> Load(const std::string& prefix, const TensorReader& reader) = 0;
 };
 
+class UpdateTrace;  // rl/off_policy.h
+
 struct LearnerSetup {
   const EnvSpec* spec = nullptr;
   int64_t lanes = 1;  // environments that step together
   uint64_t seed = 1;
   ThreadPool* pool = nullptr;    // may be null; outlives the learner
   Profiler* profiler = nullptr;  // may be null; outlives the learner
+  UpdateTrace* trace = nullptr;  // for comparisons with other programs; may be null
 };
 
 // A named set of options, such as the recipe of a published code base.

@@ -16,9 +16,9 @@ namespace {
 constexpr uint64_t kSeed = 11;
 
 Error Violation(const LearnerCase& test, std::string_view rule, std::string_view message) {
-  return Error{.kind = ErrorKind::kInternal,
-               .message = fmt::format("algorithm {} violates '{}': {}", test.info->name, rule,
-                                      message)};
+  return Error{
+      .kind = ErrorKind::kInternal,
+      .message = fmt::format("algorithm {} violates '{}': {}", test.info->name, rule, message)};
 }
 
 // An environment, a learner and the loop around them.
@@ -35,12 +35,11 @@ Result<Session> MakeSession(const LearnerCase& test, const EnvFactory& make_env,
   Result<std::unique_ptr<Env>> env = make_env(test.lanes, session.pool.get());
   if (!env) return env.error();
   session.env = std::move(*env);
-  Result<std::unique_ptr<Learner>> learner =
-      MakeLearner(*test.info, test.preset, test.assignments,
-                  {.spec = &session.env->spec(),
-                   .lanes = test.lanes,
-                   .seed = kSeed,
-                   .pool = session.pool.get()});
+  Result<std::unique_ptr<Learner>> learner = MakeLearner(*test.info, test.preset, test.assignments,
+                                                         {.spec = &session.env->spec(),
+                                                          .lanes = test.lanes,
+                                                          .seed = kSeed,
+                                                          .pool = session.pool.get()});
   if (!learner) return learner.error();
   session.learner = std::move(*learner);
   session.trainer = std::make_unique<Trainer>(*session.env, *session.learner, nullptr);
@@ -68,14 +67,13 @@ Result<void> CheckNanReward(const LearnerCase& test, Session& session) {
       actions(static_cast<size_t>(env.batch() * env.spec().action_size()));
   session.learner->Act(env.batch(), env.observations(), ActMode::kExplore, actions);
   rewards.back() = std::numeric_limits<float>::quiet_NaN();
-  const Result<void> observed =
-      session.learner->Observe({.observations = env.observations(),
-                                .states = env.states(),
-                                .actions = actions,
-                                .rewards = rewards,
-                                .next_observations = env.observations(),
-                                .next_states = env.states(),
-                                .ends = env.ends()});
+  const Result<void> observed = session.learner->Observe({.observations = env.observations(),
+                                                          .states = env.states(),
+                                                          .actions = actions,
+                                                          .rewards = rewards,
+                                                          .next_observations = env.observations(),
+                                                          .next_states = env.states(),
+                                                          .ends = env.ends()});
   if (observed.ok()) return Violation(test, "Observe", "a NaN reward is accepted");
   return {};
 }

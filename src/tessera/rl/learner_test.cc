@@ -18,8 +18,11 @@ struct Task {
   std::string preset = "tessera";
 };
 
-const Assignments kSmallReplay = {{"batch", "128"},     {"capacity", "5000"}, {"warmup", "300"},
-                                  {"update_every", "20"}, {"hidden", "32"}};
+const Assignments kSmallReplay = {{"batch", "128"},
+                                  {"capacity", "5000"},
+                                  {"warmup", "300"},
+                                  {"update_every", "20"},
+                                  {"hidden", "32"}};
 
 Assignments With(Assignments base, const Assignments& more) {
   for (const auto& [name, value] : more) {
@@ -67,27 +70,31 @@ Score TrainAndPlay(const Task& task) {
 }
 
 TEST(Learners, MaddpgLearnsToMatch) {
-  EXPECT_GT(TrainAndPlay({"maddpg", kSmallReplay, Match(3, ActionKind::kSoftChoice), 2, 1500})
-                .per_step, 0.97);
+  EXPECT_GT(
+      TrainAndPlay({"maddpg", kSmallReplay, Match(3, ActionKind::kSoftChoice), 2, 1500}).per_step,
+      0.97);
 }
 
 TEST(Learners, MasacLearnsToMatch) {
-  EXPECT_GT(TrainAndPlay({"masac", kSmallReplay, Match(2, ActionKind::kSoftChoice), 2, 1500})
-                .per_step, 0.97);
+  EXPECT_GT(
+      TrainAndPlay({"masac", kSmallReplay, Match(2, ActionKind::kSoftChoice), 2, 1500}).per_step,
+      0.97);
 }
 
 TEST(Learners, SharedBatchesLearnToo) {
   EXPECT_GT(TrainAndPlay({"maddpg", With(kSmallReplay, {{"shared_batch", "true"}}),
-                          Match(3, ActionKind::kSoftChoice), 2, 1500}).per_step, 0.97);
+                          Match(3, ActionKind::kSoftChoice), 2, 1500})
+                .per_step,
+            0.97);
 }
 
-const Assignments kFastPpo = {{"steps", "32"}, {"actor_rate", "0.003"}, {"critic_rate", "0.003"},
-                              {"hidden", "32"}};
+const Assignments kFastPpo = {
+    {"steps", "32"}, {"actor_rate", "0.003"}, {"critic_rate", "0.003"}, {"hidden", "32"}};
 
 TEST(Learners, PpoWalksTheCorridor) {
-  const Score score = TrainAndPlay(
-      {"ppo", kFastPpo, [](int64_t batch) { return std::make_unique<CorridorEnv>(batch); }, 8,
-       1600});
+  const Score score =
+      TrainAndPlay({"ppo", kFastPpo,
+                    [](int64_t batch) { return std::make_unique<CorridorEnv>(batch); }, 8, 1600});
   EXPECT_NEAR(score.per_episode, 0.8, 0.02);
 }
 
@@ -110,7 +117,8 @@ TEST(Learners, MappoLearnsToMatchWithASharedReward) {
 TEST(Learners, PpoAimsWithContinuousActions) {
   EXPECT_GT(TrainAndPlay({"ppo", kFastPpo,
                           [](int64_t batch) { return std::make_unique<AimEnv>(batch); }, 8, 2400})
-                .per_step, -0.01);
+                .per_step,
+            -0.01);
 }
 
 class Conformance : public testing::TestWithParam<LearnerCase> {};
@@ -138,12 +146,13 @@ std::vector<LearnerCase> Cases() {
                               : Assignments{{"steps", "24"}, {"hidden", "16"}}});
     }
   }
-  for (const char* sampler : {"neighbor", "runs", "prioritized", "prioritized-neighbor",
-                              "reuse:window=2"}) {
+  for (const char* sampler :
+       {"neighbor", "runs", "prioritized", "prioritized-neighbor", "reuse:window=2"}) {
     cases.push_back({*FindLearner("maddpg"), "openai",
                      With(kSmallReplay, {{"sampler", sampler}, {"capacity", "320"}})});
   }
-  cases.push_back({*FindLearner("maddpg"), "openai", With(kSmallReplay, {{"replay", "per_agent"}})});
+  cases.push_back(
+      {*FindLearner("maddpg"), "openai", With(kSmallReplay, {{"replay", "per_agent"}})});
   return cases;
 }
 

@@ -75,9 +75,9 @@ class Maddpg final : public Learner {
   int64_t trainer_ = 0;
 };
 
-const Parameters<MaddpgOptions>& Settings() {
-  static const Parameters<MaddpgOptions> parameters = [] {
-    Parameters<MaddpgOptions> all;
+const ParameterList<MaddpgOptions>& Settings() {
+  static const ParameterList<MaddpgOptions> parameters = [] {
+    ParameterList<MaddpgOptions> all;
     AddOffPolicyParameters(all);
     all.emplace_back("logit_penalty", &MaddpgOptions::logit_penalty, Range{0, 1e6},
                      "weight of the mean squared logit in the actor's loss");

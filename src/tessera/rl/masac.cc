@@ -141,10 +141,10 @@ class Masac final : public Learner {
   int64_t trainer_ = 0;
 };
 
-const Parameters<MasacOptions>& Settings() {
-  static const Parameters<MasacOptions> parameters = [] {
+const ParameterList<MasacOptions>& Settings() {
+  static const ParameterList<MasacOptions> parameters = [] {
     using O = MasacOptions;
-    Parameters<O> all;
+    ParameterList<O> all;
     AddOffPolicyParameters(all);
     all.emplace_back("alpha", &O::alpha, Range{0, 1e6}, "worth of entropy, in units of reward");
     all.emplace_back("mean_entropy", &O::mean_entropy,

@@ -293,6 +293,7 @@ void OffPolicyTeam::SampleBatch(int64_t trainer) {
   if (setup_.profiler != nullptr && draw) {
     setup_.profiler->Add(Phase::kSampling, batch_.rows() * replay_->bytes_per_row(), 0);
   }
+  if (setup_.trace != nullptr) setup_.trace->OnBatch(*this, trainer);
 }
 
 void OffPolicyTeam::Noise(int64_t trainer, int64_t agent, int64_t round, int64_t block,

@@ -32,10 +32,10 @@ struct OffPolicyOptions {
 };
 
 template <typename Options>
-void AddOffPolicyParameters(Parameters<Options>& parameters) {
+void AddOffPolicyParameters(ParameterList<Options>& parameters) {
   using O = Options;
   const Range count{1, 1e9}, rate{0, 10}, unit{0, 1};
-  const Parameters<Options> common = {
+  const ParameterList<Options> common = {
       {"hidden", &O::hidden, Range{1, 65536}, "units of a hidden layer"},
       {"layers", &O::layers, Range{0, 8}, "hidden layers of a network"},
       {"batch", &O::batch, count, "transitions of a mini-batch"},
@@ -64,6 +64,16 @@ void AddOffPolicyParameters(Parameters<Options>& parameters) {
       {"sampler", &O::sampler, {}, "sampler and its settings: neighbor:radius=3,wrap=true"}};
   parameters.insert(parameters.end(), common.begin(), common.end());
 }
+
+class OffPolicyTeam;
+
+// Watches the updates of a team, to repeat them elsewhere.
+class UpdateTrace {
+ public:
+  virtual ~UpdateTrace() = default;
+  // A trainer's mini-batch has been gathered; nothing has been computed from it yet.
+  virtual void OnBatch(const OffPolicyTeam& team, int64_t trainer) = 0;
+};
 
 class OffPolicyTeam {
  public:

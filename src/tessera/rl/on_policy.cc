@@ -585,10 +585,10 @@ class Ppo final : public Learner {
 
 }  // namespace
 
-const Parameters<PpoOptions>& PpoParameters() {
+const ParameterList<PpoOptions>& PpoParameters() {
   using O = PpoOptions;
   const Range count{1, 1e9}, rate{0, 10}, unit{0, 1};
-  static const Parameters<O> parameters = {
+  static const ParameterList<O> parameters = {
       {"hidden", &O::hidden, Range{1, 65536}, "units of a hidden layer"},
       {"layers", &O::layers, Range{1, 8}, "hidden layers of a network"},
       {"steps", &O::steps, count, "steps of every environment between updates"},

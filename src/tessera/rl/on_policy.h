@@ -24,7 +24,7 @@ struct PpoOptions {
   bool normalize_advantages = true;
 };
 
-const Parameters<PpoOptions>& PpoParameters();
+const ParameterList<PpoOptions>& PpoParameters();
 
 enum class UnitKind {
   kJoint,        // PPO: one policy sees everything and acts for all agents

@@ -143,8 +143,8 @@ class MatchEnv final : public ToyEnv {
   void Show(int64_t e) override {
     for (int64_t a = 0; a < spec_.num_agents(); ++a) {
       for (int64_t c = 0; c < choices_; ++c) {
-        const bool hot = world_[static_cast<size_t>(e * spec_.num_agents() + a)] ==
-                         static_cast<float>(c);
+        const bool hot =
+            world_[static_cast<size_t>(e * spec_.num_agents() + a)] == static_cast<float>(c);
         observations_[static_cast<size_t>((e * spec_.num_agents() + a) * choices_ + c)] = hot;
       }
     }
@@ -210,8 +210,8 @@ class AimEnv final : public ToyEnv {
  protected:
   EpisodeEnd Play(int64_t e, const float* actions) override {
     const float target = world_[static_cast<size_t>(e)] / 2;
-    rewards_[static_cast<size_t>(e)] =
-        -(actions[0] - target) * (actions[0] - target) - (actions[1] - target) * (actions[1] - target);
+    rewards_[static_cast<size_t>(e)] = -(actions[0] - target) * (actions[0] - target) -
+                                       (actions[1] - target) * (actions[1] - target);
     CounterRng rng = Rng(e);
     Draw(e, rng);
     return EpisodeEnd::kNone;

@@ -23,10 +23,10 @@ struct TrainProgress {
   int64_t updates = 0;  // rounds
   // Over the last `window` episodes:
   int64_t window = 0;
-  double team_return = 0;      // summed over agents, as the MADDPG reference reports it
-  double agent_return = 0;     // mean over agents
+  double team_return = 0;       // summed over agents, as the MADDPG reference reports it
+  double agent_return = 0;      // mean over agents
   double team_return_ci95 = 0;  // half-width of the 95 % interval of the mean
-  UpdateReport losses = {};    // of the last round
+  UpdateReport losses = {};     // of the last round
 };
 
 struct TrainerOptions {

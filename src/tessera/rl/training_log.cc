@@ -51,8 +51,12 @@ std::string Varint(uint64_t value) {
 }
 
 // Protobuf fields: number and wire type, then the value.
-std::string DoubleField(uint32_t number, double value) { return Varint(number << 3 | 1) + Raw(value); }
-std::string FloatField(uint32_t number, float value) { return Varint(number << 3 | 5) + Raw(value); }
+std::string DoubleField(uint32_t number, double value) {
+  return Varint(number << 3 | 1) + Raw(value);
+}
+std::string FloatField(uint32_t number, float value) {
+  return Varint(number << 3 | 5) + Raw(value);
+}
 std::string IntField(uint32_t number, int64_t value) {
   return Varint(number << 3) + Varint(static_cast<uint64_t>(value));
 }
@@ -65,7 +69,9 @@ double Now() {
 }
 
 // Shortest text that reads back as the same number; JSON has no NaN.
-std::string Number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+std::string Number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
 
 }  // namespace
 
@@ -84,8 +90,8 @@ std::string TensorBoardEvent(double wall_time, int64_t step,
 }
 
 std::vector<std::string_view> TrainingColumns() {
-  return {"episodes",     "env_steps",        "updates", "team_return", "team_return_ci95",
-          "agent_return", "q_loss",           "p_loss",  "entropy",     "seconds"};
+  return {"episodes",     "env_steps", "updates", "team_return", "team_return_ci95",
+          "agent_return", "q_loss",    "p_loss",  "entropy",     "seconds"};
 }
 
 std::vector<double> TrainingValues(const TrainingRow& row) {

@@ -58,11 +58,15 @@ TEST(TensorBoardEvent, IsAFramedRecord) {
   // masked check sum.
   const std::string record = TensorBoardEvent(0, 0, {});
   EXPECT_EQ(record.substr(0, 12), std::string("\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22", 12));
-  EXPECT_EQ(record.substr(12, 24), std::string("\x09\0\0\0\0\0\0\0\0\x1a\x0d" "brain.Event:2", 24));
+  EXPECT_EQ(record.substr(12, 24), std::string("\x09\0\0\0\0\0\0\0\0\x1a\x0d"
+                                               "brain.Event:2",
+                                               24));
   EXPECT_EQ(record.size(), 40u);
   const std::string scalar = TensorBoardEvent(0, 300, {{"a", 1.0f}});
   EXPECT_EQ(scalar.substr(12 + 9, 3), "\x10\xac\x02") << "step 300 as a varint";
-  EXPECT_EQ(scalar.substr(24, 12), std::string("\x2a\x0a\x0a\x08\x0a\x01" "a\x15\0\0\x80\x3f", 12));
+  EXPECT_EQ(scalar.substr(24, 12), std::string("\x2a\x0a\x0a\x08\x0a\x01"
+                                               "a\x15\0\0\x80\x3f",
+                                               12));
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ class NeighborSampler final : public Sampler {
   const bool truncate_;
 };
 
-const Parameters<NeighborOptions>& Settings() {
+const ParameterList<NeighborOptions>& Settings() {
   using O = NeighborOptions;
-  static const Parameters<O> parameters = {
+  static const ParameterList<O> parameters = {
       {"radius", &O::radius, Range{1, 64}, "neighbours on either side (the paper's micro-batch)"},
       {"include_center", &O::include_center, "take the reference itself, too"},
       {"wrap", &O::wrap, "the buffer's two ends are neighbours"},

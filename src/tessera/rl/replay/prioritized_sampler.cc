@@ -90,9 +90,9 @@ class PrioritizedSampler final : public Sampler {
   std::vector<int64_t> around_;
 };
 
-const Parameters<PrioritizedOptions>& Settings() {
+const ParameterList<PrioritizedOptions>& Settings() {
   using O = PrioritizedOptions;
-  static const Parameters<O> parameters = {
+  static const ParameterList<O> parameters = {
       {"alpha", &O::alpha, Range{0, 1}, "how much priorities matter; 0: uniform"},
       {"beta", &O::beta, Range{0, 1}, "how much of the bias the weights correct; 1: all"},
       {"epsilon", &O::epsilon, Range{1e-12, 1}, "added to errors, so that none is never seen"},

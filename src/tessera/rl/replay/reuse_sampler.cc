@@ -87,9 +87,9 @@ class ReuseSampler final : public Sampler {
   std::map<uint64_t, Batch> kept_;  // per trainer
 };
 
-const Parameters<ReuseOptions>& Settings() {
+const ParameterList<ReuseOptions>& Settings() {
   using O = ReuseOptions;
-  static const Parameters<O> parameters = {
+  static const ParameterList<O> parameters = {
       {"window", &O::window, Range{1, 1000}, "update rounds that share a batch"},
       {"base",
        &O::base,

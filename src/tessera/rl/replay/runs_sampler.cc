@@ -39,9 +39,9 @@ class RunsSampler final : public Sampler {
   std::vector<int64_t> around_;
 };
 
-const Parameters<RunsOptions>& Settings() {
+const ParameterList<RunsOptions>& Settings() {
   using O = RunsOptions;
-  static const Parameters<O> parameters = {
+  static const ParameterList<O> parameters = {
       {"length", &O::length, Range{1, 1024}, "consecutive transitions of a run"},
       {"same_episode", &O::same_episode, "a run stops where its episode ends"}};
   return parameters;

@@ -19,7 +19,7 @@ class UniformSampler final : public Sampler {
   }
 };
 
-const Parameters<NoOptions> kParameters = {};
+const ParameterList<NoOptions> kParameters = {};
 
 }  // namespace
 
