@@ -93,7 +93,7 @@ Error NotText(const std::string& path, int64_t line, std::string message) {
 
 }  // namespace
 
-Result<std::string> ReadFile(const std::string& path, const ReadOptions& options) {
+Result<std::string> ReadFile(const std::string& path, const ReadLimits& limits) {
   Descriptor fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) {
     if (errno == ENOENT) return IoError(path, "no such file");
@@ -102,7 +102,7 @@ Result<std::string> ReadFile(const std::string& path, const ReadOptions& options
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return SystemError(path, "inspect");
   if (S_ISDIR(info.st_mode)) return IoError(path, "is a directory, not a file");
-  if (info.st_size > options.max_bytes) return TooLarge(path, options.max_bytes);
+  if (info.st_size > limits.max_bytes) return TooLarge(path, limits.max_bytes);
   std::string bytes;
   bytes.reserve(static_cast<size_t>(info.st_size));
   std::string chunk(size_t{1} << 16, '\0');
@@ -112,10 +112,10 @@ Result<std::string> ReadFile(const std::string& path, const ReadOptions& options
     if (got < 0) return SystemError(path, "read");
     if (got == 0) break;
     bytes.append(chunk.data(), static_cast<size_t>(got));
-    if (std::ssize(bytes) > options.max_bytes) return TooLarge(path, options.max_bytes);
+    if (std::ssize(bytes) > limits.max_bytes) return TooLarge(path, limits.max_bytes);
   }
   const bool packed = bytes.size() > 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
-  if (packed) return Unpack(bytes, path, options.max_bytes);
+  if (packed) return Unpack(bytes, path, limits.max_bytes);
   return bytes;
 }
 

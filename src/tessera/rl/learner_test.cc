@@ -1,6 +1,8 @@
 // Every algorithm keeps the contract of rl/learner.h and solves a small task with a known optimum.
 #include <gtest/gtest.h>
 
+#include "tessera/base/temporary_folder.h"
+
 #include "tessera/rl/learner_conformance.h"
 #include "tessera/rl/toy_envs.h"
 #include "tessera/rl/trainer.h"
@@ -126,13 +128,14 @@ class Conformance : public testing::TestWithParam<LearnerCase> {};
 TEST_P(Conformance, KeepsTheContract) {
   const LearnerCase& test = GetParam();
   const bool soft = test.info->name == "maddpg" || test.info->name == "masac";
+  const TemporaryFolder folder;
   const Result<void> checked = CheckLearner(
       test,
       [&](int64_t batch, ThreadPool* /*pool*/) -> Result<std::unique_ptr<Env>> {
         return std::unique_ptr<Env>(std::make_unique<MatchEnv>(
             2, 3, soft ? ActionKind::kSoftChoice : ActionKind::kChoice, batch));
       },
-      testing::TempDir());
+      folder.path());
   EXPECT_TRUE(checked.ok()) << checked.error();
 }
 
@@ -188,7 +191,8 @@ TEST(BadInput, IsRefusedWithAReason) {
 }
 
 TEST(BadInput, ACheckpointOfAnotherShapeIsRefused) {
-  const std::string path = testing::TempDir() + "/other_shape.safetensors";
+  const TemporaryFolder folder;
+  const std::string path = folder.File("other_shape.safetensors");
   const MatchEnv env(2, 3, ActionKind::kSoftChoice, 1);
   const LearnerSetup setup{.spec = &env.spec()};
   const LearnerInfo& maddpg = **FindLearner("maddpg");

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/file.h"
+#include "tessera/base/temporary_folder.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -13,11 +14,6 @@ namespace {
 
 class TrainingLogTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "/training_log_test";
-    std::filesystem::remove_all(folder_);
-    ASSERT_TRUE(MakeFolder(folder_).ok());
-  }
   static TrainingRow Row(int64_t episodes, double team_return) {
     TrainingRow row;
     row.progress.episodes = episodes;
@@ -26,7 +22,8 @@ class TrainingLogTest : public testing::Test {
     row.seconds = 0.5;
     return row;
   }
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(TrainingLogTest, WritesCsvAndJsonLines) {

@@ -162,7 +162,7 @@ TEST(Episode, BadLinesAreErrorsWithTheirPlace) {
 TEST(Render, ShowsWhoIsWhere) {
   MpeEpisode episode;
   episode.world = {.predators = 1, .prey = 1, .landmarks = 1};
-  double p[] = {-1.0, 1.0, 0.9, -0.9}, v[4] = {}, l[] = {0.0, 0.0};
+  double p[] = {-1.0, 0.95, 0.9, -0.9}, v[4] = {}, l[] = {0.0, 0.0};
   episode.Add({p, v, l}, 0);
   p[0] = 5.0;  // far outside: shown at the border
   episode.Add({p, v, l}, 10);

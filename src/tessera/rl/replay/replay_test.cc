@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/rng.h"
+#include "tessera/base/temporary_folder.h"
 #include "tessera/rl/replay/buffer.h"
 #include "tessera/rl/replay/sampler.h"
 #include "tessera/rl/replay/sum_tree.h"
@@ -119,7 +120,8 @@ TEST_P(LayoutTest, HoldsTheNewestTransitions) {
 }
 
 TEST_P(LayoutTest, ResumesWhereItWasSaved) {
-  const std::string path = testing::TempDir() + "/replay.safetensors";
+  const TemporaryFolder folder;
+  const std::string path = folder.File("replay.safetensors");
   Result<std::unique_ptr<ReplayBuffer>> buffer = MakeReplayBuffer(GetParam(), ExampleSpec(), 40, 2);
   Result<std::unique_ptr<ReplayBuffer>> copy = MakeReplayBuffer(GetParam(), ExampleSpec(), 40, 2);
   Feeder feeder(**buffer, 2);
