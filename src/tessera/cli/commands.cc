@@ -9,13 +9,16 @@ extern const Command kZooCommand;
 extern const Command kCheckCommand;
 extern const Command kConvertCommand;
 extern const Command kEvaluateCommand;
+extern const Command kTrainCommand;
+extern const Command kProfileCommand;
+extern const Command kEnvCommand;
 extern const Command kListCommand;
 extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kZooCommand,      &kCheckCommand, &kConvertCommand,
-      &kEvaluateCommand, &kListCommand,  &kCompletionCommand,
+      &kZooCommand,     &kCheckCommand, &kConvertCommand, &kEvaluateCommand,   &kTrainCommand,
+      &kProfileCommand, &kEnvCommand,   &kListCommand,    &kCompletionCommand,
   };
   return kCommands;
 }

@@ -14,6 +14,8 @@
 #include "tessera/cost/models.h"
 #include "tessera/env/registry.h"
 #include "tessera/report/accelerator_report.h"
+#include "tessera/rl/learner.h"
+#include "tessera/rl/replay/sampler.h"
 #include "tessera/search/method.h"
 #include "tessera/workload/format.h"
 
@@ -76,6 +78,28 @@ std::vector<Item> EnvItems() {
   return items;
 }
 
+std::vector<Item> AlgorithmItems() {
+  std::vector<Item> items;
+  for (const LearnerInfo* learner : Learners()) {
+    std::string presets;
+    for (const Preset& preset : learner->presets()) {
+      presets += fmt::format("{}{}", presets.empty() ? "" : " ", preset.name);
+    }
+    items.push_back({learner->name, {presets, learner->summary}, learner->parameters()});
+  }
+  return items;
+}
+
+std::vector<Item> SamplerItems() {
+  std::vector<Item> items;
+  for (const SamplerInfo* sampler : Samplers()) {
+    items.push_back({sampler->name,
+                     {sampler->changes_distribution, sampler->summary, sampler->distribution},
+                     sampler->parameters()});
+  }
+  return items;
+}
+
 std::vector<Item> CommandItems() {
   std::vector<Item> items;
   for (const Command* command : Commands()) items.push_back({command->name, {command->summary}});
@@ -96,6 +120,8 @@ const std::vector<Listing>& Listings() {
       {"models", {"summary"}, ModelItems},
       {"methods", {"summary"}, MethodItems},
       {"envs", {"summary"}, EnvItems},
+      {"algorithms", {"presets", "summary"}, AlgorithmItems},
+      {"samplers", {"changes_distribution", "summary", "distribution"}, SamplerItems},
       {"commands", {"summary"}, CommandItems},
   };
   return kListings;

@@ -158,7 +158,7 @@ extern const Command kProfileCommand = {
                   "what neighbor sampling saves"}},
     .bind = Bind<ProfileArguments, Flags, Run>,
     .details =
-        "One thread unless --threads says more. Replay is filled by random play first, then "
+        "One thread unless --threads says more. Replay is filled by random play first, then\n"
         "update rounds of the algorithm are measured with 100 environment steps each."};
 
 }  // namespace tessera

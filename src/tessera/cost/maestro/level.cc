@@ -107,7 +107,8 @@ class Builder {
     if (window == 0) return Fail(Rule::kNoKernelMap, out);
     first->dim = in;
     first->size = tile + window - 1;
-    mapped_ |= 1u << Index(in);
+    mapped_ = 0;
+    for (const Map& map : maps()) mapped_ |= 1u << Index(map.dim);
     return CheckSize(*first);
   }
 
