@@ -173,6 +173,9 @@ Result<Accelerator> ReadMachine(const Node& node) {
   hierarchy.arithmetic = *macs;
   const Result<const Node*> levels = reader.Require("levels");
   if (!levels) return levels.error();
+  if ((*levels)->kind != Node::Kind::kSequence) {
+    return (*levels)->ErrorHere(ErrorKind::kBadValue, "levels must be a list");
+  }
   for (const Node& level : (*levels)->items) {
     Result<MemoryLevel> read = ReadLevel(level);
     if (!read) return read.error();
@@ -189,6 +192,9 @@ Result<Accelerator> ReadMachine(const Node& node) {
 Result<NamedValues> ReadSizes(const Node* node) {
   NamedValues sizes;
   if (node == nullptr) return sizes;
+  if (node->kind != Node::Kind::kMap) {
+    return node->ErrorHere(ErrorKind::kBadValue, "sizes must be a map of names to numbers");
+  }
   for (const Node::Entry& entry : node->entries) {
     const Result<int64_t> size = entry.value.AsInt();
     if (!size) return size.error();
@@ -227,6 +233,9 @@ using Order = std::array<uint8_t, LoopProblem::kMaxDimensions>;
 Result<void> ReadLoops(MapReader& reader, const LoopProblem& problem, Factors& factors,
                        Order& order) {
   if (const Node* node = reader.Find("factors")) {
+    if (node->kind != Node::Kind::kMap) {
+      return node->ErrorHere(ErrorKind::kBadValue, "factors must be a map of dimensions");
+    }
     for (const Node::Entry& entry : node->entries) {
       const std::optional<int> dim = FindDimension(problem, entry.key);
       if (!dim) {
@@ -261,6 +270,9 @@ Result<void> ReadSpatial(const Node& node, const LoopProblem& problem, LoopLevel
 }
 
 Result<void> ReadKeep(const Node& node, const LoopProblem& problem, LoopLevel& level) {
+  if (node.kind != Node::Kind::kSequence) {
+    return node.ErrorHere(ErrorKind::kBadValue, "keep must be a list of tensors");
+  }
   level.keep = 0;
   for (const Node& item : node.items) {
     const std::optional<int> tensor = FindTensorOrRole(problem, item.scalar);
@@ -331,13 +343,15 @@ Result<LoopMapping> ReadMapping(const Node& node, const LoopProblem& problem,
   return mapping;
 }
 
-Result<Row> ReadParts(const Node& node) {
+}  // namespace
+
+Result<Row> ReadRow(const Node& node) {
   Row row;
   MapReader reader(node, "row");
   if (Result<void> ok = reader.Check(); !ok) return ok.error();
   std::string rule;
-  if (Result<void> ok = ReadAll(reader, Key("id", row.id), Key("rule", rule),
-                                Key("extrapolate", row.extrapolate));
+  if (const Node* id = reader.Find("id")) row.id = id->scalar;
+  if (Result<void> ok = ReadAll(reader, Key("rule", rule), Key("extrapolate", row.extrapolate));
       !ok) {
     return ok.error();
   }
@@ -363,19 +377,6 @@ Result<Row> ReadParts(const Node& node) {
   if (!read_mapping) return read_mapping.error();
   row.mapping = *read_mapping;
   return row;
-}
-
-}  // namespace
-
-Result<Row> ReadRow(const Node& node) {
-  Result<Row> row = ReadParts(node);
-  if (row) return row;
-  Error error = row.error();
-  const Node* id = node.Find("id");
-  if (id != nullptr && id->kind == Node::Kind::kScalar) {
-    error.message = fmt::format("row {}: {}", Quoted(id->scalar), error.message);
-  }
-  return error;
 }
 
 }  // namespace tessera::loopnest
