@@ -70,11 +70,22 @@ Result<void> Read(MapReader& reader, std::string_view key, std::string& target) 
   return {};
 }
 
+// A row is one line, so the name of the key has to say where in it.
+Error About(std::string_view key, Error error) {
+  error.message = fmt::format("{}: {}", key, error.message);
+  return error;
+}
+
 // Reads several keys; the first error ends it.
 template <typename... Targets>
 Result<void> ReadAll(MapReader& reader, Targets&&... targets) {
   Result<void> result;
-  ((result = Read(reader, targets.first, targets.second), result.ok()) && ...);
+  const auto read = [&](std::string_view key, auto& target) {
+    result = Read(reader, key, target);
+    if (!result) result = About(key, result.error());
+    return result.ok();
+  };
+  (read(targets.first, targets.second) && ...);
   return result;
 }
 
@@ -197,7 +208,7 @@ Result<NamedValues> ReadSizes(const Node* node) {
   }
   for (const Node::Entry& entry : node->entries) {
     const Result<int64_t> size = entry.value.AsInt();
-    if (!size) return size.error();
+    if (!size) return About(entry.key, size.error());
     sizes.emplace_back(entry.key, *size);
   }
   return sizes;
@@ -243,7 +254,7 @@ Result<void> ReadLoops(MapReader& reader, const LoopProblem& problem, Factors& f
                                      fmt::format("unknown dimension {}", Quoted(entry.key)));
       }
       const Result<int64_t> factor = entry.value.AsInt(0, kMost);
-      if (!factor) return factor.error();
+      if (!factor) return About(fmt::format("factor of {}", entry.key), factor.error());
       factors[static_cast<size_t>(*dim)] = static_cast<int32_t>(*factor);
     }
   }
@@ -263,7 +274,7 @@ Result<void> ReadSpatial(const Node& node, const LoopProblem& problem, LoopLevel
   }
   if (const Node* split = reader.Find("split")) {
     const Result<int64_t> value = split->AsInt(0, problem.num_dimensions);
-    if (!value) return value.error();
+    if (!value) return About("split", value.error());
     level.split = static_cast<uint8_t>(*value);
   }
   return reader.Finish();
