@@ -9,6 +9,7 @@ extern const Command kZooCommand;
 extern const Command kCheckCommand;
 extern const Command kConvertCommand;
 extern const Command kEvaluateCommand;
+extern const Command kBoundCommand;
 extern const Command kTrainCommand;
 extern const Command kProfileCommand;
 extern const Command kEnvCommand;
@@ -27,6 +28,7 @@ std::span<const Command* const> Commands() {
       &kCheckCommand,
       &kConvertCommand,
       &kEvaluateCommand,
+      &kBoundCommand,
       &kTrainCommand,
       &kProfileCommand,
       &kEnvCommand,
