@@ -126,7 +126,7 @@ Result<void> WriteTimeloopFiles(const Case& item, TimeloopVersion version, Conte
     std::string text;
   } files[] = {{"arch.yaml", architecture->text},
                {"ert.yaml", architecture->ert},
-               {"problem.yaml", WriteLoopProblem(item.layer.problem)},
+               {"problem.yaml", WriteLoopProblem(item.layer.problem, version)},
                {"mapping.yaml",
                 WriteTimeloopMapping(item.mapping, item.layer.problem, *item.machine.hierarchy)}};
   for (const auto& [name, text] : files) {

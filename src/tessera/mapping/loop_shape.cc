@@ -169,11 +169,13 @@ Result<LoopProblem> ReadLoopProblem(const Node& document) {
   return Converter(*problem).Run();
 }
 
-std::string WriteLoopProblem(const LoopProblem& problem) {
+std::string WriteLoopProblem(const LoopProblem& problem, TimeloopVersion version) {
+  const bool v04 = version == TimeloopVersion::k04;
   std::vector<std::string_view> dims;
   for (const LoopDimension& dim : problem.dims()) dims.push_back(dim.name.view());
-  std::string text = fmt::format("problem:\n  shape:\n    name: {}\n    dimensions: [{}]\n",
-                                 problem.shape.view(), fmt::join(dims, ", "));
+  std::string text = fmt::format("problem:\n{}  shape:\n    name: {}\n    dimensions: [{}]\n",
+                                 v04 ? "  version: 0.4\n" : "", YamlScalar(problem.shape.view()),
+                                 fmt::join(dims, ", "));
   std::string coefficients, instance;
   for (const LoopCoefficient& c : problem.coefficient_view()) {
     coefficients += fmt::format("      - {{name: {}, default: 1}}\n", c.name.view());
@@ -194,10 +196,12 @@ std::string WriteLoopProblem(const LoopProblem& problem) {
       }
       spaces += fmt::format("          - [{}]\n", fmt::join(terms, ", "));
     }
-    if (tensor.read_write) spaces += "        read-write: true\n";
+    if (tensor.read_write) {
+      spaces += fmt::format("        {}: true\n", v04 ? "read_write" : "read-write");
+    }
   }
   if (!coefficients.empty()) text += "    coefficients:\n" + coefficients;
-  text += "    data-spaces:\n" + spaces + "  instance:\n";
+  text += fmt::format("    {}:\n{}  instance:\n", v04 ? "data_spaces" : "data-spaces", spaces);
   for (const LoopDimension& dim : problem.dims()) {
     text += fmt::format("    {}: {}\n", dim.name.view(), dim.bound);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tessera/arch/timeloop_write.h"
 #include "tessera/base/document.h"
 #include "tessera/base/result.h"
 #include "tessera/mapping/loop_problem.h"
@@ -31,7 +32,8 @@ Result<LoopProblem> ReadLoopShape(const Node& shape, const NamedValues& bounds,
 Result<LoopProblem> ReadLoopProblem(const Node& document);
 
 // The text of a Timeloop problem file, with the shape spelled out.
-std::string WriteLoopProblem(const LoopProblem& problem);
+std::string WriteLoopProblem(const LoopProblem& problem,
+                             TimeloopVersion version = TimeloopVersion::k03);
 
 }  // namespace tessera
 

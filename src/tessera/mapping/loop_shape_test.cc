@@ -46,6 +46,7 @@ TEST(LoopShape, WritesWhatItReads) {
   const LoopProblem conv =
       *MakeLoopProblem("conv", {{"R", 3}, {"P", 7}}, {{"Wstride", 2}, {"Hdilation", 3}});
   EXPECT_EQ(*Read(WriteLoopProblem(conv)), conv);
+  EXPECT_EQ(*Read(WriteLoopProblem(conv, TimeloopVersion::k04)), conv);
 }
 
 TEST(LoopShape, ReadsTheSpellingsOfVersion04AndBuiltInNames) {

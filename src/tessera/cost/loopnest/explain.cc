@@ -187,11 +187,15 @@ class Explainer {
     }
   }
 
+  static std::string Children(int64_t count) {
+    return count == 1 ? "1 child" : fmt::format("{} children", count);
+  }
+
   void AddNetwork(int i, int v) {
     const ExactNetworkTensor& network = exact_.levels[i].network[v];
     std::vector<std::string> words;
     for (const ExactIngress& ingress : network.ingresses) {
-      words.push_back(fmt::format("{} words for {} children", ingress.words, ingress.multicast));
+      words.push_back(fmt::format("{} words for {}", ingress.words, Children(ingress.multicast)));
     }
     Add("  network {}: {}\n", machine_.network_names[static_cast<size_t>(i)],
         words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", ")));
@@ -206,9 +210,9 @@ class Explainer {
     const TimeloopNetworkTensor& network = timeloop_.levels[i].network[v];
     for (int k = 0; k < network.num_ingresses; ++k) {
       const Ingress& ingress = timeloop_.ingresses[static_cast<size_t>(network.first_ingress + k)];
-      Add("  network {}: {} words from one {}, in groups of {} children ({} groups)\n",
+      Add("  network {}: {} words from one {}, each for {} (groups like it: {})\n",
           machine_.network_names[static_cast<size_t>(i)], ingress.words, Level(i),
-          ingress.multicast, ingress.scatter);
+          Children(ingress.multicast), ingress.scatter);
     }
     if (network.link_transfers > 0) Add("    from neighbours: {} words\n", network.link_transfers);
     const TimeloopTensor& t = timeloop_.levels[i].tensors[v];

@@ -179,7 +179,8 @@ class Classifier {
       }
       const bool still = by == std::array<int64_t, kMaxRanks>{};
       const bool forgotten = stride.known && by != stride.by && !(v4 && still);
-      Add(first_ + advanced, weight, words, forgotten ? words : NewWords(by, words), forgotten);
+      const int64_t fresh = NewWords(by, words);
+      Add(first_ + advanced, weight, words, forgotten ? words : fresh, forgotten && fresh < words);
       if (v4 && still) continue;
       stride = forgotten ? Stride{} : Stride{true, by};
     }

@@ -18,7 +18,7 @@ struct VisitClass {
   int64_t words = 0;      // of the tile
   int64_t new_words = 0;  // that the memory did not hold before
 
-  // Timeloop: the tile moved by another stride than before, so that its overlap is forgotten.
+  // Timeloop: the tile moved by another stride than before, so that their overlap is forgotten.
   bool forgotten = false;
 };
 
