@@ -37,11 +37,12 @@ std::vector<Flag> Flags(BoundArguments& arguments) {
   flags.push_back({.name = "--keep",
                    .target = &arguments.keep,
                    .help = "tensors that a level holds, as in GLB=Inputs,Outputs; may be repeated "
-                           "(default: what the accelerator says, otherwise all everywhere)",
+                           "(default: what the accelerator says, otherwise what a mapping likes)",
                    .value = "LEVEL=TENSORS"});
-  flags.push_back({.name = "--any-keep",
-                   .target = &arguments.any_keep,
-                   .help = "let mappings choose what each level holds; weaker bounds"});
+  flags.push_back(
+      {.name = "--any-keep",
+       .target = &arguments.any_keep,
+       .help = "let mappings choose what each level holds, whatever the accelerator says"});
   flags.push_back({.name = "--levels",
                    .target = &arguments.levels,
                    .help = "also traffic, cycles and energy of every level"});
@@ -56,12 +57,13 @@ Error UnknownLevel(const Hierarchy& hierarchy, std::string_view name) {
                .hint = DidYouMean(name, names)};
 }
 
-// Which tensors each level holds: of the flags, of the accelerator, or all of them.
+// Which tensors each level holds: of the flags, of the accelerator, or what a mapping chooses.
 Result<std::vector<uint8_t>> KeepOf(const BoundArguments& arguments, const LoopProblem& problem,
                                     const Hierarchy& hierarchy) {
   std::vector<uint8_t> keep;
   if (arguments.any_keep) return keep;
   keep = KeepSets(problem, hierarchy);
+  if (keep.empty() && arguments.keep.empty()) return keep;
   if (keep.empty()) keep.assign(hierarchy.levels.size(), 0xff);
   for (const std::string& text : arguments.keep) {
     const size_t equals = text.find('=');
@@ -150,6 +152,8 @@ extern const Command kBoundCommand = {
     .bind = Bind<BoundArguments, Flags, Run>,
     .details =
         "A bound holds for every mapping that model 'loopnest' accepts and that holds the same\n"
-        "tensors at the same levels. docs/bounds.md derives each bound and lists what it assumes."};
+        "tensors at the same levels; with --any-keep, and for accelerators that do not say what\n"
+        "their levels hold, for every mapping at all. docs/bounds.md derives each bound and lists "
+        "what it assumes."};
 
 }  // namespace tessera

@@ -164,7 +164,7 @@ class Explainer {
           c.times * c.new_words, c.forgotten ? " (another stride: overlap forgotten)" : "");
       sum += c.times * c.new_words;
     }
-    Add("    {:<28} {:>31}\n", "one instance in all", sum);
+    Add("    {:<28} {:>27} {}\n", "one instance in all", "=", sum);
   }
 
   void AddExact(int v, int child, int i) {
