@@ -93,7 +93,7 @@ Error NotText(const std::string& path, int64_t line, std::string message) {
 
 }  // namespace
 
-Result<std::string> ReadFile(const std::string& path, const ReadOptions& options) {
+Result<std::string> ReadFile(const std::string& path, const ReadLimits& options) {
   Descriptor fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) {
     if (errno == ENOENT) return IoError(path, "no such file");

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-struct ReadOptions {
+struct ReadLimits {
   // Larger files are refused before anything is read; also the limit on what a .gz may unpack to.
   // Default: 2 GiB - 1, the most that a protobuf message can hold.
   int64_t max_bytes = (int64_t{1} << 31) - 1;
@@ -20,7 +20,7 @@ struct ReadOptions {
 // The bytes of a regular file; a gzip file (by its first two bytes) is unpacked. A missing file, a
 // directory or a file over the limit is an error of kind kIo that names the path. "-" and pipes
 // such as /dev/stdin are read to their end.
-Result<std::string> ReadFile(const std::string& path, const ReadOptions& options = {});
+Result<std::string> ReadFile(const std::string& path, const ReadLimits& options = {});
 
 // The most bytes that a text input may have.
 inline constexpr int64_t kMaxTextBytes = int64_t{64} << 20;

@@ -9,13 +9,19 @@ extern const Command kZooCommand;
 extern const Command kCheckCommand;
 extern const Command kConvertCommand;
 extern const Command kEvaluateCommand;
+extern const Command kMapCommand;
+extern const Command kResumeCommand;
+extern const Command kVerifyCommand;
+extern const Command kCompareCommand;
+extern const Command kAssignCommand;
 extern const Command kListCommand;
 extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kZooCommand,      &kCheckCommand, &kConvertCommand,
-      &kEvaluateCommand, &kListCommand,  &kCompletionCommand,
+      &kZooCommand,    &kCheckCommand,  &kConvertCommand,    &kEvaluateCommand,
+      &kMapCommand,    &kResumeCommand, &kVerifyCommand,     &kCompareCommand,
+      &kAssignCommand, &kListCommand,   &kCompletionCommand,
   };
   return kCommands;
 }

@@ -378,4 +378,9 @@ Result<Row> ReadRow(const Node& node) {
   return error;
 }
 
+Result<LoopMapping> ReadLoopMapping(const Node& node, const LoopProblem& problem,
+                                    const Hierarchy& hierarchy) {
+  return ReadMapping(node, problem, hierarchy);
+}
+
 }  // namespace tessera::loopnest
