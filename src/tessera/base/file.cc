@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/text.h"
+
 namespace tessera {
 namespace {
 
@@ -72,19 +74,6 @@ Result<std::string> Unpack(const std::string& packed, const std::string& path, i
   return text;
 }
 
-// Length of the UTF-8 sequence at `at`, or 0 if it is not valid.
-size_t Utf8Length(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
 Error NotText(const std::string& path, int64_t line, std::string message) {
   return Error{.kind = ErrorKind::kSyntax,
                .message = std::move(message),
@@ -93,7 +82,7 @@ Error NotText(const std::string& path, int64_t line, std::string message) {
 
 }  // namespace
 
-Result<std::string> ReadFile(const std::string& path, const ReadLimits& options) {
+Result<std::string> ReadFile(const std::string& path, const ReadLimits& limits) {
   Descriptor fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) {
     if (errno == ENOENT) return IoError(path, "no such file");
@@ -102,7 +91,7 @@ Result<std::string> ReadFile(const std::string& path, const ReadLimits& options)
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return SystemError(path, "inspect");
   if (S_ISDIR(info.st_mode)) return IoError(path, "is a directory, not a file");
-  if (info.st_size > options.max_bytes) return TooLarge(path, options.max_bytes);
+  if (info.st_size > limits.max_bytes) return TooLarge(path, limits.max_bytes);
   std::string bytes;
   bytes.reserve(static_cast<size_t>(info.st_size));
   std::string chunk(size_t{1} << 16, '\0');
@@ -112,10 +101,10 @@ Result<std::string> ReadFile(const std::string& path, const ReadLimits& options)
     if (got < 0) return SystemError(path, "read");
     if (got == 0) break;
     bytes.append(chunk.data(), static_cast<size_t>(got));
-    if (std::ssize(bytes) > options.max_bytes) return TooLarge(path, options.max_bytes);
+    if (std::ssize(bytes) > limits.max_bytes) return TooLarge(path, limits.max_bytes);
   }
   const bool packed = bytes.size() > 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
-  if (packed) return Unpack(bytes, path, options.max_bytes);
+  if (packed) return Unpack(bytes, path, limits.max_bytes);
   return bytes;
 }
 

@@ -20,7 +20,7 @@ struct ReadLimits {
 // The bytes of a regular file; a gzip file (by its first two bytes) is unpacked. A missing file, a
 // directory or a file over the limit is an error of kind kIo that names the path. "-" and pipes
 // such as /dev/stdin are read to their end.
-Result<std::string> ReadFile(const std::string& path, const ReadLimits& options = {});
+Result<std::string> ReadFile(const std::string& path, const ReadLimits& limits = {});
 
 // The most bytes that a text input may have.
 inline constexpr int64_t kMaxTextBytes = int64_t{64} << 20;

@@ -14,14 +14,39 @@ extern const Command kResumeCommand;
 extern const Command kVerifyCommand;
 extern const Command kCompareCommand;
 extern const Command kAssignCommand;
+extern const Command kTrainCommand;
+extern const Command kProfileCommand;
+extern const Command kEnvCommand;
+extern const Command kCompileCommand;
+extern const Command kSimulateCommand;
+extern const Command kAssembleCommand;
+extern const Command kDisassembleCommand;
 extern const Command kListCommand;
 extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kZooCommand,    &kCheckCommand,  &kConvertCommand,    &kEvaluateCommand,
-      &kMapCommand,    &kResumeCommand, &kVerifyCommand,     &kCompareCommand,
-      &kAssignCommand, &kListCommand,   &kCompletionCommand,
+      // One command a line, in the order of the help.
+      // clang-format off
+      &kZooCommand,
+      &kCheckCommand,
+      &kConvertCommand,
+      &kEvaluateCommand,
+      &kMapCommand,
+      &kResumeCommand,
+      &kVerifyCommand,
+      &kCompareCommand,
+      &kAssignCommand,
+      &kTrainCommand,
+      &kProfileCommand,
+      &kEnvCommand,
+      &kCompileCommand,
+      &kSimulateCommand,
+      &kAssembleCommand,
+      &kDisassembleCommand,
+      &kListCommand,
+      &kCompletionCommand,
+      // clang-format on
   };
   return kCommands;
 }

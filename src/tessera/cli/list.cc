@@ -14,7 +14,10 @@
 #include "tessera/cost/models.h"
 #include "tessera/env/registry.h"
 #include "tessera/report/accelerator_report.h"
+#include "tessera/rl/learner.h"
+#include "tessera/rl/replay/sampler.h"
 #include "tessera/search/method.h"
+#include "tessera/vta/config.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -76,6 +79,40 @@ std::vector<Item> EnvItems() {
   return items;
 }
 
+std::vector<Item> AlgorithmItems() {
+  std::vector<Item> items;
+  for (const LearnerInfo* learner : Learners()) {
+    std::string presets;
+    for (const Preset& preset : learner->presets()) {
+      presets += fmt::format("{}{}", presets.empty() ? "" : " ", preset.name);
+    }
+    items.push_back({learner->name, {presets, learner->summary}, learner->parameters()});
+  }
+  return items;
+}
+
+std::vector<Item> SamplerItems() {
+  std::vector<Item> items;
+  for (const SamplerInfo* sampler : Samplers()) {
+    items.push_back({sampler->name,
+                     {sampler->changes_distribution, sampler->summary, sampler->distribution},
+                     sampler->parameters()});
+  }
+  return items;
+}
+
+std::vector<Item> VtaItems() {
+  std::vector<Item> items;
+  for (const vta::Config& config : vta::ConfigPresets()) {
+    const vta::Area area = EstimateArea(config);
+    items.push_back(
+        {config.name,
+         {fmt::format("{}x{}x{}", config.batch(), config.block_in(), config.block_out()), area.macs,
+          area.sram_bits / 8192, ConfigId(config)}});
+  }
+  return items;
+}
+
 std::vector<Item> CommandItems() {
   std::vector<Item> items;
   for (const Command* command : Commands()) items.push_back({command->name, {command->summary}});
@@ -96,6 +133,9 @@ const std::vector<Listing>& Listings() {
       {"models", {"summary"}, ModelItems},
       {"methods", {"summary"}, MethodItems},
       {"envs", {"summary"}, EnvItems},
+      {"algorithms", {"presets", "summary"}, AlgorithmItems},
+      {"samplers", {"changes_distribution", "summary", "distribution"}, SamplerItems},
+      {"vta", {"batch x in x out", "macs", "sram_kib", "id"}, VtaItems},
       {"commands", {"summary"}, CommandItems},
   };
   return kListings;

@@ -50,4 +50,18 @@ void Adam::Step(const float* gradient, float* parameters) {
   }
 }
 
+void Adam::Save(const std::string& prefix, TensorWriter& writer) const {
+  writer.AddInt(prefix + "steps", steps_);
+  writer.Add(prefix + "mean", mean_.span());
+  writer.Add(prefix + "variance", variance_.span());
+}
+
+Result<void> Adam::Load(const std::string& prefix, const TensorReader& reader) {
+  const Result<int64_t> steps = reader.ReadInt(prefix + "steps");
+  if (!steps) return steps.error();
+  steps_ = *steps;
+  if (Result<void> read = reader.Read(prefix + "mean", mean_.span()); !read) return read;
+  return reader.Read(prefix + "variance", variance_.span());
+}
+
 }  // namespace tessera

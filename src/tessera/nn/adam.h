@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/result.h"
+#include "tessera/base/tensor_file.h"
 #include "tessera/nn/kernels.h"
 #include "tessera/nn/mlp.h"
 
@@ -55,10 +58,9 @@ class Adam {
   const AdamOptions& options() const { return options_; }
   void set_learning_rate(double rate) { options_.learning_rate = rate; }
 
-  // The whole state, for checkpoints.
-  int64_t& steps() { return steps_; }
-  std::span<float> mean() { return mean_.span().first(static_cast<size_t>(size_)); }
-  std::span<float> variance() { return variance_.span().first(static_cast<size_t>(size_)); }
+  int64_t steps() const { return steps_; }
+  void Save(const std::string& prefix, TensorWriter& writer) const;
+  Result<void> Load(const std::string& prefix, const TensorReader& reader);
 
  private:
   struct Range {

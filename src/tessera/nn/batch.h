@@ -2,9 +2,8 @@
 #ifndef TESSERA_NN_BATCH_H_
 #define TESSERA_NN_BATCH_H_
 
+#include <algorithm>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/check.h"
@@ -20,11 +19,13 @@ class FeatureBatch {
   FeatureBatch() = default;
   FeatureBatch(int64_t features, int64_t max_rows)
       : features_(features),
+        max_features_(features),
         max_rows_(max_rows),
         rows_(max_rows),
         data_(CeilDiv(max_rows, kBlockRows) * features * kBlockRows + kSlackFloats) {}
 
   int64_t features() const { return features_; }
+  int64_t max_features() const { return max_features_; }
   int64_t max_rows() const { return max_rows_; }
   int64_t rows() const { return rows_; }
   int64_t blocks() const { return CeilDiv(rows_, kBlockRows); }
@@ -32,6 +33,12 @@ class FeatureBatch {
   void set_rows(int64_t rows) {
     CHECK(rows >= 0 && rows <= max_rows_);
     rows_ = rows;
+  }
+  // Another shape in the same memory; the contents have no meaning afterwards.
+  void Reshape(int64_t features, int64_t rows) {
+    CHECK(features >= 0 && features <= max_features_);
+    features_ = features;
+    set_rows(rows);
   }
   // Rows of block b that count.
   int64_t RowsIn(int64_t b) const { return std::min(kBlockRows, rows_ - b * kBlockRows); }
@@ -67,7 +74,7 @@ class FeatureBatch {
   }
 
  private:
-  int64_t features_ = 0, max_rows_ = 0, rows_ = 0;
+  int64_t features_ = 0, max_features_ = 0, max_rows_ = 0, rows_ = 0;
   AlignedBuffer<float> data_;
 };
 

@@ -105,6 +105,11 @@ struct Kernels {
                  uint32_t* out);
   // Gumbel noise -log(-log(u)), u = (top 23 bits + 1/2) / 2^23, of each word.
   void (*gumbel)(int64_t n, const uint32_t* bits, float* noise);
+
+  // n rounds of independent fused multiply-adds in registers, fma_loop_flops each: the most that
+  // the processor can do. Returns a number that keeps the work from being optimised away.
+  float (*fma_loop)(int64_t n);
+  int64_t fma_loop_flops;
 };
 
 // The tables that this processor can run, fastest first; the last one runs everywhere.

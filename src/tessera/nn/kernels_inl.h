@@ -6,6 +6,9 @@
 // Only plain C types are used: an inline function of a library header, compiled here for a newer
 // processor, could be picked by the linker for the whole program.
 
+#ifndef TESSERA_NN_KERNELS_INL_H_
+#define TESSERA_NN_KERNELS_INL_H_
+
 constexpr int kVirtualLanes = 16;                    // partial sums of a reduction
 constexpr int kVecsPerSum = kVirtualLanes / kLanes;  // vectors that hold them
 constexpr int kTileVecs = 2;                         // columns of a C tile, in vectors
@@ -553,7 +556,41 @@ void Gumbel(int64_t n, const uint32_t* bits, float* noise) {
   }
 }
 
-constexpr Kernels MakeTable(const char* name) {
-  return {name,  GemmAll, RowDotsAll, Sum,    SquaredNorm, Transpose, Gather, AddScaled,
-          Blend, Adam,    ExpAll,     LogAll, TanhAll,     Softmax,   Philox, Gumbel};
+// Twelve chains hide the latency of every processor so far.
+constexpr int kChains = 12;
+
+float FmaLoop(int64_t n) {
+  Vec sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = Broadcast(static_cast<float>(i));
+  const Vec factor = Broadcast(0.999f);
+  for (int64_t k = 0; k < n; ++k) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kChains; ++i) sums[i] = Fma(sums[i], factor, factor);
+  }
+  Vec total = Vec{};
+  for (int i = 0; i < kChains; ++i) total = total + sums[i];
+  return total[0];
 }
+
+constexpr Kernels MakeTable(const char* name) {
+  return {.name = name,
+          .gemm = GemmAll,
+          .row_dots = RowDotsAll,
+          .sum = Sum,
+          .squared_norm = SquaredNorm,
+          .transpose = Transpose,
+          .gather = Gather,
+          .add_scaled = AddScaled,
+          .blend = Blend,
+          .adam = Adam,
+          .exp = ExpAll,
+          .log = LogAll,
+          .tanh = TanhAll,
+          .softmax = Softmax,
+          .philox = Philox,
+          .gumbel = Gumbel,
+          .fma_loop = FmaLoop,
+          .fma_loop_flops = 2 * kChains * kLanes};
+}
+
+#endif  // TESSERA_NN_KERNELS_INL_H_

@@ -14,6 +14,8 @@ namespace {
 
 // Up to this many outputs, a layer's weight gradient is a set of dot products.
 constexpr int64_t kNarrow = 8;
+// Layers of a network, the output layer included; more would be a mistake of the caller.
+constexpr int64_t kMaxLayers = 16;
 // Rows of a weight gradient that one task computes.
 constexpr int64_t kGradientRows = 48;
 
@@ -56,6 +58,30 @@ MlpLayout::MlpLayout(MlpShape shape) : shape_(std::move(shape)) {
   }
 }
 
+void SaveNet(const std::string& name, const MlpLayout& layout, std::span<const float> parameters,
+             TensorWriter& writer) {
+  for (const TensorInfo& tensor : layout.tensors()) {
+    writer.Add(
+        name + "." + tensor.name,
+        parameters.subspan(static_cast<size_t>(tensor.offset), static_cast<size_t>(tensor.size())),
+        tensor.rows == 1 ? std::vector<int64_t>{tensor.columns}
+                         : std::vector<int64_t>{tensor.rows, tensor.columns});
+  }
+}
+
+Result<void> LoadNet(const std::string& name, const MlpLayout& layout, std::span<float> parameters,
+                     const TensorReader& reader) {
+  for (const TensorInfo& tensor : layout.tensors()) {
+    if (Result<void> read = reader.Read(name + "." + tensor.name,
+                                        parameters.subspan(static_cast<size_t>(tensor.offset),
+                                                           static_cast<size_t>(tensor.size())));
+        !read) {
+      return read;
+    }
+  }
+  return {};
+}
+
 int64_t ForwardRowsScratch(const MlpLayout& layout, int64_t rows) {
   int64_t widest = 1;
   for (const MlpLayout::Layer& layer : layout.layers()) widest = std::max(widest, layer.outputs);
@@ -63,7 +89,7 @@ int64_t ForwardRowsScratch(const MlpLayout& layout, int64_t rows) {
 }
 
 void ForwardRows(const Kernels& kernels, const MlpLayout& layout, const float* parameters,
-                 const float* x, int64_t rows, float* y, std::span<float> scratch) {
+                 int64_t rows, const float* x, int64_t x_row, float* y, std::span<float> scratch) {
   CHECK(std::ssize(scratch) >= ForwardRowsScratch(layout, rows));
   const int64_t half = (std::ssize(scratch) - kSlackFloats) / 2;
   const float* input = x;
@@ -76,7 +102,7 @@ void ForwardRows(const Kernels& kernels, const MlpLayout& layout, const float* p
             {.m = rows,
              .n = layer.outputs,
              .a = input,
-             .a_row = layer.inputs,
+             .a_row = l == 0 ? x_row : layer.inputs,
              .b = parameters + layer.weights,
              .b_step = layer.outputs,
              .segments = &segment,
@@ -90,46 +116,73 @@ void ForwardRows(const Kernels& kernels, const MlpLayout& layout, const float* p
   }
 }
 
+MlpWorkspace::MlpWorkspace(const MlpLayout& layout, int64_t max_rows)
+    : output(layout.shape().outputs, max_rows) {
+  const int64_t blocks = CeilDiv(max_rows, kBlockRows), layers = std::ssize(layout.layers());
+  for (const int64_t width : layout.shape().hidden) {
+    hidden.emplace_back(width, max_rows);
+    delta.emplace_back(width, max_rows);
+  }
+  for (int64_t l = 0; l < layers; ++l) {
+    const int64_t outputs = layout.layers()[static_cast<size_t>(l)].outputs;
+    const bool dots = l > 0 && outputs <= kNarrow;
+    delta_rows.emplace_back(dots ? 0 : blocks * kBlockRows * outputs + kSlackFloats);
+  }
+  row_segments.resize(static_cast<size_t>(blocks * layers));
+}
+
+MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows)
+    : MlpPass(kernels, layout, std::move(inputs),
+              std::make_shared<MlpWorkspace>(layout, max_rows)) {}
+
+MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs,
+                 std::shared_ptr<MlpWorkspace> workspace)
+    : MlpPass(kernels, layout, std::move(inputs), Mode::kTrain) {
+  space_ = std::move(workspace);
+  CHECK(std::ssize(space_->delta_rows) == num_layers());
+}
+
 MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
-                 Mode mode, int workers)
+                 int workers)
+    : MlpPass(kernels, layout, std::move(inputs), Mode::kForward) {
+  output_ = FeatureBatch(layout_.shape().outputs, max_rows);
+  int64_t widths = 0;
+  for (const int64_t hidden : layout_.shape().hidden) widths += hidden;
+  for (int w = 0; w < workers; ++w) scratch_.emplace_back(widths, kBlockRows);
+}
+
+MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, Mode mode)
     : kernels_(kernels), layout_(layout), map_(std::move(inputs)), mode_(mode) {
   CHECK(map_.inputs() == layout_.shape().inputs);
+  CHECK(num_layers() <= kMaxLayers);
   const int64_t width = layout_.layers()[0].outputs;
   int64_t column = 0;
   for (const int64_t feature : map_.features()) {
-    feature_offsets_.push_back(feature * kBlockRows);
-    const bool joins = !feature_segments_.empty() &&
-                       feature_segments_.back().b + feature_segments_.back().count * kBlockRows ==
-                           feature * kBlockRows;
-    if (joins) {
+    const int64_t offset = feature * kBlockRows;
+    feature_offsets_.push_back(offset);
+    const GemmSegment* last = feature_segments_.empty() ? nullptr : &feature_segments_.back();
+    if (last != nullptr && last->b + last->count * kBlockRows == offset) {
       ++feature_segments_.back().count;
     } else {
-      feature_segments_.push_back({column * width, feature * kBlockRows, 1});
+      feature_segments_.push_back({column * width, offset, 1});
     }
     ++column;
   }
-  if (!map_.is_range()) {
-    collapsed_ = AlignedBuffer<float>((column + 1) * width + kSlackFloats);
-    collapsed_gradient_ = AlignedBuffer<float>(column * width + kSlackFloats);
-  }
-  output_ = FeatureBatch(layout_.shape().outputs, max_rows);
-  const int64_t blocks = CeilDiv(max_rows, kBlockRows);
-  if (mode_ == Mode::kForward) {
-    int64_t widths = 0;
-    for (const int64_t hidden : layout_.shape().hidden) widths += hidden;
-    for (int w = 0; w < workers; ++w) hidden_.emplace_back(widths, kBlockRows);
-    return;
-  }
-  for (const int64_t hidden : layout_.shape().hidden) {
-    hidden_.emplace_back(hidden, max_rows);
-    delta_.emplace_back(hidden, max_rows);
-  }
+  if (map_.is_range()) return;
+  collapsed_ = AlignedBuffer<float>((column + 1) * width + kSlackFloats);
+  collapsed_gradient_ = AlignedBuffer<float>(column * width + kSlackFloats);
+}
+
+int64_t MlpPass::FlopsPerRow() const {
+  int64_t flops = 0;
   for (int64_t l = 0; l < num_layers(); ++l) {
-    const int64_t outputs = layout_.layers()[static_cast<size_t>(l)].outputs;
-    const bool dots = l > 0 && outputs <= kNarrow;
-    delta_rows_.emplace_back(dots ? 0 : blocks * kBlockRows * outputs + kSlackFloats);
+    flops += 2 * InputsOf(l) * layout_.layers()[static_cast<size_t>(l)].outputs;
   }
-  row_segments_.resize(static_cast<size_t>(blocks * num_layers()));
+  return flops;
+}
+
+int64_t MlpPass::DeltaFlopsPerRow() const {
+  return FlopsPerRow() - 2 * InputsOf(0) * layout_.layers()[0].outputs;
 }
 
 void MlpPass::Bind(const float* parameters) {
@@ -178,20 +231,19 @@ void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
 
 void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker) {
   CHECK(mode_ == Mode::kForward);
-  float* hidden[16];
-  CHECK(num_layers() <= 16);
+  float* hidden[kMaxLayers];
   int64_t at = 0;
   for (int64_t l = 0; l + 1 < num_layers(); ++l) {
-    hidden[l] = hidden_[static_cast<size_t>(worker)].At(0, at);
+    hidden[l] = scratch_[static_cast<size_t>(worker)].At(0, at);
     at += layout_.layers()[static_cast<size_t>(l)].outputs;
   }
   ForwardLayers(x, block, out, hidden);
 }
 
 void MlpPass::Forward(const FeatureBatch& x, ThreadPool* pool) {
-  output_.set_rows(x.rows());
-  for (FeatureBatch& hidden : hidden_) {
-    if (mode_ == Mode::kTrain) hidden.set_rows(x.rows());
+  output().set_rows(x.rows());
+  if (mode_ == Mode::kTrain) {
+    for (FeatureBatch& hidden : space_->hidden) hidden.set_rows(x.rows());
   }
   ParallelFor(pool, x.blocks(), [&](int64_t begin, int64_t end, int worker) {
     for (int64_t b = begin; b < end; ++b) {
@@ -199,25 +251,25 @@ void MlpPass::Forward(const FeatureBatch& x, ThreadPool* pool) {
         ForwardBlock(x, b, output_.At(b, 0), worker);
         continue;
       }
-      float* hidden[16];
-      CHECK(num_layers() <= 16);
-      for (size_t l = 0; l < hidden_.size(); ++l) hidden[l] = hidden_[l].At(b, 0);
-      ForwardLayers(x, b, output_.At(b, 0), hidden);
+      float* hidden[kMaxLayers];
+      for (size_t l = 0; l < space_->hidden.size(); ++l) hidden[l] = space_->hidden[l].At(b, 0);
+      ForwardLayers(x, b, space_->output.At(b, 0), hidden);
     }
   });
 }
 
-// Gradients with respect to the layers' sums, from the last layer down, in both orders.
-void MlpPass::BackwardBlock(const FeatureBatch& output_gradient, int64_t block) {
+// Gradients with respect to the layers' sums, from the last layer down; for weight gradients row
+// by row, too.
+void MlpPass::BackwardBlock(const FeatureBatch& output_gradient, int64_t block, bool weights) {
   const int64_t rows = RowsToCompute(output_gradient, block);
   for (int64_t l = num_layers() - 1; l >= 0; --l) {
     const size_t at = static_cast<size_t>(l);
     const MlpLayout::Layer& layer = layout_.layers()[at];
     const float* delta =
-        l + 1 == num_layers() ? output_gradient.At(block, 0) : delta_[at].At(block, 0);
-    if (delta_rows_[at].size() > 0) {
+        l + 1 == num_layers() ? output_gradient.At(block, 0) : space_->delta[at].At(block, 0);
+    if (weights && space_->delta_rows[at].size() > 0) {
       kernels_.transpose(layer.outputs, rows, delta, kBlockRows,
-                         delta_rows_[at].data() + block * kBlockRows * layer.outputs,
+                         space_->delta_rows[at].data() + block * kBlockRows * layer.outputs,
                          layer.outputs);
     }
     if (l == 0) break;
@@ -230,10 +282,10 @@ void MlpPass::BackwardBlock(const FeatureBatch& output_gradient, int64_t block) 
                        .b_step = kBlockRows,
                        .segments = &whole,
                        .num_segments = 1,
-                       .c = delta_[at - 1].At(block, 0),
+                       .c = space_->delta[at - 1].At(block, 0),
                        .c_row = kBlockRows,
                        .epilogue = GateEpilogue(layout_.shape().activation),
-                       .gate = hidden_[at - 1].At(block, 0),
+                       .gate = space_->hidden[at - 1].At(block, 0),
                        .gate_row = kBlockRows});
   }
 }
@@ -248,14 +300,14 @@ void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_g
                              int64_t layer, int64_t begin, int64_t end, float* gradient) {
   const size_t at = static_cast<size_t>(layer);
   const int64_t outputs = layout_.layers()[at].outputs;
-  const FeatureBatch& input = layer == 0 ? x : hidden_[at - 1];
+  const FeatureBatch& input = layer == 0 ? x : space_->hidden[at - 1];
   float* const target = layer == 0 && !map_.is_range() ? collapsed_gradient_.data()
                                                        : gradient + layout_.layers()[at].weights;
   const GemmSegment* const segments =
-      row_segments_.data() + layer * (std::ssize(row_segments_) / num_layers());
-  const bool dots = delta_rows_[at].size() == 0;
+      space_->row_segments.data() + layer * (std::ssize(space_->row_segments) / num_layers());
+  const bool dots = space_->delta_rows[at].size() == 0;
   if (dots) {
-    const FeatureBatch& delta = layer + 1 == num_layers() ? output_gradient : delta_[at];
+    const FeatureBatch& delta = layer + 1 == num_layers() ? output_gradient : space_->delta[at];
     kernels_.row_dots({.m = end - begin,
                        .n = outputs,
                        .a = input.At(0, begin),
@@ -273,7 +325,7 @@ void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_g
                      .a = layer == 0 ? input.At(0, 0) : input.At(0, begin),
                      .a_rows = layer == 0 ? feature_offsets_.data() + begin : nullptr,
                      .a_row = kBlockRows,
-                     .b = delta_rows_[at].data(),
+                     .b = space_->delta_rows[at].data(),
                      .b_step = outputs,
                      .segments = segments,
                      .num_segments = x.blocks(),
@@ -284,7 +336,7 @@ void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_g
 void MlpPass::BiasGradients(const FeatureBatch& output_gradient, float* gradient) const {
   for (int64_t l = 0; l < num_layers(); ++l) {
     const size_t at = static_cast<size_t>(l);
-    const FeatureBatch& delta = l + 1 == num_layers() ? output_gradient : delta_[at];
+    const FeatureBatch& delta = l + 1 == num_layers() ? output_gradient : space_->delta[at];
     float* const bias = gradient + layout_.layers()[at].bias;
     for (int64_t n = 0; n < layout_.layers()[at].outputs; ++n) {
       bias[n] = 0;
@@ -297,25 +349,25 @@ void MlpPass::BiasGradients(const FeatureBatch& output_gradient, float* gradient
 
 // The rows of the batch as the inner dimension of each layer's weight gradient.
 void MlpPass::FillRowSegments(const FeatureBatch& x) {
-  const int64_t max_blocks = std::ssize(row_segments_) / num_layers();
+  const int64_t max_blocks = std::ssize(space_->row_segments) / num_layers();
   for (int64_t l = 0; l < num_layers(); ++l) {
     const size_t at = static_cast<size_t>(l);
-    const int64_t input_block = (l == 0 ? x : hidden_[at - 1]).block_size();
+    const int64_t input_block = (l == 0 ? x : space_->hidden[at - 1]).block_size();
     const int64_t delta_block = kBlockRows * layout_.layers()[at].outputs;
     for (int64_t b = 0; b < x.blocks(); ++b) {
-      row_segments_[static_cast<size_t>(l * max_blocks + b)] = {b * input_block, b * delta_block,
-                                                                RowsToCompute(x, b)};
+      space_->row_segments[static_cast<size_t>(l * max_blocks + b)] = {
+          b * input_block, b * delta_block, RowsToCompute(x, b)};
     }
   }
 }
 
 void MlpPass::Backward(const FeatureBatch& x, const FeatureBatch& output_gradient, float* gradient,
                        ThreadPool* pool) {
-  CHECK(mode_ == Mode::kTrain && x.rows() == output_.rows());
+  CHECK(mode_ == Mode::kTrain && x.rows() == space_->output.rows());
   CHECK(output_gradient.rows() == x.rows());
-  for (FeatureBatch& delta : delta_) delta.set_rows(x.rows());
+  for (FeatureBatch& delta : space_->delta) delta.set_rows(x.rows());
   ParallelFor(pool, x.blocks(), [&](int64_t begin, int64_t end, int /*worker*/) {
-    for (int64_t b = begin; b < end; ++b) BackwardBlock(output_gradient, b);
+    for (int64_t b = begin; b < end; ++b) BackwardBlock(output_gradient, b, gradient != nullptr);
   });
   if (gradient == nullptr) return;
   FillRowSegments(x);
@@ -347,10 +399,10 @@ void MlpPass::InputGradient(int64_t block, int64_t first, int64_t count, float* 
   const int64_t width = layout_.layers()[0].outputs;
   const GemmSegment whole{0, 0, width};
   RunGemm(kernels_, {.m = count,
-                     .n = RowsToCompute(delta_[0], block),
+                     .n = RowsToCompute(space_->delta[0], block),
                      .a = first_weights_ + (at - map_.features().begin()) * width,
                      .a_row = width,
-                     .b = delta_[0].At(block, 0),
+                     .b = space_->delta[0].At(block, 0),
                      .b_step = kBlockRows,
                      .segments = &whole,
                      .num_segments = 1,

@@ -3,11 +3,14 @@
 #define TESSERA_NN_MLP_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/result.h"
+#include "tessera/base/tensor_file.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/nn/batch.h"
 #include "tessera/nn/input_map.h"
@@ -58,13 +61,32 @@ class MlpLayout {
   int64_t size_ = 0;
 };
 
-// The outputs of a few rows that lie one after another: acting. `scratch` holds 2 x rows x the
-// widest layer. Same numbers as MlpPass, bit for bit.
+// The tensors of a network as arrays "name.w1", "name.b1", ... of a file.
+void SaveNet(const std::string& name, const MlpLayout& layout, std::span<const float> parameters,
+             TensorWriter& writer);
+Result<void> LoadNet(const std::string& name, const MlpLayout& layout, std::span<float> parameters,
+                     const TensorReader& reader);
+
+// The outputs [rows x outputs] of a few rows that are x_row floats apart: acting. `scratch` has at
+// least ForwardRowsScratch floats. Same numbers as MlpPass, bit for bit.
 void ForwardRows(const Kernels& kernels, const MlpLayout& layout, const float* parameters,
-                 const float* x, int64_t rows, float* y, std::span<float> scratch);
+                 int64_t rows, const float* x, int64_t x_row, float* y, std::span<float> scratch);
 int64_t ForwardRowsScratch(const MlpLayout& layout, int64_t rows);
 
-// Memory and code for passes of one network shape over batches of up to max_rows rows.
+// Memory for passes in training over batches of up to max_rows rows. Networks that differ in their
+// inputs only can share one, if they take turns: what a backward pass reads is what the last
+// forward pass left.
+struct MlpWorkspace {
+  MlpWorkspace(const MlpLayout& layout, int64_t max_rows);
+
+  FeatureBatch output;
+  std::vector<FeatureBatch> hidden;              // activations of each hidden layer
+  std::vector<FeatureBatch> delta;               // d loss / d (their sums before activation)
+  std::vector<AlignedBuffer<float>> delta_rows;  // the same row by row, for weight gradients
+  std::vector<GemmSegment> row_segments;
+};
+
+// Passes of one network over batches of up to max_rows rows.
 //
 // Contract:
 //   Threads      one thread at a time uses a pass; the pool's threads work inside its calls.
@@ -77,8 +99,13 @@ class MlpPass {
     kTrain,    // keeps what Backward needs
   };
 
+  // For kTrain, with memory of its own or shared.
+  MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows);
+  MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs,
+          std::shared_ptr<MlpWorkspace> workspace);
+  // For kForward; ForwardBlock may run on as many threads as there are workers.
   MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
-          Mode mode, int workers = 1);
+          int workers);
 
   // Takes the parameters that the next passes use. They must stay where they are, and a change of
   // them must be told by another Bind: an affine input map collapses the first layer here.
@@ -90,8 +117,8 @@ class MlpPass {
   // workers may run at once.
   void ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker = 0);
 
-  FeatureBatch& output() { return output_; }
-  const FeatureBatch& output() const { return output_; }
+  FeatureBatch& output() { return mode_ == Mode::kTrain ? space_->output : output_; }
+  const FeatureBatch& output() const { return mode_ == Mode::kTrain ? space_->output : output_; }
 
   // Gradients of sum(output * output_gradient) after Forward on the same x. Writes all parameter
   // gradients to `gradient` (layout order); null skips them.
@@ -102,10 +129,16 @@ class MlpPass {
   void InputGradient(int64_t block, int64_t first, int64_t count, float* out) const;
 
   const MlpLayout& layout() const { return layout_; }
+  const std::shared_ptr<MlpWorkspace>& workspace() const { return space_; }
+  // Multiplications and additions per row of a forward pass, which are those of the weight
+  // gradients, too; and of the backward pass through the hidden layers.
+  int64_t FlopsPerRow() const;
+  int64_t DeltaFlopsPerRow() const;
 
  private:
+  MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, Mode mode);
   void ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden);
-  void BackwardBlock(const FeatureBatch& output_gradient, int64_t block);
+  void BackwardBlock(const FeatureBatch& output_gradient, int64_t block, bool weights);
   void FillRowSegments(const FeatureBatch& x);
   void WeightGradient(const FeatureBatch& x, const FeatureBatch& output_gradient, int64_t layer,
                       int64_t begin, int64_t end, float* gradient);
@@ -126,11 +159,9 @@ class MlpPass {
   const float* first_weights_ = nullptr;
   const float* first_bias_ = nullptr;
 
-  FeatureBatch output_;
-  std::vector<FeatureBatch> hidden_;              // kTrain: all blocks; kForward: one per worker
-  std::vector<FeatureBatch> delta_;               // d loss / d (layer output before activation)
-  std::vector<AlignedBuffer<float>> delta_rows_;  // the same row by row, for weight gradients
-  std::vector<GemmSegment> row_segments_;
+  std::shared_ptr<MlpWorkspace> space_;  // kTrain
+  FeatureBatch output_;                  // kForward
+  std::vector<FeatureBatch> scratch_;    // kForward: hidden layers of one block per worker
 };
 
 }  // namespace tessera

@@ -94,7 +94,7 @@ struct Example {
     return loss;
   }
   std::vector<float> Gradient(const Kernels& kernels, ThreadPool* pool = nullptr) const {
-    MlpPass pass(kernels, layout, map, x.rows(), MlpPass::Mode::kTrain);
+    MlpPass pass(kernels, layout, map, x.rows());
     pass.Bind(parameters.data());
     pass.Forward(x, pool);
     std::vector<float> gradient(static_cast<size_t>(layout.size()));
@@ -129,8 +129,9 @@ std::vector<Example> Examples() {
 TEST(MlpPass, OutputsEqualThePlainNetwork) {
   for (const Example& example : Examples()) {
     for (const Kernels* kernels : Tables()) {
-      for (const MlpPass::Mode mode : {MlpPass::Mode::kForward, MlpPass::Mode::kTrain}) {
-        MlpPass pass(*kernels, example.layout, example.map, 200, mode);
+      for (const bool train : {false, true}) {
+        MlpPass pass = train ? MlpPass(*kernels, example.layout, example.map, 200)
+                             : MlpPass(*kernels, example.layout, example.map, 200, /*workers=*/1);
         pass.Bind(example.parameters.data());
         pass.Forward(example.x);
         for (int64_t r = 0; r < example.x.rows(); ++r) {
@@ -199,7 +200,7 @@ TEST(MlpPass, ACollapsedFirstLayerEqualsTheDenseOne) {
 
 TEST(MlpPass, InputGradientsEqualFiniteDifferences) {
   Example example(MlpShape{6, {24, 16}, 2, Activation::kTanh}, InputMap::Range(1, 6), 8, 140);
-  MlpPass pass(BestKernels(), example.layout, example.map, 140, MlpPass::Mode::kTrain);
+  MlpPass pass(BestKernels(), example.layout, example.map, 140);
   pass.Bind(example.parameters.data());
   pass.Forward(example.x);
   pass.Backward(example.x, example.output_gradient, nullptr);
@@ -223,7 +224,7 @@ TEST(MlpPass, InputGradientsEqualFiniteDifferences) {
 
 TEST(ForwardRows, GivesTheBitsOfAPass) {
   const Example example(MlpShape{10, {64, 64}, 5}, InputMap::Range(0, 10), 10, 33);
-  MlpPass pass(BestKernels(), example.layout, example.map, 33, MlpPass::Mode::kForward);
+  MlpPass pass(BestKernels(), example.layout, example.map, 33, /*workers=*/1);
   pass.Bind(example.parameters.data());
   pass.Forward(example.x);
   std::vector<float> rows, y(33 * 5 + kSlackFloats);
@@ -234,8 +235,8 @@ TEST(ForwardRows, GivesTheBitsOfAPass) {
   for (const Kernels* kernels : Tables()) {
     for (const int64_t batch : {int64_t{1}, int64_t{33}}) {
       for (int64_t r = 0; r < 33; r += batch) {
-        ForwardRows(*kernels, example.layout, example.parameters.data(), rows.data() + 10 * r,
-                    batch, y.data() + 5 * r, scratch);
+        ForwardRows(*kernels, example.layout, example.parameters.data(), batch,
+                    rows.data() + 10 * r, 10, y.data() + 5 * r, scratch);
       }
       for (int64_t r = 0; r < 33; ++r) {
         for (int64_t o = 0; o < 5; ++o) {

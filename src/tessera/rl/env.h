@@ -37,7 +37,7 @@ struct AgentSpec {
 // What an environment is, as data: learners, bindings and docs need nothing else.
 struct EnvSpec {
   std::string name;
-  std::vector<AgentSpec> agents;
+  std::vector<AgentSpec> agents = {};
 
   // Steps after which every episode is cut. Default: 0 (episodes end by themselves).
   int64_t horizon = 0;

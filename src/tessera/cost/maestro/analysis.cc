@@ -173,32 +173,14 @@ Violation Analyser::Run(const Workload& workload, const PeArray& array, MaestroV
 
 // Whether every count and every sum below stays within 62 bits, by a bound that is generous by a
 // small factor per loop: below it no arithmetic of this file can overflow.
-bool Analyser::CountsFit() {
-  double cycles_below = 0;
+bool Analyser::CountsFit() const {
+  double cycles = 0;
   for (size_t l = num_levels_; l-- > 0;) {
     const Level& level = levels_[l];
-    double elements = 2 * static_cast<double>(level.units), iterations = 1;
-    for (size_t i = 0; i < level.num_maps; ++i) {
-      const Map& map = level.maps[i];
-      const size_t dim = Index(map.dim);
-      const Extent& in = level.extent[dim];
-      int64_t largest = std::max({in.full, in.edge_full, in.edge_unique});
-      if (const Dim out_dim = workload_->OutputDimOf(map.dim); out_dim != map.dim) {
-        const Extent& out = level.extent[Index(out_dim)];
-        largest = std::max(
-            {largest, std::abs(out.full), std::abs(out.edge_full), std::abs(out.edge_unique)});
-      }
-      elements *= static_cast<double>(largest);
-      const int64_t size = std::max(level.size[dim], l > 0 ? levels_[l - 1].extent[dim].full : 0);
-      if (size > map.size) {
-        iterations *= 2 + static_cast<double>(size - map.size) / static_cast<double>(map.offset);
-      }
-    }
-    top_iterations_ = iterations;
-    cycles_below =
-        iterations * (8 * elements + static_cast<double>(latency_cycles_) + cycles_below);
+    cycles = level.iteration_bound *
+             (8 * level.volume_bound + static_cast<double>(latency_cycles_) + cycles);
   }
-  return cycles_below < kLargestCount;
+  return cycles < kLargestCount;
 }
 
 Violation Analyser::AnalyseTop(Analysis& analysis) {
@@ -229,7 +211,7 @@ Violation Analyser::AnalyseTop(Analysis& analysis) {
     if (leading) {
       // Requirements added up over skipped cases are not in the bound of CountsFit.
       const auto waits = static_cast<double>(sums.StartOffchip(array_->offchip_elements_per_cycle));
-      if (waits * top_iterations_ >= kLargestCount) broken = Broken(Rule::kOverflow);
+      if (waits * levels_[0].iteration_bound >= kLargestCount) broken = Broken(Rule::kOverflow);
     }
     ComputePhase phase;
     if (broken.rule == 0) broken = Compute(0, c, factors, volumes.critical, phase);

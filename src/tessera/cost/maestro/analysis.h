@@ -118,7 +118,7 @@ class Analyser {
 
   class TopSums;
 
-  bool CountsFit();
+  bool CountsFit() const;
   Violation AnalyseTop(Analysis& analysis);
   Violation AnalyseBelow(size_t level, uint32_t key, Visit& visit);
   bool SumLeaf(size_t level, uint32_t key, Visit& visit);
@@ -143,7 +143,6 @@ class Analyser {
   const PeArray* array_ = nullptr;
   bool skips_ = true;  // version head skips cases without partial sums
   int64_t latency_cycles_ = 0;
-  double top_iterations_ = 0;  // an upper bound
 
   size_t num_levels_ = 0;
   std::array<Level, kMaxLevels> levels_;

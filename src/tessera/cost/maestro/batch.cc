@@ -16,21 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A row that MAESTRO would not get through, for a reason that its numbers alone show.
-struct Refusal {
-  Status status = Status::kReject;
-  std::string message = {};
-};
-
-struct Row {
-  PeArray array = {};
-  MaestroVersion version = MaestroVersion::kHead;
-  bool whole_file = false;
-  std::vector<MappedLayer> layers = {};
-  std::string unknown_dimension = {};  // the first one, for the message
-  std::optional<Refusal> refusal = {};
-};
-
 constexpr std::array kTypes = {MaestroType::kConv, MaestroType::kDsconv, MaestroType::kNgconv,
                                MaestroType::kTrconv, MaestroType::kGemm};
 
@@ -57,7 +42,8 @@ class RowReader {
     row_.version = defaults.version;
   }
 
-  Result<Row> Read() {
+  Result<BatchRow> Read() {
+    row_.id = json_.contains("id") ? json_["id"].dump() : "null";
     ReadVersion();
     if (json_.contains("hw")) ReadHardware(json_["hw"]);
     row_.whole_file = json_.contains("layers");
@@ -215,7 +201,7 @@ class RowReader {
   }
 
   const Json& json_;
-  Row row_;
+  BatchRow row_;
   std::optional<Error> error_;
 };
 
@@ -253,7 +239,7 @@ Json EnergyJson(const Analysis& analysis) {
 }
 
 // The message, with the name of an unknown dimension where the model only knows that it is unknown.
-std::string MessageOf(const Row& row, size_t layer, const Failure& failure) {
+std::string MessageOf(const BatchRow& row, size_t layer, const Failure& failure) {
   std::string message = failure.error.message;
   const std::string_view placeholder = "dimension ? ";
   if (const size_t at = message.find(placeholder); at != std::string::npos) {
@@ -263,7 +249,7 @@ std::string MessageOf(const Row& row, size_t layer, const Failure& failure) {
                         : message;
 }
 
-void Answer(const Row& row, Analyser& analyser, Json& answer) {
+void Answer(const BatchRow& row, Analyser& analyser, Json& answer) {
   if (row.refusal) {
     answer["status"] = ToString(row.refusal->status);
     answer["msg"] = row.refusal->message;
@@ -294,16 +280,20 @@ void Answer(const Row& row, Analyser& analyser, Json& answer) {
 
 }  // namespace
 
-Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaults,
-                              Analyser& analyser) {
+Result<BatchRow> ReadRow(std::string_view line, const BatchDefaults& defaults) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return Error{.kind = ErrorKind::kSyntax, .message = "the line is not a JSON object"};
   }
-  const Result<Row> row = RowReader(json, defaults).Read();
+  return RowReader(json, defaults).Read();
+}
+
+Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaults,
+                              Analyser& analyser) {
+  const Result<BatchRow> row = ReadRow(line, defaults);
   if (!row) return row.error();
   Json answer;
-  answer["id"] = json.contains("id") ? json["id"] : Json();
+  answer["id"] = Json::parse(row->id);
   Answer(*row, analyser, answer);
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -46,60 +46,55 @@ Violation CountUnits(const Dataflow& dataflow, int64_t num_pes,
   return kFine;
 }
 
-// Builds one level after the other; `maps_` of the level above is what a level inherits.
+// Builds one level from its group of directives and from the level above it.
 class Builder {
  public:
-  Builder(const Workload& workload, Level& level, const Level* above, int index, int64_t units,
-          int64_t num_pes)
-      : workload_(workload), level_(level), above_(above), index_(index), num_pes_(num_pes) {
-    level_.num_maps = 0;
-    level_.units = units;
-  }
+  Builder(const Workload& workload, Level& level, const Level* above, int index, int64_t num_pes)
+      : workload_(workload), level_(level), above_(above), index_(index), num_pes_(num_pes) {}
 
-  Violation Build(std::span<const DataflowDirective> group) {
-    if (Violation v = TakeGroup(group); !IsFine(v)) return v;
-    if (Violation v = OutputToInput(kXOut, kX, kS); !IsFine(v)) return v;
-    if (Violation v = OutputToInput(kYOut, kY, kR); !IsFine(v)) return v;
-    if (above_ == nullptr) {
-      level_.size = workload_.size;
-    } else {
-      NominalSizes();
-      if (Violation v = Inherit(); !IsFine(v)) return v;
-    }
-    if (Violation v = Complete(); !IsFine(v)) return v;
-    if (Violation v = ApplyStride(); !IsFine(v)) return v;
-    if (Violation v = IndexMaps(); !IsFine(v)) return v;
-    if (level_.units == 0) return Broken(Rule::kNoUnits, index_, kOther, 0, num_pes_);
-    level_.edge_units = EdgeUnits();
-    ComputeExtents();
-    AssignEdgeBits();
-    return kFine;
+  // Every step returns false where it finds a broken rule; `violation` says which.
+  bool Build(std::span<const DataflowDirective> group, int64_t units) {
+    level_.units = units;
+    return TakeGroup(group) && OutputToInput(kXOut, kX, kS) && OutputToInput(kYOut, kY, kR) &&
+           TakeSizes() && Complete() && ApplyStride() && IndexMaps() && CheckUnits() &&
+           ComputeExtents();
   }
+  const Violation& violation() const { return violation_; }
 
  private:
   std::span<Map> maps() { return {level_.maps.data(), level_.num_maps}; }
 
-  bool Has(Dim dim) {
-    return std::any_of(maps().begin(), maps().end(), [dim](const Map& m) { return m.dim == dim; });
+  bool Fail(Rule rule, Dim dim = kOther, int64_t have = 0, int64_t limit = 0) {
+    violation_ = Broken(rule, index_, dim, have, limit);
+    return false;
   }
 
-  Violation Append(const Map& map) {
-    if (level_.num_maps == kMaxMaps) return Broken(Rule::kLevelCapacity, index_);
+  // kOther has a bit of its own here, beyond those of a DimSet.
+  bool Has(Dim dim) const { return (mapped_ >> Index(dim) & 1) != 0; }
+
+  bool Append(const Map& map) {
+    if (level_.num_maps == kMaxMaps) return Fail(Rule::kLevelCapacity);
     level_.maps[level_.num_maps++] = map;
-    return kFine;
+    mapped_ |= 1u << Index(map.dim);
+    return true;
   }
 
-  Violation TakeGroup(std::span<const DataflowDirective> group) {
+  bool CheckSize(const Map& map) {
+    const int64_t largest = std::max(map.size, map.offset);
+    return largest <= INT32_MAX || Fail(Rule::kOverflow, map.dim, largest, INT32_MAX);
+  }
+
+  bool TakeGroup(std::span<const DataflowDirective> group) {
+    level_.num_maps = 0;
     for (const DataflowDirective& d : group) {
-      const Map map{d.kind == Kind::kSpatial, d.dim, d.size, d.offset};
-      if (Violation v = Append(map); !IsFine(v)) return v;
+      if (!Append({d.kind == Kind::kSpatial, d.dim, d.size, d.offset})) return false;
     }
-    return kFine;
+    return true;
   }
 
   // A tile of outputs becomes the tile of inputs that it needs; its offset stays.
-  Violation OutputToInput(Dim out, Dim in, Dim kernel) {
-    if (!workload_.convolution || Has(in)) return kFine;
+  bool OutputToInput(Dim out, Dim in, Dim kernel) {
+    if (!Has(out) || Has(in) || !workload_.convolution) return true;
     Map* first = nullptr;
     int64_t tile = 0, window = 0;
     for (Map& map : maps()) {
@@ -109,66 +104,71 @@ class Builder {
       }
       if (map.dim == kernel) window = map.size;
     }
-    if (first == nullptr) return kFine;
-    if (window == 0) return Broken(Rule::kNoKernelMap, index_, out);
+    if (window == 0) return Fail(Rule::kNoKernelMap, out);
     first->dim = in;
     first->size = tile + window - 1;
+    mapped_ = 0;
+    for (const Map& map : maps()) mapped_ |= 1u << Index(map.dim);
     return CheckSize(*first);
   }
 
-  Violation CheckSize(const Map& map) const {
-    const int64_t largest = std::max(map.size, map.offset);
-    return largest <= INT32_MAX ? kFine
-                                : Broken(Rule::kOverflow, index_, map.dim, largest, INT32_MAX);
-  }
-
-  // The tile of the level above is this level's dimension.
-  void NominalSizes() {
-    level_.size.fill(0);
+  // At the top the dimensions are the layer's, elsewhere the tiles of the level above.
+  bool TakeSizes() {
+    if (above_ == nullptr) {
+      level_.size = workload_.size;
+      return true;
+    }
     for (size_t i = 0; i < kDataflowDims; ++i) {
-      const Dim dim = static_cast<Dim>(i);
-      if (!workload_.mapped.Has(dim)) continue;
+      if (!workload_.mapped.Has(static_cast<Dim>(i))) {
+        level_.size[i] = 0;
+        continue;
+      }
       const Map& map = above_->maps[static_cast<size_t>(above_->first_map[i])];
       level_.size[i] = std::min(map.size, above_->size[i]);
     }
+    return Inherit();
   }
 
   // Dimensions that the group leaves out keep the tile of the level above; they go in front, the
   // last one outermost.
-  Violation Inherit() {
-    std::array<Map, kMaxMaps> missing;
+  bool Inherit() {
     size_t num_missing = 0;
-    unsigned seen = 0;
-    for (const Map& map : maps()) seen |= 1u << Index(map.dim);
+    std::array<uint8_t, kMaxMaps> missing;
     for (size_t i = 0; i < above_->num_maps; ++i) {
-      const Map& map = above_->maps[i];
-      if ((seen >> Index(map.dim) & 1) != 0) continue;
-      seen |= 1u << Index(map.dim);
-      missing[num_missing++] = {false, map.dim, map.size, map.offset};
+      if (Has(above_->maps[i].dim)) continue;
+      mapped_ |= 1u << Index(above_->maps[i].dim);
+      missing[num_missing++] = static_cast<uint8_t>(i);
     }
-    if (level_.num_maps + num_missing > kMaxMaps) return Broken(Rule::kLevelCapacity, index_);
+    if (num_missing == 0) return true;
+    if (level_.num_maps + num_missing > kMaxMaps) return Fail(Rule::kLevelCapacity);
     std::copy_backward(maps().begin(), maps().end(), maps().end() + static_cast<int>(num_missing));
-    std::reverse_copy(missing.begin(), missing.begin() + static_cast<int>(num_missing),
-                      level_.maps.begin());
     level_.num_maps += num_missing;
-    return kFine;
+    for (size_t i = 0; i < num_missing; ++i) {
+      Map& map = level_.maps[num_missing - 1 - i];
+      map = above_->maps[missing[i]];
+      map.spatial = false;
+    }
+    return true;
   }
 
   // What is still missing is taken whole.
-  Violation Complete() {
+  bool Complete() {
+    if ((workload_.mapped.bits() & ~mapped_) == 0) return true;
     for (size_t i = 0; i < kDataflowDims; ++i) {
       const Dim dim = static_cast<Dim>(i);
       if (!workload_.mapped.Has(dim) || Has(dim)) continue;
-      if (Violation v = Append({false, dim, level_.size[i], level_.size[i]}); !IsFine(v)) return v;
+      if (!Append({false, dim, level_.size[i], level_.size[i]})) return false;
     }
-    return kFine;
+    return true;
   }
 
   // Tiles of Y and X are cut to whole steps of the stride; a tile below the kernel stays.
-  Violation ApplyStride() {
+  bool ApplyStride() {
     for (const Map& map : maps()) {
-      if (map.dim == kOther || level_.size[Index(map.dim)] == 0) {
-        return Broken(Rule::kUnknownDimension, index_, map.dim);
+      // Output dimensions at the top are looked up later: see CheckUnits.
+      const bool later = above_ == nullptr && (map.dim == kXOut || map.dim == kYOut);
+      if (!later && (map.dim == kOther || level_.size[Index(map.dim)] == 0)) {
+        return Fail(Rule::kUnknownDimension, map.dim);
       }
       if (!workload_.convolution || (map.dim != kX && map.dim != kY)) continue;
       const int64_t stride = workload_.stride[Index(map.dim)];
@@ -179,32 +179,37 @@ class Builder {
                                   [&map](const Map& m) { return m.dim == map.dim; });
       target.size = steps * std::min(stride, window) + std::max<int64_t>(window - stride, 0);
       target.offset = steps * (above_ != nullptr && window < stride ? window : stride);
-      if (Violation v = CheckSize(target); !IsFine(v)) return v;
+      if (!CheckSize(target)) return false;
     }
-    return kFine;
+    return true;
   }
 
-  Violation IndexMaps() {
+  bool IndexMaps() {
     level_.first_map.fill(-1);
     level_.last_map.fill(-1);
     level_.num_spatial = 0;
     for (size_t i = 0; i < level_.num_maps; ++i) {
-      const Map& map = level_.maps[i];
-      const size_t dim = Index(map.dim);
+      const size_t dim = Index(level_.maps[i].dim);
       if (level_.first_map[dim] < 0) level_.first_map[dim] = static_cast<int8_t>(i);
       level_.last_map[dim] = static_cast<int8_t>(i);
-      if (!map.spatial) continue;
-      if (level_.num_spatial < level_.spatial.size()) {
-        level_.spatial[level_.num_spatial] = static_cast<uint8_t>(i);
-      }
+      if (!level_.maps[i].spatial) continue;
+      if (level_.num_spatial < 2) level_.spatial[level_.num_spatial] = static_cast<uint8_t>(i);
       ++level_.num_spatial;
     }
-    if (level_.num_spatial == 0) return Broken(Rule::kNoSpatialMap, index_);
-    if (level_.num_spatial > 2) {
-      return Broken(Rule::kThreeSpatialMaps, index_, kOther,
-                    static_cast<int64_t>(level_.num_spatial), 2);
+    if (level_.num_spatial == 0) return Fail(Rule::kNoSpatialMap);
+    return level_.num_spatial <= 2 ||
+           Fail(Rule::kThreeSpatialMaps, kOther, static_cast<int64_t>(level_.num_spatial), 2);
+  }
+
+  bool CheckUnits() {
+    if (level_.units == 0) return Fail(Rule::kNoUnits, kOther, 0, num_pes_);
+    for (const Dim dim : {kXOut, kYOut}) {
+      if (Has(dim) && level_.Mapped(dim) && level_.size[Index(dim)] == 0) {
+        return Fail(Rule::kUnknownDimension, dim);
+      }
     }
-    return kFine;
+    level_.edge_units = EdgeUnits();
+    return true;
   }
 
   int64_t EdgeUnits() const {
@@ -221,33 +226,61 @@ class Builder {
     return map.offset * (whole - 1) + map.size < size ? whole + 1 : whole;
   }
 
-  void ComputeExtents() {
+  bool ComputeExtents() {
     level_.tile_above_dim = false;
-    for (const Map& map : maps()) {
-      const int64_t size = level_.size[Index(map.dim)];
-      const int64_t steps = size > map.size ? (size - map.size) / map.offset : 0;
-      const bool has_edge = steps * map.offset + map.size < size || map.size > size;
-      int64_t edge = size - (steps + 1) * map.offset;
-      if (edge < 0) edge = size;
-      const bool whole = !map.spatial && size <= map.size;
-      level_.extent[Index(map.dim)] = {
-          .full = map.size,
-          .unique = whole ? 0 : std::min(map.size, map.offset),
-          .edge_full = has_edge ? edge : map.size,
-          .edge_unique = std::max<int64_t>(0, map.offset - (map.size - edge))};
-      if (map.size > size) level_.tile_above_dim = true;
+    level_.volume_bound = 2 * static_cast<double>(level_.units);
+    level_.iteration_bound = 1;
+    for (const Map& map : maps()) ComputeExtent(map);
+    if (workload_.convolution) {
+      for (const Dim dim : {kX, kY}) ComputeOutputExtent(dim);
     }
-    if (!workload_.convolution) return;
-    for (const Map& map : maps()) {
-      if (map.dim != kX && map.dim != kY) continue;
-      const Extent& in = level_.extent[Index(map.dim)];
-      const Extent& kernel = level_.extent[Index(KernelDim(map.dim))];
-      const int64_t edge = in.edge_full - kernel.edge_full + 1;
-      level_.extent[Index(OutputDim(map.dim))] = {.full = in.full - kernel.full + 1,
-                                                  .unique = std::min(map.offset, map.size),
-                                                  .edge_full = edge,
-                                                  .edge_unique = std::min(map.offset, edge)};
+    AssignEdgeBits();
+    return true;
+  }
+
+  void ComputeExtent(const Map& map) {
+    const size_t dim = Index(map.dim);
+    const int64_t size = level_.size[dim];
+    Extent& extent = level_.extent[dim];
+    extent.full = map.size;
+    if (size <= map.size) {
+      // Everything in one tile, which MAESTRO sizes in its own way if it is too large.
+      const int64_t edge = size < map.offset ? size : size - map.offset;
+      extent.unique = map.spatial ? std::min(map.size, map.offset) : 0;
+      extent.edge_full = size < map.size ? edge : map.size;
+      extent.edge_unique = std::max<int64_t>(0, map.offset - (map.size - edge));
+      if (size < map.size) level_.tile_above_dim = true;
+    } else {
+      const int64_t steps = (size - map.size) / map.offset;
+      const int64_t rest = size - (steps + 1) * map.offset;
+      const int64_t edge = rest < 0 ? size : rest;
+      extent.unique = std::min(map.size, map.offset);
+      extent.edge_full = steps * map.offset + map.size < size ? edge : map.size;
+      extent.edge_unique = std::max<int64_t>(0, map.offset - (map.size - edge));
     }
+    const int64_t largest = std::max({extent.full, extent.edge_full, extent.edge_unique});
+    level_.volume_bound *= static_cast<double>(largest);
+    const int64_t actual = above_ == nullptr ? size : std::max(size, above_->extent[dim].full);
+    if (actual > map.size) {
+      level_.iteration_bound *=
+          2 + static_cast<double>(actual - map.size) / static_cast<double>(map.offset);
+    }
+  }
+
+  void ComputeOutputExtent(Dim dim) {
+    if (!level_.Mapped(dim)) return;
+    const Map& map = level_.maps[static_cast<size_t>(level_.last_map[Index(dim)])];
+    const Extent& in = level_.extent[Index(dim)];
+    const Extent& kernel = level_.extent[Index(KernelDim(dim))];
+    const int64_t edge = in.edge_full - kernel.edge_full + 1;
+    Extent& out = level_.extent[Index(OutputDim(dim))];
+    out = {.full = in.full - kernel.full + 1,
+           .unique = std::min(map.offset, map.size),
+           .edge_full = edge,
+           .edge_unique = std::min(map.offset, edge)};
+    // An output can only be larger than its input in absolute value, if the kernel is.
+    const int64_t larger = std::max(kernel.full, kernel.edge_full);
+    level_.volume_bound *= static_cast<double>(std::max<int64_t>(larger, 1));
   }
 
   void AssignEdgeBits() {
@@ -266,6 +299,8 @@ class Builder {
   const Level* above_;
   const int index_;
   const int64_t num_pes_;
+  unsigned mapped_ = 0;
+  Violation violation_;
 };
 
 }  // namespace
@@ -286,8 +321,8 @@ Violation BuildLevels(const Workload& workload, const PeArray& array, MaestroVer
     });
     const auto length = static_cast<size_t>(end - rest.begin());
     Builder builder(workload, levels[i], i == 0 ? nullptr : &levels[i - 1], static_cast<int>(i),
-                    units[i], array.num_pes);
-    if (Violation v = builder.Build(rest.first(length)); !IsFine(v)) return v;
+                    array.num_pes);
+    if (!builder.Build(rest.first(length), units[i])) return builder.violation();
     rest = rest.subspan(std::min(length + 1, rest.size()));
   }
   return kFine;

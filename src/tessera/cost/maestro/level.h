@@ -56,6 +56,10 @@ struct Level {
   // visit's key has the bits of those at an edge; 0 for a dimension whose edge tile is full.
   PerDim<uint32_t> edge_bit;
 
+  // Upper bounds, to see beforehand that no count can overflow: of any volume of a case, and of the
+  // occurrences of all cases together.
+  double volume_bound = 1, iteration_bound = 1;
+
   bool Mapped(Dim dim) const { return first_map[Index(dim)] >= 0; }
   bool FirstIsSpatial(Dim dim) const {
     return maps[static_cast<size_t>(first_map[Index(dim)])].spatial;

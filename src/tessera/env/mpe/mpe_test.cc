@@ -9,6 +9,7 @@
 #include "tessera/env/mpe/episode.h"
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/env/mpe/numpy_random.h"
+#include "tessera/env/mpe/render.h"
 
 namespace tessera {
 namespace {
@@ -156,6 +157,35 @@ TEST(Episode, BadLinesAreErrorsWithTheirPlace) {
   EXPECT_EQ(error(head + R"("compat": 3, "steps": []})"), "e.jsonl:3: 'compat' must be text");
   EXPECT_EQ(error(R"({"scenario": "predator_prey", "predators": -1})"),
             "e.jsonl:3: 'predators' is '-1', not a count of 0..10000");
+}
+
+TEST(Render, ShowsWhoIsWhere) {
+  MpeEpisode episode;
+  episode.world = {.predators = 1, .prey = 1, .landmarks = 1};
+  double p[] = {-1.0, 0.95, 0.9, -0.9}, v[4] = {}, l[] = {0.0, 0.0};
+  episode.Add({p, v, l}, 0);
+  p[0] = 5.0;  // far outside: shown at the border
+  episode.Add({p, v, l}, 10);
+  const std::string text = RenderText(episode, 1, 24, 12);
+  EXPECT_EQ(text,
+            "+------------------------+\n"
+            "|                        |\n"
+            "|                       A|\n"
+            "|                        |\n"
+            "|                        |\n"
+            "|                        |\n"
+            "|          ####          |\n"
+            "|          ####          |\n"
+            "|                        |\n"
+            "|                        |\n"
+            "|                        |\n"
+            "|                     o  |\n"
+            "|                        |\n"
+            "+------------------------+\n"
+            "step 1, team reward 10.000\n");
+  const std::string svg = RenderSvg(episode);
+  EXPECT_TRUE(svg.starts_with("<svg xmlns=")) << svg;
+  EXPECT_NE(svg.find("values=\"-1.0000;5.0000\""), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// Episodes to look at.
+#ifndef TESSERA_CLI_PLAY_H_
+#define TESSERA_CLI_PLAY_H_
+
+#include "tessera/base/result.h"
+#include "tessera/report/output.h"
+#include "tessera/rl/env.h"
+#include "tessera/rl/learner.h"
+
+namespace tessera {
+
+// Plays an episode in the first environment of a batch, greedily or (learner null) at random, and
+// shows its frames. Only environments with a view can be shown.
+Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::string& svg_path,
+                         Output& output);
+Result<void> ShowEpisode(Env& env, Learner& learner, Output& output);
+
+}  // namespace tessera
+
+#endif  // TESSERA_CLI_PLAY_H_

@@ -1,0 +1,164 @@
+// tessera profile: where training time goes, phase by phase, for several team sizes and layouts.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/text.h"
+#include "tessera/cli/command.h"
+#include "tessera/cli/training.h"
+#include "tessera/rl/calibration.h"
+#include "tessera/rl/hardware_counters.h"
+#include "tessera/rl/profile_run.h"
+
+namespace tessera {
+namespace {
+
+struct ProfileArguments {
+  TrainingFlags training;
+  std::vector<std::string> sizes, samplers, replays;
+  int64_t rounds = 5;
+  int64_t fill = 100'000;
+};
+
+std::vector<Flag> Flags(ProfileArguments& arguments) {
+  std::vector<Flag> flags = MakeTrainingFlags(arguments.training);
+  std::erase_if(flags, [](const Flag& flag) {
+    return flag.name == "--agents" || flag.name == "--sampler" || flag.name == "--replay";
+  });
+  const std::vector<Flag> own = {{.name = "--agents",
+                                  .target = &arguments.sizes,
+                                  .help = "team sizes (default: 3)",
+                                  .value = "N,...",
+                                  .commas = true},
+                                 {.name = "--sampler",
+                                  .target = &arguments.samplers,
+                                  .help = "replay samplers (default: uniform)",
+                                  .value = "NAME,...",
+                                  .commas = true},
+                                 {.name = "--replay",
+                                  .target = &arguments.replays,
+                                  .help = "replay layouts (default: compact)",
+                                  .value = "NAME,...",
+                                  .commas = true},
+                                 {.name = "--rounds",
+                                  .target = &arguments.rounds,
+                                  .help = "update rounds to measure",
+                                  .value = "N",
+                                  .least = 1},
+                                 {.name = "--fill",
+                                  .target = &arguments.fill,
+                                  .help = "transitions in replay before the first round",
+                                  .value = "N",
+                                  .least = 1}};
+  flags.insert(flags.end(), own.begin(), own.end());
+  return flags;
+}
+
+// One row per size, layout and sampler.
+class ProfileTable {
+ public:
+  explicit ProfileTable(const Calibration& calibration)
+      : calibration_(calibration),
+        table_({"agents", "replay", "sampler", "acting_ms", "update_ms", "update_share_percent",
+                "sampling_ms", "target_q_ms", "q_loss_ms", "p_loss_ms", "other_ms", "env_ms",
+                "sampling_gb_per_s", "percent_of_memcpy", "gflop_per_s", "percent_of_fma",
+                "cache_misses", "dtlb_misses"}) {}
+
+  void Add(int64_t agents, const std::string& replay, const std::string& sampler,
+           const Profiler& profile, double rounds, bool counters) {
+    const auto ms = [&](Phase phase) { return 1e3 * profile.totals(phase).seconds / rounds; };
+    const double update = 1e3 * profile.UpdateSeconds() / rounds;
+    const PhaseTotals& sampling = profile.totals(Phase::kSampling);
+    const double gb =
+        sampling.seconds > 0 ? static_cast<double>(sampling.bytes) * 1e-9 / sampling.seconds : 0;
+    double flops = 0, seconds = 0;
+    for (const Phase phase : {Phase::kTargetQ, Phase::kQLoss, Phase::kPLoss}) {
+      flops += static_cast<double>(profile.totals(phase).flops);
+      seconds += profile.totals(phase).seconds;
+    }
+    const double gflops = seconds > 0 ? flops * 1e-9 / seconds : 0;
+    const auto misses = [&](int64_t count) {
+      return counters ? Cell(static_cast<double>(count) / rounds) : Cell();
+    };
+    table_.Add(agents, replay, sampler, ms(Phase::kActing), update,
+               100 * profile.UpdateSeconds() / profile.TrainingSeconds(), ms(Phase::kSampling),
+               ms(Phase::kTargetQ), ms(Phase::kQLoss), ms(Phase::kPLoss), ms(Phase::kOther),
+               ms(Phase::kEnvironment), gb, 100 * gb / calibration_.memcpy_gb_per_s, gflops,
+               100 * gflops / calibration_.fma_gflop_per_s, misses(sampling.cache_misses),
+               misses(sampling.dtlb_misses));
+  }
+  const Table& table() const { return table_; }
+
+ private:
+  const Calibration calibration_;
+  Table table_;
+};
+
+Result<void> Run(const ProfileArguments& arguments, Context& context) {
+  const auto or_default = [](const std::vector<std::string>& given, const char* fallback) {
+    return given.empty() ? std::vector<std::string>{fallback} : given;
+  };
+  const Calibration calibration = Calibrate();
+  const Result<std::unique_ptr<HardwareCounters>> counters = HardwareCounters::Open();
+  Output& output = context.output;
+  output.Set("memcpy_gb_per_s", calibration.memcpy_gb_per_s);
+  output.Set("fma_gflop_per_s", calibration.fma_gflop_per_s);
+  output.Set("hardware_counters", counters.ok() ? "on" : ToString(counters.error()));
+  if (Result<void> shown = output.ShowText(fmt::format(
+          "this machine, one thread: memcpy {:.1f} GB/s, multiply-adds {:.1f} GFLOP/s; {}\n"
+          "times per update round and its {} environment steps; the environment is left out of "
+          "shares\n\n",
+          calibration.memcpy_gb_per_s, calibration.fma_gflop_per_s,
+          counters.ok() ? "hardware counters of the sampling phase are shown"
+                        : ToString(counters.error()),
+          kProfileStepsPerRound));
+      !shown) {
+    return shown;
+  }
+  ProfileTable table(calibration);
+  for (const std::string& size : or_default(arguments.sizes, "3")) {
+    const Result<int64_t> agents = ParseInt(size);
+    if (!agents) return agents.error();
+    for (const std::string& replay : or_default(arguments.replays, "compact")) {
+      for (const std::string& sampler : or_default(arguments.samplers, "uniform")) {
+        if (context.stopped()) break;
+        TrainingFlags flags = arguments.training;
+        flags.agents = *agents;
+        flags.replay = replay;
+        flags.sampler = sampler;
+        TrainingConfig base;
+        base.seed = static_cast<uint64_t>(context.options.seed);
+        const Result<TrainingConfig> config = Apply(flags, base);
+        if (!config) return config.error();
+        Profiler profiler(counters.ok() ? counters->get() : nullptr);
+        Result<Training> training =
+            MakeTraining(*config, std::max<int64_t>(1, context.options.threads), &profiler);
+        if (!training) return training.error();
+        const Result<void> measured =
+            ProfileRun(*training->env, *training->learner, profiler,
+                       {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed});
+        if (!measured) return measured;
+        table.Add(*agents, replay, sampler, profiler, static_cast<double>(arguments.rounds),
+                  counters.ok());
+      }
+    }
+  }
+  return output.Show(table.table(), "profile");
+}
+
+}  // namespace
+
+extern const Command kProfileCommand = {
+    .name = "profile",
+    .summary = "where training time goes, phase by phase",
+    .examples = {{"tessera profile --agents 3,6,12 --replay per_agent,joint,compact",
+                  "what the layout of replay changes"},
+                 {"tessera profile --algo masac --sampler uniform,neighbor --replay per_agent",
+                  "what neighbor sampling saves"}},
+    .bind = Bind<ProfileArguments, Flags, Run>,
+    .details =
+        "One thread unless --threads says more. Replay is filled by random play first, then\n"
+        "update rounds of the algorithm are measured with 100 environment steps each."};
+
+}  // namespace tessera

@@ -1,0 +1,120 @@
+// MADDPG (Lowe et al., 2017): every agent has an actor of its own observation and a critic of all
+// observations and actions; agents act by soft Gumbel choices.
+#include <algorithm>
+
+#include "tessera/rl/off_policy.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t R = kBlockRows;
+
+struct MaddpgOptions : OffPolicyOptions {
+  double logit_penalty = 1e-3;
+};
+
+class Maddpg final : public Learner {
+ public:
+  Maddpg(const MaddpgOptions& options, std::unique_ptr<OffPolicyTeam> team)
+      : penalty_(options.logit_penalty), team_(std::move(team)) {}
+
+  void Act(int64_t rows, std::span<const float> observations, ActMode mode,
+           std::span<float> actions) override {
+    team_->Act(rows, observations, mode, actions);
+  }
+  Result<void> Observe(const TransitionBatch& batch) override { return team_->Observe(batch); }
+  bool UpdateDue() const override { return team_->UpdateDue(); }
+
+  // Agents are updated one after another; later ones already see the targets of earlier ones move,
+  // as in the reference.
+  Result<UpdateReport> Update() override {
+    UpdateReport report;
+    const double share = 1.0 / static_cast<double>(team_->num_agents());
+    for (int64_t i = 0; i < team_->num_agents(); ++i) {
+      team_->SampleBatch(i);
+      team_->NextActions(i);
+      team_->Targets(i, /*bonus=*/nullptr);
+      report.q_loss += share * team_->CriticStep(i, 0);
+      trainer_ = i;
+      report.p_loss +=
+          share * team_->ActorStep(i, [this](int64_t b, const float* logits, float* g) {
+            return LogitPenalty(b, logits, g);
+          });
+      team_->FollowTargets(i);
+    }
+    team_->EndRound();
+    return report;
+  }
+
+  void Save(const std::string& prefix, TensorWriter& writer) const override {
+    team_->Save(prefix, writer);
+  }
+  Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
+    return team_->Load(prefix, reader);
+  }
+
+ private:
+  // penalty * mean(logits^2), which keeps policies from becoming certain too early.
+  double LogitPenalty(int64_t block, const float* logits, float* gradient) const {
+    const int64_t choices = team_->choices(trainer_), rows = team_->batch().rows();
+    const double factor = penalty_ / static_cast<double>(choices);
+    const float scale = static_cast<float>(2 * factor / static_cast<double>(rows));
+    double sum = 0;
+    for (int64_t c = 0; c < choices; ++c) {
+      for (int64_t r = 0; r < team_->batch().now.RowsIn(block); ++r) {
+        const float logit = logits[c * R + r];
+        gradient[c * R + r] += scale * logit;
+        sum += double{logit} * logit;
+      }
+    }
+    return factor * sum;
+  }
+
+  const double penalty_;
+  const std::unique_ptr<OffPolicyTeam> team_;
+  int64_t trainer_ = 0;
+};
+
+const ParameterList<MaddpgOptions>& Settings() {
+  static const ParameterList<MaddpgOptions> parameters = [] {
+    ParameterList<MaddpgOptions> all;
+    AddOffPolicyParameters(all);
+    all.emplace_back("logit_penalty", &MaddpgOptions::logit_penalty, Range{0, 1e6},
+                     "weight of the mean squared logit in the actor's loss");
+    return all;
+  }();
+  return parameters;
+}
+
+std::vector<Preset> Presets() {
+  return {{"tessera", "the openai recipe with targets that start as copies", {}},
+          {"openai", "openai/maddpg", {{"copy_targets", "false"}}},
+          {"tf2marl",
+           "JohannesAck/tf2multiagentrl",
+           {{"act_with_target", "true"},
+            {"ignore_done", "true"},
+            {"skip_newest", "true"},
+            {"epsilon", "1e-7"},
+            {"warmup", "25602"}}}};  // strictly more than 25,600, the newest not counted
+}
+
+}  // namespace
+
+extern const LearnerInfo kMaddpgLearner = {
+    .name = "maddpg",
+    .summary =
+        "deterministic policy gradients with centralised critics, for cooperation and rivalry",
+    .parameters = [] { return Describe(Settings()); },
+    .presets = Presets,
+    .make = [](const LearnerSetup& setup,
+               const Assignments& assignments) -> Result<std::unique_ptr<Learner>> {
+      const Result<MaddpgOptions> options =
+          ReadOptions("algorithm maddpg", Settings(), assignments);
+      if (!options) return options.error();
+      Result<std::unique_ptr<OffPolicyTeam>> team =
+          OffPolicyTeam::Make(setup, *options, /*num_critics=*/1);
+      if (!team) return team.error();
+      return std::unique_ptr<Learner>(std::make_unique<Maddpg>(*options, std::move(*team)));
+    }};
+
+}  // namespace tessera

@@ -1,0 +1,615 @@
+// Rollouts, advantages and clipped updates, the same for all units.
+#include "tessera/rl/on_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "tessera/base/check.h"
+#include "tessera/base/rng.h"
+#include "tessera/nn/heads.h"
+#include "tessera/nn/init.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t R = kBlockRows;
+
+// One agent's action among the outputs of a policy.
+struct Head {
+  ActionSpec action;
+  int64_t output = 0;        // first output of the network
+  int64_t stored = 0;        // first number in a stored action row of the unit
+  int64_t action_first = 0;  // first number in the row of all agents' actions
+  int64_t deviation = 0;     // kBox: first log-deviation
+
+  bool is_box() const { return action.kind == ActionKind::kBox; }
+  int64_t outputs() const { return action.size; }
+  int64_t stored_size() const { return is_box() ? action.size : 1; }
+};
+
+// The memory of one row set: everything that an update computes per row.
+struct Rollout {
+  std::vector<float> actions;                                                   // [rows x stored]
+  std::vector<float> log_p, values, next_values, rewards, advantages, returns;  // [rows]
+};
+
+class Unit {
+ public:
+  Unit(const LearnerSetup& setup, const PpoOptions& options, std::vector<int64_t> members,
+       InputMap actor_inputs, InputMap critic_inputs, int64_t index, int64_t max_rows)
+      : options_(options),
+        kernels_(BestKernels()),
+        members_(std::move(members)),
+        heads_(MakeHeads(*setup.spec)),
+        actor_layout_(Shape(options, actor_inputs.inputs(), outputs_)),
+        critic_layout_(Shape(options, critic_inputs.inputs(), 1)),
+        actor_pass_(kernels_, actor_layout_, std::move(actor_inputs), max_rows),
+        critic_pass_(kernels_, critic_layout_, std::move(critic_inputs), max_rows),
+        actor_(actor_layout_.size() + deviations_ + kSlackFloats),
+        critic_(critic_layout_.Allocate()),
+        actor_adam_(kernels_, ActorTensors(), AdamFor(options, options.actor_rate)),
+        critic_adam_(kernels_, critic_layout_.tensors(), AdamFor(options, options.critic_rate)),
+        output_gradient_(outputs_, max_rows),
+        value_gradient_(1, max_rows),
+        gradient_(std::max(actor_.size(), critic_.size())) {
+    const uint64_t stream = 2 * static_cast<uint64_t>(index);
+    InitOrthogonal(actor_layout_, std::sqrt(2.0), 0.01, setup.seed, StreamId("init", stream),
+                   actor_.span());
+    InitOrthogonal(critic_layout_, std::sqrt(2.0), 1.0, setup.seed, StreamId("init", stream + 1),
+                   critic_.span());
+    std::fill_n(actor_.data() + actor_layout_.size(), deviations_,
+                static_cast<float>(options.initial_log_deviation));
+  }
+
+  int64_t outputs() const { return outputs_; }
+  int64_t stored() const { return stored_; }
+  const MlpLayout& actor_layout() const { return actor_layout_; }
+  const float* actor() const { return actor_.data(); }
+  const float* log_deviations() const { return actor_.data() + actor_layout_.size(); }
+  std::span<const Head> heads() const { return heads_; }
+  std::span<const int64_t> members() const { return members_; }
+  Rollout& rollout() { return rollout_; }
+
+  // Values of all rows of x, to `out` row by row.
+  void Values(const FeatureBatch& x, ThreadPool* pool, float* out) {
+    critic_pass_.Bind(critic_.data());
+    critic_pass_.Forward(x, pool);
+    for (int64_t row = 0; row < x.rows(); ++row) out[row] = critic_pass_.output().Get(row, 0);
+  }
+
+  // log p of the stored actions of rows first .. first + x.rows() - 1.
+  void LogProbabilities(const FeatureBatch& x, ThreadPool* pool, int64_t first) {
+    actor_pass_.Bind(actor_.data());
+    actor_pass_.Forward(x, pool);
+    row_ids_.resize(static_cast<size_t>(x.rows()));
+    std::iota(row_ids_.begin(), row_ids_.end(), first);
+    for (int64_t b = 0; b < x.blocks(); ++b) {
+      float log_p[R], entropy[R];
+      EvaluateBlock(b, log_p, entropy);
+      std::copy_n(log_p, x.RowsIn(b), rollout_.log_p.data() + first + b * R);
+    }
+  }
+
+  // One gradient step of actor and critic on the rows `ids`, whose features are x.
+  void Learn(const FeatureBatch& x, std::span<const int64_t> ids, ThreadPool* pool,
+             UpdateReport& report) {
+    row_ids_.assign(ids.begin(), ids.end());
+    report.p_loss += LearnActor(x, pool, report.entropy);
+    report.q_loss += LearnCritic(x, pool);
+  }
+
+  void Save(const std::string& prefix, TensorWriter& writer) const {
+    SaveNet(prefix + "actor", actor_layout_, actor_.span(), writer);
+    SaveNet(prefix + "critic", critic_layout_, critic_.span(), writer);
+    writer.Add(prefix + "log_deviations",
+               std::span(log_deviations(), static_cast<size_t>(deviations_)));
+    actor_adam_.Save(prefix + "actor.adam.", writer);
+    critic_adam_.Save(prefix + "critic.adam.", writer);
+    writer.Add(prefix + "actions", std::span(rollout_.actions));
+    writer.Add(prefix + "rewards", std::span(rollout_.rewards));
+  }
+  Result<void> Load(const std::string& prefix, const TensorReader& reader) {
+    if (Result<void> r = LoadNet(prefix + "actor", actor_layout_, actor_.span(), reader); !r) {
+      return r;
+    }
+    if (Result<void> r = LoadNet(prefix + "critic", critic_layout_, critic_.span(), reader); !r) {
+      return r;
+    }
+    if (Result<void> r = reader.Read(
+            prefix + "log_deviations",
+            std::span(actor_.data() + actor_layout_.size(), static_cast<size_t>(deviations_)));
+        !r) {
+      return r;
+    }
+    if (Result<void> r = actor_adam_.Load(prefix + "actor.adam.", reader); !r) return r;
+    if (Result<void> r = critic_adam_.Load(prefix + "critic.adam.", reader); !r) return r;
+    if (Result<void> r = reader.Read(prefix + "actions", std::span(rollout_.actions)); !r) return r;
+    return reader.Read(prefix + "rewards", std::span(rollout_.rewards));
+  }
+
+ private:
+  static MlpShape Shape(const PpoOptions& options, int64_t inputs, int64_t outputs) {
+    return {inputs, std::vector<int64_t>(static_cast<size_t>(options.layers), options.hidden),
+            outputs, Activation::kTanh};
+  }
+  static AdamOptions AdamFor(const PpoOptions& options, double rate) {
+    return {.learning_rate = rate,
+            .epsilon = 1e-5,
+            .form = AdamForm::kPyTorch,
+            .clip = ClipMode::kGlobal,
+            .clip_norm = options.clip_norm};
+  }
+
+  std::vector<Head> MakeHeads(const EnvSpec& spec) {
+    std::vector<Head> heads;
+    for (const int64_t member : members_) {
+      const ActionSpec& action = spec.agents[static_cast<size_t>(member)].action;
+      Head head{.action = action,
+                .output = outputs_,
+                .stored = stored_,
+                .action_first = spec.action_offset(member),
+                .deviation = deviations_};
+      outputs_ += head.outputs();
+      stored_ += head.stored_size();
+      if (head.is_box()) deviations_ += action.size;
+      heads.push_back(head);
+    }
+    return heads;
+  }
+
+  std::vector<TensorInfo> ActorTensors() const {
+    std::vector<TensorInfo> tensors(actor_layout_.tensors().begin(), actor_layout_.tensors().end());
+    if (deviations_ > 0)
+      tensors.push_back({"log_deviations", actor_layout_.size(), 1, deviations_});
+    return tensors;
+  }
+
+  // Stored numbers of one head for the rows of a block, feature by feature.
+  void StoredActions(int64_t block, const Head& head, float* out) const {
+    const int64_t rows = std::min(R, std::ssize(row_ids_) - block * R);
+    for (int64_t i = 0; i < head.stored_size(); ++i) {
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t row = row_ids_[static_cast<size_t>(block * R + r)];
+        out[i * R + r] = rollout_.actions[static_cast<size_t>(row * stored_ + head.stored + i)];
+      }
+      std::fill(out + i * R + rows, out + (i + 1) * R, 0.0f);
+    }
+  }
+
+  // log p and entropy of the rows of a block, summed over heads.
+  void EvaluateBlock(int64_t block, float* log_p, float* entropy) {
+    std::fill_n(log_p, R, 0.0f);
+    std::fill_n(entropy, R, 0.0f);
+    for (const Head& head : heads_) {
+      const float* const out = actor_pass_.output().At(block, head.output);
+      stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
+      StoredActions(block, head, stored_block_.data());
+      float one[R], own_entropy[R];
+      if (head.is_box()) {
+        const float* const deviations = log_deviations() + head.deviation;
+        GaussianEvaluate(kernels_, head.action.size, out, deviations, stored_block_.data(), one);
+        std::fill_n(own_entropy, R,
+                    GaussianEntropy({deviations, static_cast<size_t>(head.action.size)}));
+      } else {
+        probabilities_.resize(static_cast<size_t>(head.action.size * R));
+        CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
+                            probabilities_.data(), one, own_entropy);
+      }
+      for (int64_t r = 0; r < R; ++r) {
+        log_p[r] += one[r];
+        entropy[r] += own_entropy[r];
+      }
+    }
+  }
+
+  double LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum) {
+    actor_pass_.Bind(actor_.data());
+    actor_pass_.Forward(x, pool);
+    const float share = 1.0f / static_cast<float>(x.rows());
+    output_gradient_.set_rows(x.rows());
+    std::fill_n(gradient_.data() + actor_layout_.size(), deviations_, 0.0f);
+    double loss = 0;
+    for (int64_t b = 0; b < x.blocks(); ++b) {
+      float log_p[R], entropy[R], toward_p[R] = {}, toward_entropy[R] = {};
+      EvaluateBlock(b, log_p, entropy);
+      for (int64_t r = 0; r < x.RowsIn(b); ++r) {
+        const size_t row = static_cast<size_t>(row_ids_[static_cast<size_t>(b * R + r)]);
+        const float advantage = rollout_.advantages[row];
+        const float change = std::clamp(log_p[r] - rollout_.log_p[row], -20.0f, 20.0f);
+        float ratio;
+        kernels_.exp(1, &change, &ratio);
+        const float low = static_cast<float>(1 - options_.clip);
+        const float high = static_cast<float>(1 + options_.clip);
+        const float clipped = std::clamp(ratio, low, high);
+        const bool active = advantage >= 0 ? ratio <= high : ratio >= low;
+        toward_p[r] = active ? -advantage * ratio * share : 0.0f;
+        toward_entropy[r] = -static_cast<float>(options_.entropy) * share;
+        loss -= std::min(ratio * advantage, clipped * advantage);
+        entropy_sum += double{entropy[r]} * share;
+      }
+      HeadGradients(b, x.RowsIn(b), toward_p, toward_entropy);
+    }
+    // The entropy of a Gaussian depends on its deviations alone, the same in every row.
+    for (int64_t d = 0; d < deviations_; ++d) {
+      gradient_[actor_layout_.size() + d] -= static_cast<float>(options_.entropy);
+    }
+    output_gradient_.ZeroPadding();
+    actor_pass_.Backward(x, output_gradient_, gradient_.data(), pool);
+    actor_adam_.Step(gradient_.data(), actor_.data());
+    return loss / static_cast<double>(x.rows());
+  }
+
+  // d loss / d outputs of a block, from d loss / d log p and d loss / d entropy of its rows.
+  void HeadGradients(int64_t block, int64_t rows, const float* toward_p,
+                     const float* toward_entropy) {
+    for (const Head& head : heads_) {
+      const float* const out = actor_pass_.output().At(block, head.output);
+      float* const gradient = output_gradient_.At(block, head.output);
+      stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
+      StoredActions(block, head, stored_block_.data());
+      if (head.is_box()) {
+        GaussianGradient(kernels_, head.action.size, rows, out, log_deviations() + head.deviation,
+                         stored_block_.data(), toward_p, gradient,
+                         gradient_.data() + actor_layout_.size() + head.deviation);
+        continue;
+      }
+      float log_p[R], entropy[R];
+      probabilities_.resize(static_cast<size_t>(head.action.size * R));
+      CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
+                          probabilities_.data(), log_p, entropy);
+      CategoricalGradient(kernels_, head.action.size, probabilities_.data(), stored_block_.data(),
+                          entropy, toward_p, toward_entropy, gradient);
+    }
+  }
+
+  double LearnCritic(const FeatureBatch& x, ThreadPool* pool) {
+    critic_pass_.Bind(critic_.data());
+    critic_pass_.Forward(x, pool);
+    value_gradient_.set_rows(x.rows());
+    const float share = 1.0f / static_cast<float>(x.rows());
+    double loss = 0;
+    for (int64_t row = 0; row < x.rows(); ++row) {
+      const size_t id = static_cast<size_t>(row_ids_[static_cast<size_t>(row)]);
+      const float error = critic_pass_.output().Get(row, 0) - rollout_.returns[id];
+      value_gradient_.Set(row, 0, error * share);
+      loss += 0.5 * error * error * share;
+    }
+    value_gradient_.ZeroPadding();
+    critic_pass_.Backward(x, value_gradient_, gradient_.data(), pool);
+    critic_adam_.Step(gradient_.data(), critic_.data());
+    return loss;
+  }
+
+  const PpoOptions options_;
+  const Kernels& kernels_;
+  const std::vector<int64_t> members_;  // agents whose actions this unit chooses
+  int64_t outputs_ = 0, stored_ = 0, deviations_ = 0;
+  const std::vector<Head> heads_;
+  const MlpLayout actor_layout_, critic_layout_;
+  MlpPass actor_pass_, critic_pass_;
+  AlignedBuffer<float> actor_, critic_;  // the actor's log-deviations follow its network
+  Adam actor_adam_, critic_adam_;
+  FeatureBatch output_gradient_, value_gradient_;
+  AlignedBuffer<float> gradient_;
+  Rollout rollout_;
+  std::vector<int64_t> row_ids_;
+  std::vector<float> stored_block_, probabilities_;
+};
+
+class Ppo final : public Learner {
+ public:
+  Ppo(const LearnerSetup& setup, const PpoOptions& options, UnitKind kind)
+      : setup_(setup),
+        spec_(*setup.spec),
+        options_(options),
+        kernels_(BestKernels()),
+        rows_(options.steps * setup.lanes),
+        features_(spec_.observation_size(), rows_),
+        order_(static_cast<size_t>(rows_)),
+        pointers_(static_cast<size_t>(rows_)),
+        observations_(static_cast<size_t>(rows_ * spec_.observation_size())),
+        next_observations_(observations_.size()),
+        ends_(static_cast<size_t>(rows_)) {
+    const InputMap all = InputMap::Range(0, spec_.observation_size());
+    std::vector<int64_t> everyone(static_cast<size_t>(spec_.num_agents()));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    if (kind == UnitKind::kJoint) {
+      units_.push_back(std::make_unique<Unit>(setup, options, everyone, all, all, 0, rows_));
+    } else {
+      for (const int64_t agent : everyone) {
+        const InputMap own =
+            InputMap::Range(spec_.observation_offset(agent),
+                            spec_.agents[static_cast<size_t>(agent)].observation_size);
+        units_.push_back(std::make_unique<Unit>(setup, options, std::vector<int64_t>{agent}, own,
+                                                kind == UnitKind::kCentral ? all : own, agent,
+                                                rows_));
+      }
+    }
+    int64_t scratch = 0, outputs = 0;
+    for (const auto& unit : units_) {
+      scratch = std::max(scratch, ForwardRowsScratch(unit->actor_layout(), setup_.lanes));
+      outputs = std::max(outputs, unit->outputs());
+      Rollout& rollout = unit->rollout();
+      rollout.actions.resize(static_cast<size_t>(rows_ * unit->stored()));
+      for (std::vector<float>* values : {&rollout.log_p, &rollout.values, &rollout.next_values,
+                                         &rollout.rewards, &rollout.advantages, &rollout.returns}) {
+        values->resize(static_cast<size_t>(rows_));
+      }
+      chosen_.emplace_back(static_cast<size_t>(setup_.lanes * unit->stored()));
+    }
+    const int64_t padded = CeilDiv(setup_.lanes, R) * R;
+    act_scratch_ = AlignedBuffer<float>(scratch);
+    act_rows_ = AlignedBuffer<float>(setup_.lanes * outputs + kSlackFloats);
+    act_outputs_ = AlignedBuffer<float>(outputs * padded);
+    act_noise_ = AlignedBuffer<float>(outputs * padded);
+  }
+
+  void Act(int64_t rows, std::span<const float> observations, ActMode mode,
+           std::span<float> actions) override {
+    CHECK(rows <= setup_.lanes);
+    const PhaseScope scope(setup_.profiler, Phase::kActing);
+    for (size_t u = 0; u < units_.size(); ++u) {
+      Unit& unit = *units_[u];
+      const int64_t first = units_.size() == 1 ? 0 : spec_.observation_offset(unit.members()[0]);
+      ForwardRows(kernels_, unit.actor_layout(), unit.actor(), rows, observations.data() + first,
+                  spec_.observation_size(), act_rows_.data(), act_scratch_.span());
+      for (int64_t b = 0; b * R < rows; ++b) ActBlock(u, b, rows, mode, actions);
+    }
+    if (mode == ActMode::kExplore) ++acts_;
+  }
+
+  Result<void> Observe(const TransitionBatch& batch) override {
+    CHECK(!UpdateDue());
+    const PhaseScope scope(setup_.profiler, Phase::kOther);
+    if (Result<void> checked = CheckRewards(spec_, batch.rewards); !checked) return checked;
+    const int64_t first = step_ * setup_.lanes, size = spec_.observation_size();
+    std::copy(batch.observations.begin(), batch.observations.end(),
+              observations_.begin() + first * size);
+    std::copy(batch.next_observations.begin(), batch.next_observations.end(),
+              next_observations_.begin() + first * size);
+    std::transform(batch.ends.begin(), batch.ends.end(), ends_.begin() + first,
+                   [](EpisodeEnd end) { return static_cast<uint8_t>(end); });
+    for (size_t u = 0; u < units_.size(); ++u) {
+      Unit& unit = *units_[u];
+      std::copy(chosen_[u].begin(), chosen_[u].end(),
+                unit.rollout().actions.begin() + first * unit.stored());
+      for (int64_t e = 0; e < setup_.lanes; ++e) {
+        double reward = 0;
+        for (const int64_t member : unit.members()) {
+          reward += batch.rewards[static_cast<size_t>(e * spec_.num_agents() + member)];
+        }
+        unit.rollout().rewards[static_cast<size_t>(first + e)] =
+            static_cast<float>(reward / static_cast<double>(unit.members().size()));
+      }
+    }
+    ++step_;
+    return {};
+  }
+
+  bool UpdateDue() const override { return step_ == options_.steps; }
+
+  Result<UpdateReport> Update() override {
+    UpdateReport report;
+    {
+      const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
+      Gather(next_observations_, AllRows());
+      for (auto& unit : units_) {
+        unit->Values(features_, setup_.pool, unit->rollout().next_values.data());
+      }
+      Gather(observations_, AllRows());
+      for (auto& unit : units_) {
+        unit->Values(features_, setup_.pool, unit->rollout().values.data());
+        unit->LogProbabilities(features_, setup_.pool, 0);
+        FillAdvantages(unit->rollout());
+      }
+    }
+    const int64_t batches = std::min(options_.minibatches, rows_);
+    for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
+      AllRows();
+      CounterRng rng(setup_.seed, StreamId("shuffle"),
+                     static_cast<uint64_t>(updates_ * options_.epochs + epoch));
+      rng.Shuffle(std::span(order_));
+      for (int64_t m = 0; m < batches; ++m) {
+        const int64_t begin = m * rows_ / batches, end = (m + 1) * rows_ / batches;
+        const std::span<const int64_t> ids =
+            std::span(order_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+        {
+          const PhaseScope scope(setup_.profiler, Phase::kSampling);
+          Gather(observations_, ids);
+        }
+        const PhaseScope scope(setup_.profiler, Phase::kPLoss);
+        for (auto& unit : units_) unit->Learn(features_, ids, setup_.pool, report);
+      }
+    }
+    const double count =
+        static_cast<double>(options_.epochs * batches) * static_cast<double>(units_.size());
+    report.q_loss /= count;
+    report.p_loss /= count;
+    report.entropy /= count;
+    step_ = 0;
+    ++updates_;
+    return report;
+  }
+
+  void Save(const std::string& prefix, TensorWriter& writer) const override {
+    for (size_t u = 0; u < units_.size(); ++u) {
+      units_[u]->Save(fmt::format("{}unit{}.", prefix, u), writer);
+    }
+    writer.AddInt(prefix + "step", step_);
+    writer.AddInt(prefix + "acts", acts_);
+    writer.AddInt(prefix + "updates", updates_);
+    writer.Add(prefix + "observations", std::span(observations_));
+    writer.Add(prefix + "next_observations", std::span(next_observations_));
+    writer.Add(prefix + "ends", std::span(ends_));
+  }
+
+  Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
+    for (size_t u = 0; u < units_.size(); ++u) {
+      if (Result<void> r = units_[u]->Load(fmt::format("{}unit{}.", prefix, u), reader); !r) {
+        return r;
+      }
+    }
+    const std::pair<const char*, int64_t*> counters[] = {
+        {"step", &step_}, {"acts", &acts_}, {"updates", &updates_}};
+    for (const auto& [name, counter] : counters) {
+      const Result<int64_t> value = reader.ReadInt(prefix + name);
+      if (!value) return value.error();
+      *counter = *value;
+    }
+    if (Result<void> r = reader.Read(prefix + "observations", std::span(observations_)); !r) {
+      return r;
+    }
+    if (Result<void> r = reader.Read(prefix + "next_observations", std::span(next_observations_));
+        !r) {
+      return r;
+    }
+    return reader.Read(prefix + "ends", std::span(ends_));
+  }
+
+ private:
+  std::span<const int64_t> AllRows() {
+    std::iota(order_.begin(), order_.end(), 0);
+    return order_;
+  }
+
+  // The rows `ids` of stored observations as features.
+  void Gather(const std::vector<float>& from, std::span<const int64_t> ids) {
+    features_.set_rows(std::ssize(ids));
+    for (size_t i = 0; i < ids.size(); ++i) {
+      pointers_[i] = from.data() + ids[i] * spec_.observation_size();
+    }
+    for (int64_t b = 0; b < features_.blocks(); ++b) {
+      kernels_.gather(features_.RowsIn(b), features_.features(), pointers_.data() + b * R,
+                      features_.At(b, 0), R);
+    }
+  }
+
+  // Choices of one unit for the rows of one block.
+  void ActBlock(size_t u, int64_t b, int64_t rows, ActMode mode, std::span<float> actions) {
+    const Unit& unit = *units_[u];
+    const int64_t outputs = unit.outputs(), count = std::min(R, rows - b * R);
+    float* const out = act_outputs_.data();
+    float* const noise = act_noise_.data();
+    kernels_.transpose(count, outputs, act_rows_.data() + b * R * outputs, outputs, out, R);
+    const bool explore = mode == ActMode::kExplore;
+    if (explore) {
+      FillGumbel(kernels_, setup_.seed, StreamId("act", u), static_cast<uint64_t>(acts_),
+                 b * outputs * R, outputs * R, noise);
+    }
+    for (const Head& head : unit.heads()) {
+      float* const head_noise = noise + head.output * R;
+      if (head.is_box()) {
+        FillNormal(u, b, head, head_noise);
+        GaussianChoose(kernels_, head.action.size, out + head.output * R,
+                       unit.log_deviations() + head.deviation, explore ? head_noise : nullptr,
+                       out + head.output * R);
+      } else {
+        CategoricalChoose(head.action.size, out + head.output * R, explore ? head_noise : nullptr,
+                          head_noise);
+      }
+      for (int64_t r = 0; r < count; ++r) {
+        const int64_t row = b * R + r;
+        float* const action = actions.data() + row * spec_.action_size() + head.action_first;
+        float* const kept = chosen_[u].data() + row * unit.stored() + head.stored;
+        WriteAction(head, head.is_box() ? out + head.output * R + r : head_noise + r, action,
+                    explore ? kept : nullptr);
+      }
+    }
+  }
+
+  static void WriteAction(const Head& head, const float* from, float* action, float* kept) {
+    for (int64_t i = 0; i < head.action.width(); ++i) {
+      switch (head.action.kind) {
+        case ActionKind::kBox: action[i] = from[i * R]; break;
+        case ActionKind::kChoice: action[i] = from[0]; break;
+        case ActionKind::kSoftChoice: action[i] = static_cast<float>(i) == from[0] ? 1.0f : 0.0f;
+      }
+    }
+    for (int64_t i = 0; kept != nullptr && i < head.stored_size(); ++i) kept[i] = from[i * R];
+  }
+
+  void FillNormal(size_t u, int64_t b, const Head& head, float* noise) const {
+    CounterRng rng(setup_.seed,
+                   StreamId("act.normal", u * 4096 + static_cast<uint64_t>(head.output)),
+                   static_cast<uint64_t>(acts_ * 4096 + b));
+    for (int64_t i = 0; i < head.action.size * R; ++i) noise[i] = static_cast<float>(rng.Normal());
+  }
+
+  // Generalised advantages: backwards in time, cut where episodes end. A truncated state still has
+  // a value, a terminal one has none.
+  void FillAdvantages(Rollout& rollout) const {
+    for (int64_t e = 0; e < setup_.lanes; ++e) {
+      double advantage = 0;
+      for (int64_t t = options_.steps - 1; t >= 0; --t) {
+        const size_t row = static_cast<size_t>(t * setup_.lanes + e);
+        const EpisodeEnd end = static_cast<EpisodeEnd>(ends_[row]);
+        const double next = end == EpisodeEnd::kTerminated ? 0 : rollout.next_values[row];
+        const double error = rollout.rewards[row] + options_.gamma * next - rollout.values[row];
+        const double carried = end == EpisodeEnd::kNone ? advantage : 0;
+        advantage = error + options_.gamma * options_.lambda * carried;
+        rollout.advantages[row] = static_cast<float>(advantage);
+        rollout.returns[row] = static_cast<float>(advantage + rollout.values[row]);
+      }
+    }
+    if (!options_.normalize_advantages) return;
+    double sum = 0, squares = 0;
+    for (const float a : rollout.advantages) {
+      sum += a;
+      squares += double{a} * a;
+    }
+    const double n = static_cast<double>(rollout.advantages.size());
+    const double mean = sum / n, deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
+    for (float& a : rollout.advantages) {
+      a = static_cast<float>((a - mean) / (deviation + 1e-8));
+    }
+  }
+
+  const LearnerSetup setup_;
+  const EnvSpec spec_;
+  const PpoOptions options_;
+  const Kernels& kernels_;
+  const int64_t rows_;  // of a rollout: steps * lanes, step by step
+  std::vector<std::unique_ptr<Unit>> units_;
+  FeatureBatch features_;
+  std::vector<int64_t> order_;
+  std::vector<const float*> pointers_;
+  std::vector<float> observations_, next_observations_;
+  std::vector<uint8_t> ends_;
+  std::vector<std::vector<float>> chosen_;  // per unit: stored actions of the last Act
+  AlignedBuffer<float> act_scratch_, act_rows_, act_outputs_, act_noise_;
+  int64_t step_ = 0, acts_ = 0, updates_ = 0;
+};
+
+}  // namespace
+
+const ParameterList<PpoOptions>& PpoParameters() {
+  using O = PpoOptions;
+  const Range count{1, 1e9}, rate{0, 10}, unit{0, 1};
+  static const ParameterList<O> parameters = {
+      {"hidden", &O::hidden, Range{1, 65536}, "units of a hidden layer"},
+      {"layers", &O::layers, Range{1, 8}, "hidden layers of a network"},
+      {"steps", &O::steps, count, "steps of every environment between updates"},
+      {"epochs", &O::epochs, count, "passes over a rollout"},
+      {"minibatches", &O::minibatches, count, "gradient steps of a pass"},
+      {"gamma", &O::gamma, unit, "discount"},
+      {"lambda", &O::lambda, unit, "decay of generalised advantages"},
+      {"clip", &O::clip, unit, "how far probabilities may move per update"},
+      {"entropy", &O::entropy, Range{0, 1e6}, "worth of entropy"},
+      {"actor_rate", &O::actor_rate, rate, "learning rate of policies"},
+      {"critic_rate", &O::critic_rate, rate, "learning rate of value functions"},
+      {"clip_norm", &O::clip_norm, Range{1e-9, 1e9}, "norm that gradients are clipped to"},
+      {"initial_log_deviation", &O::initial_log_deviation, Range{-20, 5},
+       "log of the first deviation of continuous actions"},
+      {"normalize_advantages", &O::normalize_advantages, "scale advantages of a rollout"}};
+  return parameters;
+}
+
+Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOptions& options,
+                                         UnitKind kind) {
+  return std::unique_ptr<Learner>(std::make_unique<Ppo>(setup, options, kind));
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// Proximal policy optimisation for one agent or a team. Algorithms differ in who decides and what
+// a critic sees: a unit is one policy with its critic.
+#ifndef TESSERA_RL_ON_POLICY_H_
+#define TESSERA_RL_ON_POLICY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/base/parameter.h"
+#include "tessera/nn/adam.h"
+#include "tessera/nn/mlp.h"
+#include "tessera/rl/learner.h"
+
+namespace tessera {
+
+struct PpoOptions {
+  int64_t hidden = 64, layers = 2;
+  int64_t steps = 128, epochs = 4, minibatches = 4;
+  double gamma = 0.99, lambda = 0.95, clip = 0.2;
+  double entropy = 0.01, actor_rate = 3e-4, critic_rate = 1e-3, clip_norm = 0.5;
+  double initial_log_deviation = -0.5;
+  bool normalize_advantages = true;
+};
+
+const ParameterList<PpoOptions>& PpoParameters();
+
+enum class UnitKind {
+  kJoint,        // PPO: one policy sees everything and acts for all agents
+  kIndependent,  // IPPO: a policy and a critic of its own observation per agent
+  kCentral,      // MAPPO: a policy per agent, critics see all observations
+};
+
+Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOptions& options,
+                                         UnitKind kind);
+
+}  // namespace tessera
+
+#endif  // TESSERA_RL_ON_POLICY_H_

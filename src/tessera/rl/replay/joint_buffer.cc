@@ -1,0 +1,242 @@
+// Joint records in a ring: [observations or compact state | actions | rewards], padded to cache
+// lines. The next observation is that of the following record, so each is stored once; an episode
+// is closed by a record that has an observation only. A row of a batch is two adjacent records.
+#include <algorithm>
+#include <string>
+
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/check.h"
+#include "tessera/base/checked.h"
+#include "tessera/nn/kernels.h"
+#include "tessera/rl/replay/layouts.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLineFloats = 16;
+
+class JointBuffer final : public ReplayBuffer {
+ public:
+  JointBuffer(ReplayLayout layout, const EnvSpec& spec, int64_t capacity, int64_t lanes)
+      : compact_(layout == ReplayLayout::kCompact),
+        layout_(compact_ ? FeatureLayout::Compact(spec) : FeatureLayout::Dense(spec)),
+        agents_(spec.num_agents()),
+        lane_capacity_(capacity / lanes),
+        record_(CeilDiv(layout_.features() + agents_, kLineFloats) * kLineFloats) {
+    // Room for the closing record of every episode: exact for episodes of the horizon's length. If
+    // they are shorter, a few transitions less are held.
+    const int64_t shortest = std::max<int64_t>(1, spec.horizon > 0 ? spec.horizon : 25);
+    lane_slots_ = lane_capacity_ + CeilDiv(lane_capacity_, shortest) + 2;
+    lanes_.resize(static_cast<size_t>(lanes));
+    kinds_.resize(static_cast<size_t>(lanes * lane_slots_));
+    records_ = AlignedBuffer<float>(lanes * lane_slots_ * record_);
+  }
+
+  const FeatureLayout& layout() const override { return layout_; }
+  std::span<const SlotKind> kinds() const override { return kinds_; }
+  int64_t lane_slots() const override { return lane_slots_; }
+  int64_t used_slots(int64_t lane) const override {
+    const Lane& l = lanes_[static_cast<size_t>(lane)];
+    return l.wrapped ? lane_slots_ : l.head;
+  }
+  int64_t newest(int64_t lane) const override { return lanes_[static_cast<size_t>(lane)].newest; }
+  int64_t size() const override {
+    int64_t total = 0;
+    for (const Lane& lane : lanes_) total += lane.transitions;
+    return total;
+  }
+  int64_t bytes_per_row() const override {
+    return static_cast<int64_t>(sizeof(float)) * 2 * (layout_.features() + layout_.base);
+  }
+  int64_t bytes_per_transition() const override {
+    return record_ * static_cast<int64_t>(sizeof(float));
+  }
+
+  int64_t Append(int64_t lane, const StepView& step, std::vector<int64_t>* dropped) override {
+    Lane& l = lanes_[static_cast<size_t>(lane)];
+    const std::span<const float> now = compact_ ? step.states : step.observations;
+    const std::span<const float> next = compact_ ? step.next_states : step.next_observations;
+    const int64_t base = lane * lane_slots_;
+    if (!l.open) {
+      MakeRoom(lane, 1, dropped);
+      std::copy(now.begin(), now.end(), Record(base + l.head));
+    }
+    MakeRoom(lane, 2, dropped);  // the record itself and the next observation
+    const int64_t slot = base + l.head;
+    float* const record = Record(slot);
+    std::copy(step.actions.begin(), step.actions.end(), record + layout_.base);
+    std::copy(step.rewards.begin(), step.rewards.end(), record + layout_.features());
+    kinds_[static_cast<size_t>(slot)] = step.end == EpisodeEnd::kTerminated ? SlotKind::kTerminated
+                                        : step.end == EpisodeEnd::kTruncated
+                                            ? SlotKind::kTruncated
+                                            : SlotKind::kTransition;
+    ++l.transitions;
+    l.newest = slot;
+    Advance(l);
+    kinds_[static_cast<size_t>(base + l.head)] = SlotKind::kEmpty;
+    std::copy(next.begin(), next.end(), Record(base + l.head));
+    l.open = step.end == EpisodeEnd::kNone;
+    if (!l.open) Advance(l);
+    return slot;
+  }
+
+  void GatherBlock(int64_t b, int64_t agent, ReplayBatch& batch) const override {
+    const float* rows[kBlockRows];
+    const float* next[kBlockRows];
+    const int64_t count = batch.now.RowsIn(b);
+    float* const live = batch.live.At(b, 0);
+    for (int64_t r = 0; r < count; ++r) {
+      const int64_t slot = batch.slots[static_cast<size_t>(b * kBlockRows + r)];
+      rows[r] = records_.data() + slot * record_;
+      const bool last = slot % lane_slots_ == lane_slots_ - 1;
+      next[r] = rows[r] + (last ? 1 - lane_slots_ : 1) * record_;
+      live[r] = kinds_[static_cast<size_t>(slot)] == SlotKind::kTerminated ? 0.0f : 1.0f;
+    }
+    GatherRewards(b, agent, batch);
+    const Kernels& kernels = BestKernels();
+    kernels.gather(count, layout_.features(), rows, batch.now.At(b, 0), kBlockRows);
+    kernels.gather(count, layout_.base, next, batch.next.At(b, 0), kBlockRows);
+  }
+
+  void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const override {
+    const int64_t* const slots = batch.slots.data() + b * kBlockRows;
+    float* const rewards = batch.rewards.At(b, 0);
+    for (int64_t r = 0; r < batch.now.RowsIn(b); ++r) {
+      rewards[r] = records_[slots[r] * record_ + layout_.features() + agent];
+    }
+  }
+
+  void Save(const std::string& prefix, TensorWriter& writer) const override {
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      const Lane& lane = lanes_[i];
+      const std::string name = prefix + "lane" + std::to_string(i) + ".";
+      writer.AddInt(name + "head", lane.head);
+      writer.AddInt(name + "first", lane.first);
+      writer.AddInt(name + "used", lane.used);
+      writer.AddInt(name + "transitions", lane.transitions);
+      writer.AddInt(name + "newest", lane.newest);
+      writer.AddInt(name + "wrapped", lane.wrapped);
+      writer.AddInt(name + "open", lane.open);
+      const int64_t slots = StoredSlots(lane), from = static_cast<int64_t>(i) * lane_slots_;
+      writer.Add(name + "kinds", std::span(reinterpret_cast<const uint8_t*>(kinds_.data()) + from,
+                                           static_cast<size_t>(slots)));
+      writer.Add(name + "records",
+                 records_.span().subspan(static_cast<size_t>(from * record_),
+                                         static_cast<size_t>(slots * record_)),
+                 {slots, record_});
+    }
+  }
+
+  Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      Lane& lane = lanes_[i];
+      const std::string name = prefix + "lane" + std::to_string(i) + ".";
+      const auto read = [&](const char* key, int64_t least, int64_t most) -> Result<int64_t> {
+        const Result<int64_t> value = reader.ReadInt(name + key);
+        if (value.ok() && (*value < least || *value > most)) {
+          return Error{.kind = ErrorKind::kBadValue,
+                       .message = "'" + name + key + "' is outside this buffer",
+                       .hint = "the checkpoint belongs to a buffer of another capacity"};
+        }
+        return value;
+      };
+      Lane loaded;
+      int64_t wrapped = 0, open = 0;
+      const std::pair<const char*, int64_t*> fields[] = {{"head", &loaded.head},
+                                                         {"first", &loaded.first},
+                                                         {"used", &loaded.used},
+                                                         {"transitions", &loaded.transitions},
+                                                         {"newest", &loaded.newest},
+                                                         {"wrapped", &wrapped},
+                                                         {"open", &open}};
+      const int64_t slots_end = std::ssize(kinds_);
+      for (const auto& [key, field] : fields) {
+        const Result<int64_t> value = read(key, -1, slots_end);
+        if (!value) return value.error();
+        *field = *value;
+      }
+      loaded.wrapped = wrapped != 0;
+      loaded.open = open != 0;
+      if (loaded.head < 0 || loaded.head >= lane_slots_ || loaded.first < 0 ||
+          loaded.first >= lane_slots_ || loaded.used < 0 || loaded.used > lane_slots_) {
+        return read("head", 1, 0).error();
+      }
+      lane = loaded;
+      std::fill_n(kinds_.begin() + static_cast<int64_t>(i) * lane_slots_, lane_slots_,
+                  SlotKind::kEmpty);
+      const int64_t slots = StoredSlots(lane), from = static_cast<int64_t>(i) * lane_slots_;
+      if (Result<void> done = reader.Read(
+              name + "kinds", std::span(reinterpret_cast<uint8_t*>(kinds_.data()) + from,
+                                        static_cast<size_t>(slots)));
+          !done) {
+        return done;
+      }
+      if (Result<void> done = reader.Read(
+              name + "records", records_.span().subspan(static_cast<size_t>(from * record_),
+                                                        static_cast<size_t>(slots * record_)));
+          !done) {
+        return done;
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Lane {
+    int64_t head = 0;         // where the next transition goes
+    int64_t first = 0;        // the oldest slot that still counts
+    int64_t used = 0;         // slots from first to head
+    int64_t transitions = 0;  // among them
+    int64_t newest = -1;
+    bool wrapped = false;
+    bool open =
+        false;  // the head already holds the observation that the next transition starts from
+  };
+
+  float* Record(int64_t slot) { return records_.data() + slot * record_; }
+  // Slots of a lane whose contents matter; the one after the head may hold an open observation.
+  int64_t StoredSlots(const Lane& lane) const {
+    return lane.wrapped ? lane_slots_ : std::min(lane.head + 1, lane_slots_);
+  }
+
+  void Advance(Lane& lane) {
+    ++lane.used;
+    if (++lane.head == lane_slots_) {
+      lane.head = 0;
+      lane.wrapped = true;
+    }
+  }
+
+  // Drops the oldest slots until `count` more fit, and one more transition.
+  void MakeRoom(int64_t lane, int64_t count, std::vector<int64_t>* dropped) {
+    Lane& l = lanes_[static_cast<size_t>(lane)];
+    while (l.used + count > lane_slots_ - 1 || l.transitions >= lane_capacity_) {
+      CHECK(l.used > 0);
+      const int64_t slot = lane * lane_slots_ + l.first;
+      if (kinds_[static_cast<size_t>(slot)] != SlotKind::kEmpty) {
+        --l.transitions;
+        if (dropped != nullptr) dropped->push_back(slot);
+        kinds_[static_cast<size_t>(slot)] = SlotKind::kEmpty;
+      }
+      --l.used;
+      if (++l.first == lane_slots_) l.first = 0;
+    }
+  }
+
+  const bool compact_;
+  const FeatureLayout layout_;
+  const int64_t agents_, lane_capacity_, record_;  // record_: floats of a record
+  int64_t lane_slots_ = 0;
+  std::vector<Lane> lanes_;
+  std::vector<SlotKind> kinds_;
+  AlignedBuffer<float> records_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplayBuffer> MakeJointBuffer(ReplayLayout layout, const EnvSpec& spec,
+                                              int64_t capacity, int64_t lanes) {
+  return std::make_unique<JointBuffer>(layout, spec, capacity, lanes);
+}
+
+}  // namespace tessera

@@ -1,0 +1,107 @@
+// The list of samplers, and the draws that several of them share.
+#include "tessera/rl/replay/sampler.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tessera/base/check.h"
+
+namespace tessera {
+
+extern const SamplerInfo kUniformSampler;
+extern const SamplerInfo kNeighborSampler;
+extern const SamplerInfo kRunsSampler;
+extern const SamplerInfo kPrioritizedSampler;
+extern const SamplerInfo kPrioritizedNeighborSampler;
+extern const SamplerInfo kReuseSampler;
+
+namespace {
+
+constexpr const SamplerInfo* kSamplers[] = {
+    &kUniformSampler,
+    &kNeighborSampler,
+    &kRunsSampler,
+    &kPrioritizedSampler,
+    &kPrioritizedNeighborSampler,
+    &kReuseSampler,
+};
+
+bool IsTransition(SlotKind kind) { return kind != SlotKind::kEmpty; }
+bool EndsEpisode(SlotKind kind) {
+  return kind == SlotKind::kTerminated || kind == SlotKind::kTruncated;
+}
+
+}  // namespace
+
+std::span<const SamplerInfo* const> Samplers() { return kSamplers; }
+
+Result<const SamplerInfo*> FindSampler(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const SamplerInfo* sampler : kSamplers) {
+    if (sampler->name == name) return sampler;
+    names.push_back(sampler->name);
+  }
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("unknown sampler '{}'", name),
+               .hint = DidYouMean(name, std::span<const std::string_view>(names))};
+}
+
+int64_t DrawUniform(const ReplayBuffer& buffer, bool skip_newest, CounterRng& rng) {
+  const int64_t lanes = buffer.lanes(), lane_slots = buffer.lane_slots();
+  int64_t longest = 0;
+  for (int64_t l = 0; l < lanes; ++l) longest = std::max(longest, buffer.used_slots(l));
+  CHECK(longest > 0);
+  // Rejection keeps all transitions equally likely, whatever lies between them.
+  while (true) {
+    const int64_t at = rng.UniformInt(lanes * longest);
+    const int64_t lane = at / longest, slot = lane * lane_slots + at % longest;
+    if (!IsTransition(buffer.kinds()[static_cast<size_t>(slot)])) continue;
+    if (skip_newest && slot == buffer.newest(lane) && buffer.used_slots(lane) < lane_slots) {
+      continue;
+    }
+    return slot;
+  }
+}
+
+void AppendNeighbors(const ReplayBuffer& buffer, int64_t slot, const NeighborRules& rules,
+                     std::vector<int64_t>& slots) {
+  const std::span<const SlotKind> kinds = buffer.kinds();
+  const int64_t lane_slots = buffer.lane_slots(), lane = slot / lane_slots;
+  const int64_t first = lane * lane_slots, used = buffer.used_slots(lane);
+  // Walks to the next transition on one side, or returns -1 at the end of the lane or episode.
+  const auto walk = [&](int64_t at, int64_t direction) -> int64_t {
+    int64_t offset = at - first;
+    for (int64_t steps = 0; steps < used; ++steps) {
+      const SlotKind from = kinds[static_cast<size_t>(first + offset)];
+      if (rules.same_episode && direction > 0 && EndsEpisode(from)) return -1;
+      offset += direction;
+      if (offset < 0 || offset >= used) {
+        if (!rules.wrap) return -1;
+        offset = offset < 0 ? used - 1 : 0;
+      }
+      const SlotKind kind = kinds[static_cast<size_t>(first + offset)];
+      if (!IsTransition(kind)) continue;
+      if (rules.same_episode && direction < 0 && EndsEpisode(kind)) return -1;
+      return first + offset;
+    }
+    return -1;
+  };
+  int64_t before[64];
+  int64_t count = 0;
+  for (int64_t at = slot; count < rules.radius;) {
+    at = walk(at, -1);
+    if (at < 0 || at == slot) break;
+    before[count++] = at;
+  }
+  while (count > 0) slots.push_back(before[--count]);
+  if (rules.include_center) slots.push_back(slot);
+  int64_t at = slot;
+  for (int64_t taken = 0; taken < rules.radius; ++taken) {
+    at = walk(at, +1);
+    if (at < 0 || at == slot) break;
+    slots.push_back(at);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,83 @@
+// The training loop: a learner plays in a batch of environments and improves.
+#ifndef TESSERA_RL_TRAINER_H_
+#define TESSERA_RL_TRAINER_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/tensor_file.h"
+#include "tessera/rl/env.h"
+#include "tessera/rl/learner.h"
+#include "tessera/rl/profiler.h"
+
+namespace tessera {
+
+// Where a run stands. Returns are undiscounted sums of an episode's rewards.
+struct TrainProgress {
+  int64_t episodes = 0;  // finished
+  int64_t env_steps = 0;
+  int64_t updates = 0;  // rounds
+  // Over the last `window` episodes:
+  int64_t window = 0;
+  double team_return = 0;       // summed over agents, as the MADDPG reference reports it
+  double agent_return = 0;      // mean over agents
+  double team_return_ci95 = 0;  // half-width of the 95 % interval of the mean
+  UpdateReport losses = {};     // of the last round
+};
+
+struct TrainerOptions {
+  // Episodes that TrainProgress looks back on. Default: 1'000.
+  int64_t window = 1'000;
+};
+
+// Contract:
+//   Threads      used by one thread; pools of environment and learner work inside.
+//   Determinism  what happens depends on environment, learner and their seeds alone.
+//   Data         observations, states and actions are handed on as they lie; rewards and episode
+//                ends are read, and so are in this process's memory.
+//   Resume       Load of what Save wrote continues bit for bit.
+class Trainer {
+ public:
+  // All must outlive the trainer; the profiler may be null.
+  Trainer(Env& env, Learner& learner, Profiler* profiler, const TrainerOptions& options = {});
+
+  // Starts the environment's first episodes.
+  void Start(uint64_t seed);
+
+  // One step of every environment and the updates that fall due. A reward or an action that is not
+  // finite is an error.
+  Result<void> Step();
+
+  // Steps until `episodes` have finished since Start, or `keep_going` returns false, which is asked
+  // after every step.
+  Result<void> Run(int64_t episodes, const std::function<bool()>& keep_going);
+
+  TrainProgress progress() const;
+  // Team returns of the episodes of the window, oldest first.
+  std::vector<double> WindowReturns() const;
+
+  // Environment, learner and the loop itself.
+  void Save(TensorWriter& writer) const;
+  Result<void> Load(const TensorReader& reader);
+
+ private:
+  void CountRewards();
+
+  Env& env_;
+  Learner& learner_;
+  Profiler* const profiler_;
+  const TrainerOptions options_;
+  std::vector<float> observations_, states_, actions_;
+  std::vector<double> running_;  // team return of each environment's episode so far
+  std::vector<double> returns_;  // ring of the last window's team returns
+  int64_t episodes_ = 0, env_steps_ = 0, updates_ = 0;
+  UpdateReport losses_;
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_RL_TRAINER_H_

@@ -1,0 +1,178 @@
+// CSV, JSON lines, and TensorBoard's record format written by hand: two small protobuf messages in
+// frames with CRC-32C, for which a dependency on TensorFlow would be out of proportion.
+#include "tessera/rl/training_log.h"
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/base/text.h"
+
+namespace tessera {
+namespace {
+
+// CRC-32C (Castagnoli), as TFRecord masks it.
+uint32_t MaskedCrc(std::string_view bytes) {
+  static const std::array<uint32_t, 256> table = [] {
+    std::array<uint32_t, 256> t{};
+    for (uint32_t i = 0; i < 256; ++i) {
+      uint32_t crc = i;
+      for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
+      t[i] = crc;
+    }
+    return t;
+  }();
+  uint32_t crc = 0xffffffffu;
+  for (const char c : bytes) crc = table[(crc ^ static_cast<uint8_t>(c)) & 0xff] ^ crc >> 8;
+  crc ^= 0xffffffffu;
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+template <typename T>
+std::string Raw(T value) {
+  std::string bytes(sizeof(value), '\0');
+  std::memcpy(bytes.data(), &value, sizeof(value));
+  return bytes;
+}
+
+std::string Varint(uint64_t value) {
+  std::string bytes;
+  while (value >= 0x80) {
+    bytes += static_cast<char>(value | 0x80);
+    value >>= 7;
+  }
+  return bytes += static_cast<char>(value);
+}
+
+// Protobuf fields: number and wire type, then the value.
+std::string DoubleField(uint32_t number, double value) {
+  return Varint(number << 3 | 1) + Raw(value);
+}
+std::string FloatField(uint32_t number, float value) {
+  return Varint(number << 3 | 5) + Raw(value);
+}
+std::string IntField(uint32_t number, int64_t value) {
+  return Varint(number << 3) + Varint(static_cast<uint64_t>(value));
+}
+std::string BytesField(uint32_t number, std::string_view bytes) {
+  return Varint(number << 3 | 2) + Varint(bytes.size()) + std::string(bytes);
+}
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Shortest text that reads back as the same number; JSON has no NaN.
+std::string Number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
+
+}  // namespace
+
+std::string TensorBoardEvent(double wall_time, int64_t step,
+                             const std::vector<std::pair<std::string, float>>& scalars) {
+  std::string event = DoubleField(1, wall_time);
+  if (step != 0) event += IntField(2, step);
+  if (scalars.empty()) event += BytesField(3, "brain.Event:2");
+  std::string summary;
+  for (const auto& [tag, value] : scalars) {
+    summary += BytesField(1, BytesField(1, tag) + FloatField(2, value));
+  }
+  if (!scalars.empty()) event += BytesField(5, summary);
+  const std::string length = Raw(static_cast<uint64_t>(event.size()));
+  return length + Raw(MaskedCrc(length)) + event + Raw(MaskedCrc(event));
+}
+
+std::vector<std::string_view> TrainingColumns() {
+  return {"episodes",     "env_steps", "updates", "team_return", "team_return_ci95",
+          "agent_return", "q_loss",    "p_loss",  "entropy",     "seconds"};
+}
+
+std::vector<double> TrainingValues(const TrainingRow& row) {
+  const TrainProgress& p = row.progress;
+  return {static_cast<double>(p.episodes),
+          static_cast<double>(p.env_steps),
+          static_cast<double>(p.updates),
+          p.team_return,
+          p.team_return_ci95,
+          p.agent_return,
+          p.losses.q_loss,
+          p.losses.p_loss,
+          p.losses.entropy,
+          row.seconds};
+}
+
+TrainingLog::TrainingLog(std::string folder) : folder_(std::move(folder)) {
+  const double now = Now();
+  events_ = TensorBoardEvent(now, 0, {});
+  events_name_ = fmt::format("events.out.tfevents.{}.tessera", static_cast<int64_t>(now * 1000));
+}
+
+Result<TrainingLog> TrainingLog::Resume(const std::string& folder, int64_t episodes) {
+  TrainingLog log(folder);
+  const std::string path = folder + "/progress.jsonl";
+  const Result<std::string> text = ReadTextFile(path);
+  if (!text) return text.error();
+  int64_t line_number = 0;
+  for (const std::string_view line : Split(*text, '\n')) {
+    ++line_number;
+    if (Trim(line).empty()) continue;
+    const Result<Node> node = ParseJson(line, path, line_number);
+    if (!node) return node.error();
+    std::vector<double> values;
+    for (const std::string_view column : TrainingColumns()) {
+      const Node* const value = node->Find(column);
+      const bool number = value != nullptr && value->kind == Node::Kind::kScalar;
+      const Result<double> parsed = number ? value->AsDouble() : Result<double>(std::nan(""));
+      if (!parsed) return parsed.error();
+      values.push_back(*parsed);
+    }
+    TrainingRow row;
+    row.progress.episodes = static_cast<int64_t>(values[0]);
+    row.progress.env_steps = static_cast<int64_t>(values[1]);
+    row.progress.updates = static_cast<int64_t>(values[2]);
+    row.progress.team_return = values[3];
+    row.progress.team_return_ci95 = values[4];
+    row.progress.agent_return = values[5];
+    row.progress.losses = {values[6], values[7], values[8]};
+    row.seconds = values[9];
+    if (row.progress.episodes <= episodes) log.rows_.push_back(row);
+  }
+  return log;
+}
+
+Result<void> TrainingLog::Add(const TrainingRow& row) {
+  rows_.push_back(row);
+  const std::vector<std::string_view> columns = TrainingColumns();
+  std::string csv = fmt::format("{}\n", fmt::join(columns, ",")), lines;
+  for (const TrainingRow& each : rows_) {
+    const std::vector<double> values = TrainingValues(each);
+    csv += fmt::format("{}\n", fmt::join(values, ","));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      lines += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", columns[i], Number(values[i]));
+    }
+    lines += "}\n";
+  }
+  const std::vector<double> values = TrainingValues(row);
+  std::vector<std::pair<std::string, float>> scalars;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    scalars.emplace_back("train/" + std::string(columns[i]), static_cast<float>(values[i]));
+  }
+  events_ += TensorBoardEvent(Now(), row.progress.env_steps, scalars);
+  const std::pair<std::string, const std::string*> files[] = {
+      {"progress.csv", &csv}, {"progress.jsonl", &lines}, {events_name_, &events_}};
+  for (const auto& [name, contents] : files) {
+    if (Result<void> written = WriteFileAtomically(folder_ + "/" + name, *contents); !written) {
+      return written;
+    }
+  }
+  return {};
+}
+
+}  // namespace tessera
