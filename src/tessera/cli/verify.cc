@@ -55,7 +55,9 @@ Result<void> Run(const VerifyArguments& arguments, Context& context) {
 extern const Command kVerifyCommand = {
     .name = "verify",
     .summary = "check every number of a run by computing it again",
-    .examples = {{"tessera verify runs/bert", "reported mappings, totals and the whole journal"}},
+    .examples = {{"tessera verify runs/bert", "reported mappings, totals and the whole journal"},
+                 {"tessera verify runs/bert --json",
+                  "what was checked and what disagrees, as JSON"}},
     .bind = Bind<VerifyArguments, Flags, Run>};
 
 }  // namespace tessera

@@ -145,7 +145,7 @@ TEST(MapSettings, SurviveTheirFile) {
   std::string broken = text;
   broken.replace(broken.find("\"seed\""), 6, "\"sead\"");
   EXPECT_EQ(ToString(ParseMapSettings(broken, "run.json").error()),
-            "run.json:1:1: a run has no 'seed'");
+            "run.json:1:1: run without 'seed'");
 }
 
 TEST(MapSettings, NamesThatDoNotExistHaveHints) {
