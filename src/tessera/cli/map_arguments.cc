@@ -91,7 +91,7 @@ std::vector<Flag> BudgetFlags(MapSettings& settings) {
            .help = "evaluations per layer, infeasible ones included",
            .value = "N",
            .least = 1},
-          {.name = "--seconds",
+          {.name = "--time-limit",
            .target = &settings.budget.seconds,
            .help = "time for everything; results then depend on the machine; 0: no limit",
            .value = "S",

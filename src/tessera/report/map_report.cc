@@ -46,7 +46,6 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   json["power_mw"] = layer.cost ? Json(layer.cost->power_mw) : Json(nullptr);
   json["area_um2"] = layer.cost ? Json(layer.cost->area_um2) : Json(nullptr);
   json["utilization"] = layer.cost ? Json(layer.cost->utilization) : Json(nullptr);
-  json["log10_space"] = layer.log10_size;
   json["infeasible_samples"] = layer.search.infeasible;
   json["failed_samples"] = layer.search.failed;
   json["stopped_by"] = ToString(layer.search.stop);
@@ -80,17 +79,11 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
     json["layers"].push_back(*std::move(made));
   }
   const NetworkTotal& total = mapping.total;
-  const bool bounded = total.bound && *total.bound > 0;
-  json["total"] = {{"layers", total.layers},
-                   {"cycles", Whole(total.cycles)},
-                   {"energy_pj", total.energy_pj},
-                   {"edp", total.edp()},
-                   {"value", total.value},
-                   {"bound", OrNull(total.bound)},
-                   {"gap", bounded ? Json(total.value / *total.bound - 1) : Json(nullptr)},
-                   {"power_mw", total.power_mw},
-                   {"area_um2", total.area_um2},
-                   {"utilization", total.utilization},
+  json["total"] = {{"layers", total.layers},       {"cycles", Whole(total.cycles)},
+                   {"energy_pj", total.energy_pj}, {"edp", total.edp()},
+                   {"value", total.value},         {"bound", OrNull(total.bound)},
+                   {"gap", OrNull(total.gap())},   {"power_mw", total.power_mw},
+                   {"area_um2", total.area_um2},   {"utilization", total.utilization},
                    {"samples", total.samples}};
   json["interrupted"] = mapping.interrupted;
   return json;
@@ -120,9 +113,7 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       job.network.name, job.accelerator.name, job.settings.model, job.settings.objective,
       job.settings.method, total.layers, WithThousands(std::llround(total.cycles)),
       total.energy_pj * 1e-6, total.edp(), 100 * total.utilization);
-  if (total.bound && *total.bound > 0) {
-    text += fmt::format(", gap to bound {:.2f} %", 100 * (total.value / *total.bound - 1));
-  }
+  if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
   for (const LayerMapping& layer : mapping.layers) {
     if (layer.point) continue;

@@ -80,10 +80,11 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
   const Result<std::unique_ptr<MappingProblem>> problem =
       MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
   if (!problem) return problem.error();
-  Comparison comparison{
-      .best_known = options.best_known,
-      .log10_size = (*problem)->space().Log10Size(),
-      .bound = BoundOf(layer, job.accelerator, job.settings.model, job.problem.objective)};
+  const Result<LayerBounds> bounds = BoundsOf(layer, job);
+  if (!bounds) return bounds.error();
+  Comparison comparison{.best_known = options.best_known,
+                        .log10_size = (*problem)->space().Log10Size(),
+                        .bound = bounds->Of(job.problem.objective)};
   for (const MethodChoice& method : options.methods) {
     for (int64_t seed = 0; seed < options.seeds; ++seed) {
       comparison.runs.push_back({.method = method.ToString(), .seed = job.settings.seed + seed});

@@ -79,8 +79,9 @@ class Verifier {
     std::optional<double> value;
     if (best) value = best->outcome.value;
     Compare(json, what, "value", value);
-    const std::optional<double> bound =
-        BoundOf(entry.layer, job_.accelerator, job_.settings.model, job_.problem.objective);
+    const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
+    if (!bounds) return bounds.error();
+    const std::optional<double> bound = bounds->Of(job_.problem.objective);
     Compare(json, what, "bound", bound);
     Compare(json, what, "gap", bound && value ? std::optional(*value / *bound - 1) : std::nullopt);
     if (!json.contains("mapping") || json["mapping"].is_null()) {
