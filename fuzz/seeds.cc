@@ -1,9 +1,12 @@
 // Writes seeds for the fuzzers into the folder that the command line names: the first layers of
-// every zoo network, in every format that can be written, and MAESTRO files with a mapping.
+// every zoo network, in every format that can be written, MAESTRO files with a mapping, and a VTA
+// program.
 #include <string>
 
 #include "tessera/base/check.h"
 #include "tessera/base/file.h"
+#include "tessera/vta/isa/assembly.h"
+#include "tessera/vta/program.h"
 #include "tessera/workload/format.h"
 #include "tessera/workload/zoo.h"
 
@@ -26,6 +29,24 @@ Network Net {
   }
   Layer GEMM { Type: GEMM Dimensions { M: 4, N: 5, K: 6 } Dataflow { SpatialMap(1,1) M } }
 }
+)";
+
+constexpr std::string_view kVtaProgram = R"(.config default_1x16
+.memory 0x1000 12288
+.output 0x3000 128
+.uops 0x2000
+  0 0 0
+  1 1 1
+.code 0x1000
+  LOAD.UOP dram=2048 size=2x1
+  GEMM.RESET uop=0..2 iter=1x4 dst=0,2
+  LOAD.INP dram=512 size=3x2 stride=5 pad=1,1,1,1
+  LOAD.WGT dram=32 size=2x1 push_next
+  GEMM uop=0..2 iter=1x4 dst=0,2 src=0,3 pop_prev
+  ALU.ADD uop=0..2 iter=1x4 dst=0,2 src=0,2 imm=3 push_next
+  STORE.OUT dram=800 size=4x2 stride=4 pop_prev push_prev
+  NOP.COMPUTE pop_next
+  FINISH
 )";
 
 void Save(const std::string& folder, const std::string& name, std::string_view contents) {
@@ -58,5 +79,9 @@ int main(int argc, char** argv) {
   }
   Save(corpus + "/maestro_file_fuzz", "mapping", kMapping);
   Save(corpus + "/network_maestro_fuzz", "mapping", kMapping);
+  Save(corpus + "/vta_fuzz", "text", kVtaProgram);
+  const Result<vta::Program> program = vta::ParseAssembly(kVtaProgram, "seed");
+  CHECK(program.ok());
+  Save(corpus + "/vta_fuzz", "container", vta::WriteContainer(*program));
   return 0;
 }

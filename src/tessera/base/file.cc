@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/text.h"
+
 namespace tessera {
 namespace {
 
@@ -70,19 +72,6 @@ Result<std::string> Unpack(const std::string& packed, const std::string& path, i
   if (std::ssize(text) > max_bytes) return TooLarge(path, max_bytes);
   if (status != Z_STREAM_END) return IoError(path, "damaged or truncated gzip data");
   return text;
-}
-
-// Length of the UTF-8 sequence at `at`, or 0 if it is not valid.
-size_t Utf8Length(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  }
-  return length;
 }
 
 Error NotText(const std::string& path, int64_t line, std::string message) {

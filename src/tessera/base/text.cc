@@ -94,12 +94,45 @@ std::string YamlScalar(std::string_view text) {
   return quoted + "\"";
 }
 
+size_t Utf8Length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(at);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || at + length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+namespace {
+
+// The character at `at`, escaped if need be; moves `at` behind it.
+std::string PrintableCharacter(std::string_view text, size_t& at) {
+  const size_t length = Utf8Length(text, at);
+  const auto byte = static_cast<unsigned char>(text[at]);
+  if (length == 0 || byte < 0x20 || byte == 0x7f) {
+    ++at;
+    return fmt::format("\\x{:02x}", byte);
+  }
+  at += length;
+  return std::string(text.substr(at - length, length));
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (size_t at = 0; at < text.size();) printable += PrintableCharacter(text, at);
+  return printable;
+}
+
 std::string Quoted(std::string_view text, size_t max) {
   std::string quoted = "'";
-  for (const char c : text) {
+  for (size_t at = 0; at < text.size();) {
     if (quoted.size() > max) return quoted + "...'";
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    quoted += control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+    quoted += PrintableCharacter(text, at);
   }
   return quoted + "'";
 }

@@ -27,7 +27,14 @@ std::string WithThousands(int64_t value);
 // `text` as a YAML scalar that reads back the same: plain where that is safe anywhere.
 std::string YamlScalar(std::string_view text);
 
-// `text` in at most `max` bytes for an error message: control characters escaped, the rest cut.
+// Length of the UTF-8 sequence at `at`, or 0 if it is not valid.
+size_t Utf8Length(std::string_view text, size_t at);
+
+// `text` with control characters and what is not UTF-8 escaped ("\\x1b"), for names from binary
+// files that appear on terminals and in text files.
+std::string Printable(std::string_view text);
+
+// `text` in quotes for an error message: made printable, and cut after about `max` bytes.
 std::string Quoted(std::string_view text, size_t max = 40);
 
 // A file name that is safe on every system, from a name that may hold anything: characters other

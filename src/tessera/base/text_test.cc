@@ -61,6 +61,16 @@ TEST(Text, QuotesWithoutControlCharactersAndBounded) {
   EXPECT_LT(Quoted(std::string(10'000, 'x')).size(), 50u);
 }
 
+TEST(Text, MakesNamesPrintable) {
+  EXPECT_EQ(Printable("conv1/gr\xc3\xb6\xc3\x9f"
+                      "e"),
+            "conv1/gr\xc3\xb6\xc3\x9f"
+            "e");
+  EXPECT_EQ(Printable("a\x1b[1m\n"), "a\\x1b[1m\\x0a");
+  EXPECT_EQ(Printable("a\xff\xc3"), "a\\xff\\xc3");
+  EXPECT_EQ(Quoted("\xff"), "'\\xff'");
+}
+
 TEST(Text, MakesYamlScalars) {
   EXPECT_EQ(YamlScalar("layer1.0/conv-1"), "layer1.0/conv-1");
   EXPECT_EQ(YamlScalar("null"), "\"null\"");

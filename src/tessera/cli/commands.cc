@@ -12,13 +12,19 @@ extern const Command kEvaluateCommand;
 extern const Command kTrainCommand;
 extern const Command kProfileCommand;
 extern const Command kEnvCommand;
+extern const Command kCompileCommand;
+extern const Command kSimulateCommand;
+extern const Command kAssembleCommand;
+extern const Command kDisassembleCommand;
 extern const Command kListCommand;
 extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kZooCommand,     &kCheckCommand, &kConvertCommand, &kEvaluateCommand,   &kTrainCommand,
-      &kProfileCommand, &kEnvCommand,   &kListCommand,    &kCompletionCommand,
+      &kZooCommand,        &kCheckCommand,    &kConvertCommand,     &kEvaluateCommand,
+      &kTrainCommand,      &kProfileCommand,  &kEnvCommand,         &kCompileCommand,
+      &kSimulateCommand,   &kAssembleCommand, &kDisassembleCommand, &kListCommand,
+      &kCompletionCommand,
   };
   return kCommands;
 }

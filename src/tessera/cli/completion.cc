@@ -175,7 +175,7 @@ _tessera() {{
   case $words[1] in
 {}  esac
 }}
-compdef _tessera tessera
+if [[ $funcstack[1] == _tessera ]]; then _tessera "$@"; else compdef _tessera tessera; fi
 )",
                      described, cases);
 }

@@ -27,13 +27,13 @@ std::vector<std::string> WritableFormats() {
 }
 
 std::vector<Flag> Flags(ConvertArguments& arguments) {
-  std::vector<Flag> flags = NetworkFlags(arguments.network);
-  flags.push_back({.name = "--to",
-                   .target = &arguments.to,
-                   .help = "the format to write; 'tessera list formats' describes them",
-                   .value = "FORMAT",
-                   .required = true,
-                   .choices = WritableFormats});
+  std::vector<Flag> flags = {{.name = "--to",
+                              .target = &arguments.to,
+                              .help = "the format to write",
+                              .value = "FORMAT",
+                              .required = true,
+                              .choices = WritableFormats}};
+  for (const Flag& flag : NetworkFlags(arguments.network)) flags.push_back(flag);
   return flags;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/models.h"
 
@@ -87,33 +86,6 @@ Result<void> Run(const EvaluateArguments& arguments, Context& context) {
 }
 
 }  // namespace
-
-Result<std::vector<BatchLine>> ReadBatch(const std::string& path) {
-  const Result<std::string> bytes = ReadFile(path);
-  if (!bytes) return bytes.error();
-  const Result<std::string> text = ToText(*bytes, path);
-  if (!text) return text.error();
-  std::vector<BatchLine> lines;
-  int64_t number = 0;
-  for (const std::string_view line : Split(*text, '\n')) {
-    ++number;
-    if (!Trim(line).empty()) lines.push_back({number, std::string(line)});
-  }
-  return lines;
-}
-
-Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& context) {
-  if (context.output.json()) {
-    Json rows = Json::array();
-    for (const std::string& answer : answers) rows.push_back(Json::parse(answer));
-    context.output.Set("rows", std::move(rows));
-    return {};
-  }
-  for (const std::string& answer : answers) {
-    if (Result<void> shown = context.output.ShowText(answer + "\n"); !shown) return shown;
-  }
-  return {};
-}
 
 extern const Command kEvaluateCommand = {
     .name = "evaluate",

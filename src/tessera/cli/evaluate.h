@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/maestro_arguments.h"
 
@@ -39,16 +40,6 @@ std::vector<Flag> ExternalFlags(ExternalArguments& arguments);
 Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context);
 Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
                               Context& context);
-
-// The lines of a --batch file, each with its number. Empty lines are left out.
-struct BatchLine {
-  int64_t number = 0;
-  std::string text = {};
-};
-Result<std::vector<BatchLine>> ReadBatch(const std::string& path);
-
-// Shows one line of JSON per answer; with --json, one list under `rows`.
-Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& context);
 
 }  // namespace tessera
 

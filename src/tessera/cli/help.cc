@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kLineWidth = 100;
 constexpr size_t kWidestLeft = 34;  // wider entries get a line of their own
+constexpr size_t kFewChoices = 8;   // so many are worth listing
 
 struct Row {
   std::string left, right;
@@ -76,7 +77,11 @@ Row RowOf(const Flag& flag) {
   if (IsOption(flag) && TakesValue(flag)) left += fmt::format(" {}", flag.value);
   if (!IsOption(flag) && IsList(flag)) left += "...";
   std::string right(flag.help);
-  if (flag.closed) right += fmt::format(": {}", fmt::join(flag.choices(), ", "));
+  const std::vector<std::string> choices =
+      flag.choices == nullptr ? std::vector<std::string>() : flag.choices();
+  if (!choices.empty() && (flag.closed || choices.size() <= kFewChoices)) {
+    right += fmt::format(": {}", fmt::join(choices, ", "));
+  }
   if (flag.required && IsOption(flag)) right += " (required)";
   const std::string by_default = std::visit(DefaultOf{}, flag.target);
   if (!flag.required && !by_default.empty()) right += fmt::format(" (default: {})", by_default);
@@ -114,7 +119,10 @@ std::string GlobalSection() {
 
 std::string Usage(const Command& command) {
   std::string usage = fmt::format("usage: tessera {}", command.name);
-  for (const Flag& flag : command.bind().flags) {
+  std::vector<Flag> flags = command.bind().flags;
+  std::stable_partition(flags.begin(), flags.end(),
+                        [](const Flag& flag) { return !IsOption(flag); });
+  for (const Flag& flag : flags) {
     if (IsOption(flag) && !flag.required) continue;
     std::string word =
         IsOption(flag) ? fmt::format("{} {}", LongName(flag), flag.value) : std::string(flag.name);

@@ -17,6 +17,7 @@
 #include "tessera/rl/learner.h"
 #include "tessera/rl/replay/sampler.h"
 #include "tessera/search/method.h"
+#include "tessera/vta/config.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -100,6 +101,18 @@ std::vector<Item> SamplerItems() {
   return items;
 }
 
+std::vector<Item> VtaItems() {
+  std::vector<Item> items;
+  for (const vta::Config& config : vta::ConfigPresets()) {
+    const vta::Area area = EstimateArea(config);
+    items.push_back(
+        {config.name,
+         {fmt::format("{}x{}x{}", config.batch(), config.block_in(), config.block_out()), area.macs,
+          area.sram_bits / 8192, ConfigId(config)}});
+  }
+  return items;
+}
+
 std::vector<Item> CommandItems() {
   std::vector<Item> items;
   for (const Command* command : Commands()) items.push_back({command->name, {command->summary}});
@@ -122,6 +135,7 @@ const std::vector<Listing>& Listings() {
       {"envs", {"summary"}, EnvItems},
       {"algorithms", {"presets", "summary"}, AlgorithmItems},
       {"samplers", {"changes_distribution", "summary", "distribution"}, SamplerItems},
+      {"vta", {"batch x in x out", "macs", "sram_kib", "id"}, VtaItems},
       {"commands", {"summary"}, CommandItems},
   };
   return kListings;

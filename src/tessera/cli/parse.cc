@@ -124,6 +124,7 @@ Result<void> FillFlag(const Binding& binding) {
   if (bool* const* target = std::get_if<bool*>(&flag.target)) **target = true;
   if (!TakesValue(flag)) return {};
   for (const std::string& word : Words(flag, option->results())) {
+    if (word.empty()) return UsageError(fmt::format("{} is empty", LongName(flag)));
     if (Result<void> ok = CheckChoice(flag, word); !ok) return ok;
     if (Result<void> ok = std::visit(Fill{flag, word}, flag.target); !ok) return ok;
   }
@@ -251,12 +252,13 @@ Result<ParsedLine> ParseLine(std::span<const Command* const> commands,
     line.bound = std::move(sub.bound);
     active.insert(active.end(), sub.bindings.begin(), sub.bindings.end());
   }
-  if (WantsHelp(active)) {  // and nothing else, whatever is wrong with the line
+  std::vector<std::string> left = app.remaining(/*recurse=*/true);
+  std::erase(left, "--");  // CLI11 counts the mark itself as left over
+  const bool unknown_command = line.command == nullptr && !left.empty() && left[0][0] != '-';
+  if (WantsHelp(active) && !unknown_command) {  // whatever else is wrong with the line
     line.help = true;
     return line;
   }
-  std::vector<std::string> left = app.remaining(/*recurse=*/true);
-  std::erase(left, "--");  // CLI11 counts the mark itself as left over
   if (!left.empty()) return Leftover(left[0], line.command, active, commands);
   for (const Binding& binding : active) {
     if (Result<void> ok = FillFlag(binding); !ok) return ok.error();

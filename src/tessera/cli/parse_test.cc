@@ -123,6 +123,9 @@ TEST(ParseLine, MistakesAreNamedWithTheNearestName) {
             "unknown option '--sampels'; did you mean '--samples'?");
   EXPECT_EQ(ErrorOf({"--jsn", "map", "x"}), "unknown option '--jsn'; did you mean '--json'?");
   EXPECT_EQ(ErrorOf({"map"}), "NETWORK is missing");
+  EXPECT_EQ(ErrorOf({"map", ""}), "NETWORK is empty");
+  EXPECT_EQ(ErrorOf({"map", "x", "--layer="}), "--layer needs a value");
+  EXPECT_EQ(ErrorOf({"mapp", "--help"}), "unknown command 'mapp'; did you mean 'map'?");
   EXPECT_EQ(ErrorOf({"map", "x", "--kind", "betta"}),
             "--kind is 'betta', which it cannot be; did you mean 'beta'?");
   EXPECT_EQ(ErrorOf({"map", "x", "--kind", "q"}),

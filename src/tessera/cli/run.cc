@@ -2,6 +2,7 @@
 #include "tessera/cli/run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 
@@ -25,13 +26,6 @@ void Print(const Error& error, std::ostream& err) {
   err << error << '\n' << std::flush;
 }
 
-Result<void> WriteOut(const Command& command, const GlobalOptions& options,
-                      const std::string& text) {
-  if (Result<void> made = MakeFolder(options.out); !made) return made;
-  return WriteFileAtomically(
-      fmt::format("{}/{}.{}", options.out, command.name, options.json ? "json" : "txt"), text);
-}
-
 // The JSON form of a failure, where the command has not given one of its own.
 void SetErrors(const std::vector<Error>& errors, Output& output) {
   if (errors.empty() || output.Has("errors")) return;
@@ -41,54 +35,90 @@ void SetErrors(const std::vector<Error>& errors, Output& output) {
   output.Set("errors", std::move(list));
 }
 
-int RunCommand(const ParsedLine& line, std::ostream& out, std::ostream& err,
-               const Surroundings& surroundings) {
-  const GlobalOptions& options = line.options;
-  // What goes to a file must be complete before the file appears.
-  const bool to_file = !options.out.empty() && !line.command->writes_out;
-  std::ostringstream buffer;
-  Output output(to_file ? buffer : out, options.json ? OutputForm::kJson : OutputForm::kText);
-  std::vector<Error> errors;
-  std::weak_ptr<ProgressReporter> progress;
-  const auto make_room = [&] {
-    if (const auto reporter = progress.lock()) reporter->MakeRoom();
-  };
-  Context context{.options = options,
-                  .output = output,
-                  .complain =
-                      [&](const Error& error) {
-                        errors.push_back(error);
-                        make_room();
-                        if (!output.reader_left()) Print(error, err);
-                      },
-                  .remark =
-                      [&](std::string_view text) {
-                        make_room();
-                        err << text << '\n' << std::flush;
-                      },
-                  .start_progress =
-                      [&](ProgressOptions wanted) {
-                        auto reporter = std::make_shared<ProgressReporter>(
-                            err, std::move(wanted), surroundings.clock, surroundings.terminal);
-                        progress = reporter;
-                        return reporter;
-                      },
-                  .stopped = StopRequested};
-  Result<void> done = line.bound.run(context);
-  if (!done) context.complain(done.error());
-  SetErrors(errors, output);
-  // A failed command leaves no file behind; its JSON still goes to stdout.
-  if (Result<void> finished = output.Finish(); !finished && done)
-    context.complain(finished.error());
-  if (to_file && errors.empty()) {
-    Result<void> written = WriteOut(*line.command, options, buffer.str());
-    if (!written) context.complain(written.error());
-  } else if (to_file) {
-    out << buffer.str() << std::flush;
+// One command at work: where its words go, and what went wrong so far.
+class Invocation {
+ public:
+  Invocation(const ParsedLine& line, std::ostream& out, std::ostream& err,
+             const Surroundings& surroundings)
+      : line_(line),
+        to_file_(!line.options.out.empty() && !line.command->writes_out),
+        out_(out),
+        err_(err),
+        surroundings_(surroundings),
+        output_(to_file_ ? buffer_ : out,
+                line.options.json ? OutputForm::kJson : OutputForm::kText) {}
+
+  int Run() {
+    Context context{.options = line_.options,
+                    .output = output_,
+                    .complain = [this](const Error& error) { Complain(error); },
+                    .remark = [this](std::string_view text) { Remark(text); },
+                    .start_progress = [this](ProgressOptions options) { return Start(options); },
+                    .stopped = StopRequested};
+    const Result<void> done = line_.bound.run(context);
+    if (!done) Complain(done.error());
+    SetErrors(errors_, output_);
+    if (Result<void> finished = output_.Finish(); !finished && done) Complain(finished.error());
+    if (to_file_) DeliverBuffer();
+    if (!errors_.empty()) return ExitCode(errors_.front().kind);
+    return StopRequested() ? kInterruptedExitCode : 0;
   }
-  if (!errors.empty()) return ExitCode(errors.front().kind);
-  return StopRequested() ? kInterruptedExitCode : 0;
-}
+
+ private:
+  void Complain(const Error& error) {
+    errors_.push_back(error);
+    MakeRoom();
+    if (!output_.reader_left()) Print(error, err_);
+  }
+
+  void Remark(std::string_view text) {
+    MakeRoom();
+    err_ << text << '\n' << std::flush;
+  }
+
+  std::shared_ptr<ProgressObserver> Start(const ProgressOptions& options) {
+    auto reporter = std::make_shared<ProgressReporter>(err_, options, surroundings_.clock,
+                                                       surroundings_.terminal);
+    progress_ = reporter;
+    return reporter;
+  }
+
+  // Text must not end up in the middle of a live table.
+  void MakeRoom() {
+    if (const auto reporter = progress_.lock()) reporter->MakeRoom();
+  }
+
+  // With --out, what was shown becomes a file once it is complete. A failed command leaves none;
+  // its output goes to stdout as it would have without --out.
+  void DeliverBuffer() {
+    if (!errors_.empty()) {
+      out_ << buffer_.str() << std::flush;
+      return;
+    }
+    const GlobalOptions& options = line_.options;
+    const std::string path =
+        (std::filesystem::path(options.out) /
+         fmt::format("{}.{}", line_.command->name, options.json ? "json" : "txt"))
+            .string();
+    Result<void> written = MakeFolder(options.out);
+    if (written) written = WriteFileAtomically(path, buffer_.str());
+    if (!written) {
+      Complain(written.error());
+    } else if (!options.json) {
+      out_ << path << '\n' << std::flush;
+    }
+  }
+
+  const ParsedLine& line_;
+  const bool to_file_;
+  std::ostream& out_;
+  std::ostream& err_;
+  const Surroundings& surroundings_;
+  std::ostringstream buffer_;
+  Output output_;
+  std::vector<Error> errors_;
+  std::weak_ptr<ProgressReporter> progress_;
+};
 
 // A line that cannot be parsed still says --json to somebody who reads our stdout.
 int RejectLine(const Error& error, const std::vector<std::string>& words, std::ostream& out,
@@ -129,7 +159,7 @@ int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::os
     err << Help(Commands());
     return ExitCode(ErrorKind::kUsage);
   }
-  return RunCommand(*line, out, err, surroundings);
+  return Invocation(*line, out, err, surroundings).Run();
 }
 
 }  // namespace tessera

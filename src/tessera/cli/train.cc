@@ -219,7 +219,8 @@ extern const Command kTrainCommand = {
                   "MAPPO on 64 environments, then an episode to look at"}},
     .bind = Bind<TrainArguments, Flags, Run>,
     .details =
-        "With --out the folder gets config.json, progress.csv, progress.jsonl, a TensorBoard event\n"
+        "With --out the folder gets config.json, progress.csv, progress.jsonl, a TensorBoard "
+        "event\n"
         "file and checkpoint.safetensors, which holds everything: a resumed run continues bit for\n"
         "bit. `tessera list algorithms`, `envs` and `samplers` show what there is and its\n"
         "settings.",

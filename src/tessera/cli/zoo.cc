@@ -48,7 +48,12 @@ Result<void> ShowZoo(Output& output) {
 }
 
 Result<void> Run(const NetworkArgument& arguments, Context& context) {
-  if (arguments.name.empty()) return ShowZoo(context.output);
+  if (arguments.name.empty()) {
+    if (!arguments.layer && arguments.bind.empty()) return ShowZoo(context.output);
+    return Error{
+        .kind = ErrorKind::kUsage,
+        .message = fmt::format("{} needs a NETWORK", arguments.layer ? "--layer" : "--bind")};
+  }
   const Result<Network> network = Load(arguments);
   if (!network) return network.error();
   context.output.SetAll(ToJson(*network));

@@ -60,6 +60,7 @@ void Reserve(const Setup& setup, Workspace& workspace) {
   } else {
     Reserve(children, workspace.timeloop_scratch.fan);
     workspace.timeloop_scratch.classes.reserve(children);
+    workspace.timeloop_scratch.places.reserve(children);
     workspace.timeloop.ingresses.reserve(children);
   }
 }

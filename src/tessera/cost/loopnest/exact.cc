@@ -169,7 +169,7 @@ int64_t ComputeCycles(const ExactInput& input, ExactScratch& scratch) {
   }
   for (int d = 0; d < input.nest.num_dims; ++d) {
     const DimWalk& walk = scratch.residual.walks[d];
-    std::vector<VisitKind>& kinds = scratch.residual.kinds[d];
+    std::vector<VisitKind>& kinds = scratch.residual.some_kinds;
     ListKinds(walk, /*child=*/-1, kAnyVisit, kinds);
     int64_t indices = 0;
     for (const VisitKind& kind : kinds) indices += kind.left > 0 ? kind.times : 0;

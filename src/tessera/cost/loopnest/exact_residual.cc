@@ -33,6 +33,8 @@ class ResidualCounter {
       own_.walks[d] = MakeDimWalk(nest_, d, input_.bound(d));
     }
     for (int i = 0; i < nest_.num_levels; ++i) MakeClasses(i);
+    own_.kinds.clear();
+    for (std::vector<DimStep>& steps : own_.steps) steps.clear();
     for (int v = 0; v < input_.data.problem.num_tensors; ++v) {
       int child = -1;
       for (int i = 0; i < nest_.num_levels; ++i) {
@@ -80,31 +82,47 @@ class ResidualCounter {
     v_ = v;
     child_ = child;
     parent_ = parent;
-    if (child >= 0) CountFills();
+    MakeSteps();
+    const int64_t raw_words = CountFills();
     StartGroups(own_.joint);
+    // Words below each level, over all instances, and those of them that are the first of their
+    // elements.
+    int64_t words[kMaxLevels] = {}, first_words[kMaxLevels] = {};
     const bool read_write = input_.tensor(v).read_write;
+    const bool both_ways = read_write && !input_.machine.levels[parent].reduces;
+    const bool linked = HasLinks(input_, v, child, parent);
     for (size_t k = 0; k < scratch_.classes[parent].size(); ++k) {
       InstanceClass& instance = scratch_.classes[parent][k];
       ForEachBase(parent, static_cast<int64_t>(k),
                   [&](int d, const BaseClass& base) { base_[d] = base.base; });
       instances_ = instance.instances;
-      if (HasLinks(input_, v, child, parent)) {
-        instance.tensors[v].reads = WalkLinked(input_, v, child, base_, instances_, scratch_,
-                                               result_.levels[parent].network[v], own_.handed_on);
+      int64_t handed_out = own_.raw_words[k];  // if the parent has one child
+      if (linked) {
+        handed_out = WalkLinked(input_, v, child, base_, instances_, scratch_,
+                                result_.levels[parent].network[v], own_.handed_on);
         AddHandedOn(static_cast<int64_t>(k));
-        continue;
       }
-      int64_t words = 0;
-      const int64_t distinct = read_write ? DistinctWords(parent) : 0;
-      for (int i = child + 1; i <= parent; ++i) {
-        words = Network(i);
-        if (read_write && !input_.machine.levels[parent].reduces) {
-          result_.levels[i].network[v].down_words += instances_ * (words - FirstWords(i));
+      for (int i = child + 1; i <= parent && !linked; ++i) {
+        if (nest_.HasSpatial(i)) {
+          handed_out = Network(i);
+          words[i] += instances_ * handed_out;
         }
+        if (both_ways) first_words[i] += instances_ * FirstWords(i);
       }
       InstanceCounts& counts = instance.tensors[v];
-      (read_write ? counts.updates : counts.reads) = words;
-      if (read_write) counts.reads = words - distinct;
+      (read_write ? counts.updates : counts.reads) = handed_out;
+      if (read_write) counts.reads = handed_out - DistinctWords(parent);
+    }
+    int64_t passing = raw_words;
+    for (int i = child + 1; i <= parent && !linked; ++i) {
+      ExactNetworkTensor& network = result_.levels[i].network[v];
+      if (nest_.HasSpatial(i)) {
+        passing = words[i];
+      } else {
+        // One child only: what comes out of the network below goes on as it is.
+        AddIngress(network, 1, passing);
+      }
+      if (both_ways) network.down_words += passing - first_words[i];
     }
   }
 
@@ -142,65 +160,187 @@ class ResidualCounter {
     for (int j = nest_.first_temporal[child_ + 1]; j < nest_.num_temporal(); ++j) use(j);
   }
 
+  // The same without the visits at which nothing of the tensor moves: those of the innermost loops
+  // over other dimensions.
+  template <typename Use>
+  void ForEachMovingVisit(const Use& use) {
+    if (child_ < 0) {
+      use(kAnyVisit);
+      return;
+    }
+    use(kFirstVisit);
+    int j = nest_.first_temporal[child_ + 1];
+    while (j < nest_.num_temporal() && !Uses(v_, nest_.temporal[j].dim)) ++j;
+    for (; j < nest_.num_temporal(); ++j) use(j);
+  }
+
   // Whether the tile before counts: MACs hold nothing, and at first there was none.
-  bool HasPrevious(int visit) const { return visit >= 0; }
+  static bool HasPrevious(int visit) { return visit >= 0; }
 
   int64_t Extent(int dim) const { return child_ < 0 ? 1 : nest_.extent[child_][dim]; }
 
+  // Kinds of visits of the child, all of them; tensors with the same child share them.
+  void MakeSteps() {
+    std::vector<DimStep>& steps = own_.steps[child_ + 1];
+    if (!steps.empty()) return;
+    ForEachVisit([&](int visit) {
+      for (int d = 0; d < num_dims_; ++d) {
+        ListKinds(own_.walks[d], child_, visit, own_.some_kinds);
+        steps.push_back({.visit = MakeDimVisit(own_.walks[d], child_, visit, Extent(d)),
+                         .first_kind = own_.kinds.size(),
+                         .num_kinds = own_.some_kinds.size()});
+        own_.kinds.insert(own_.kinds.end(), own_.some_kinds.begin(), own_.some_kinds.end());
+      }
+    });
+  }
+
   void StartVisit(int visit) {
     visit_ = visit;
-    for (int d = 0; d < num_dims_; ++d) {
-      ListKinds(own_.walks[d], child_, visit, own_.kinds[d]);
-      dim_visits_[d] = MakeDimVisit(own_.walks[d], child_, visit, Extent(d));
-    }
+    const int number = visit < 0 ? 0 : 1 + visit - nest_.first_temporal[child_ + 1];
+    steps_ = own_.steps[child_ + 1].data() + number * num_dims_;
+  }
+
+  std::span<const VisitKind> Kinds(int d) const {
+    return {own_.kinds.data() + steps_[d].first_kind, steps_[d].num_kinds};
   }
 
   // ---- Fills of the child ----------------------------------------------------------------------
 
-  // Words that each class of instances of the child receives. For one visit this is a product of
-  // factors, one per component of the tensor and one per other dimension, each of which depends on
-  // the class in its own dimensions only.
-  void CountFills() {
+  // Words that each class of instances of the child receives; also sets own_.raw_words and returns
+  // their sum over all instances. For one visit this is a product of factors, one per component of
+  // the tensor and one per other dimension, each of which depends on the class in its own
+  // dimensions only.
+  int64_t CountFills() {
+    if (child_ < 0) return CountOperations();
     std::vector<InstanceClass>& classes = scratch_.classes[child_];
-    for (InstanceClass& instance : classes) instance.tensors[v_].fills = 0;
-    ForEachVisit([&](int visit) {
+    own_.raw_words.assign(classes.size(), 0);
+    ForEachMovingVisit([&](int visit) {
       StartVisit(visit);
-      for (size_t k = 0; k < classes.size(); ++k) {
-        ForEachBase(child_, static_cast<int64_t>(k),
-                    [&](int d, const BaseClass& base) { base_[d] = base.base; });
-        classes[k].tensors[v_].fills += WordsOfOne();
-      }
+      MakeFactors();
+      for (size_t k = 0; k < classes.size(); ++k) own_.raw_words[k] += WordsOfClass(k);
     });
-    if (!input_.tensor(v_).read_write) return;
+    int64_t words = 0;
+    const bool read_write = input_.tensor(v_).read_write;
     for (size_t k = 0; k < classes.size(); ++k) {
       ForEachBase(child_, static_cast<int64_t>(k),
                   [&](int d, const BaseClass& base) { base_[d] = base.base; });
-      classes[k].tensors[v_].fills -= DistinctWords(child_);
+      words += classes[k].instances * own_.raw_words[k];
+      classes[k].tensors[v_].fills = own_.raw_words[k] - (read_write ? DistinctWords(child_) : 0);
+    }
+    return words;
+  }
+
+  // The same for MACs, which are not counted one by one: their parent's classes are, as if each had
+  // one MAC.
+  int64_t CountOperations() {
+    const std::vector<InstanceClass>& classes = scratch_.classes[parent_];
+    own_.raw_words.assign(classes.size(), 1);
+    StartVisit(kAnyVisit);
+    for (size_t k = 0; k < classes.size(); ++k) {
+      ForEachBase(parent_, static_cast<int64_t>(k), [&](int d, const BaseClass& base) {
+        own_.raw_words[k] *= VisitsAt(d, base.base);
+      });
+    }
+    return Macs(input_.data.problem);
+  }
+
+  // Visits at which an instance at `base` has something left in dimension d.
+  int64_t VisitsAt(int d, int64_t base) const {
+    int64_t visits = 0;
+    for (const VisitKind& kind : Kinds(d)) visits += kind.left > base ? kind.times : 0;
+    return visits;
+  }
+
+  // own_.factors of this visit: first the components, by the classes of their dimensions, then one
+  // per dimension, of those that the tensor does not have.
+  void MakeFactors() {
+    const TensorData& tensor = input_.data.tensors[v_];
+    for (int c = 0; c < tensor.num_components; ++c) {
+      auto& [tile, common] = own_.factors[c];
+      tile.clear();
+      common.clear();
+      if (!IsSimple(c)) {
+        MakeComponentFactors(c, tensor.component_dims[c], tile, common);
+        continue;
+      }
+      const int d = std::countr_zero(tensor.component_dims[c]);
+      for (const BaseClass& base : own_.bases[child_][d]) {
+        tile.push_back(0);
+        common.push_back(0);
+        for (const VisitKind& kind : Kinds(d)) {
+          AddSimpleTile(d, kind.left - base.base, kind.times, tile.back(), common.back());
+        }
+      }
+    }
+    for (int d = 0; d < num_dims_; ++d) {
+      if (Uses(v_, d)) continue;
+      std::vector<int64_t>& visits = own_.factors[kMaxRanks + d][0];
+      visits.clear();
+      for (const BaseClass& base : own_.bases[child_][d]) visits.push_back(VisitsAt(d, base.base));
     }
   }
 
-  // Words that the instance at base_ receives at this visit, over all its kinds.
-  int64_t WordsOfOne() {
-    int64_t others = 1;
-    for (int d = 0; d < num_dims_; ++d) {
-      if (Uses(v_, d)) continue;
-      int64_t visits = 0;
-      for (const VisitKind& kind : own_.kinds[d]) visits += kind.left > base_[d] ? kind.times : 0;
-      others *= visits;
-    }
-    if (others == 0) return 0;
+  // Whether component k is a single dimension by itself, whose tiles are equal or disjoint.
+  bool IsSimple(int k) const {
     const TensorData& tensor = input_.data.tensors[v_];
-    int64_t tile = 1, common = 1;
-    for (int k = 0; k < tensor.num_components; ++k) {
-      for (int d = 0; d < num_dims_; ++d) {
-        if ((tensor.component_dims[k] >> d & 1) == 0) continue;
-        own_.placements[d].assign(1, {});
-        ListShapes(d, 1);
-      }
+    return std::has_single_bit(tensor.component_dims[k]) &&
+           std::has_single_bit(tensor.component_ranks[k]);
+  }
+
+  // Adds `times` tiles of dimension d with `left` indices remaining, where that is all of a
+  // component.
+  void AddSimpleTile(int d, int64_t left, int64_t times, int64_t& tile, int64_t& same) const {
+    const DimVisit& visit = steps_[d].visit;
+    if (left <= 0) return;
+    const int64_t words = times * std::min(left, visit.extent);
+    tile += words;
+    if (!HasPrevious(visit_) || visit.own) return;
+    if (visit.num_inner == 0 ||
+        (left < visit.regular_left && TileAt(visit, left).previous_shift == 0)) {
+      same += words;
+    }
+  }
+
+  // Goes through the classes of the dimensions left, the lowest dimension's running fastest.
+  void MakeComponentFactors(int c, uint32_t dims_left, std::vector<int64_t>& tile,
+                            std::vector<int64_t>& common) {
+    if (dims_left == 0) {
       int64_t sums[kFamilies] = {};
-      AddComponent(k, -1, 0, sums);
-      tile *= sums[kTile];
-      common *= sums[kCommon];
+      AddComponent(c, -1, 0, sums);
+      tile.push_back(sums[kTile]);
+      common.push_back(sums[kCommon]);
+      return;
+    }
+    const int d = 31 - std::countl_zero(dims_left);
+    for (const BaseClass& base : own_.bases[child_][d]) {
+      base_[d] = base.base;
+      own_.placements[d].assign(1, {});
+      ListShapes(d, 1);
+      MakeComponentFactors(c, dims_left & ~(1u << d), tile, common);
+    }
+  }
+
+  // Words that an instance of class k of the child receives at this visit.
+  int64_t WordsOfClass(size_t k) const {
+    size_t index[kMaxDims];
+    for (int d = 0; d < num_dims_; ++d) {
+      index[d] = k % own_.bases[child_][d].size();
+      k /= own_.bases[child_][d].size();
+    }
+    const TensorData& tensor = input_.data.tensors[v_];
+    int64_t others = 1, tile = 1, common = 1;
+    for (int d = 0; d < num_dims_; ++d) {
+      if (!Uses(v_, d)) others *= own_.factors[kMaxRanks + d][0][index[d]];
+    }
+    for (int c = 0; c < tensor.num_components; ++c) {
+      size_t place = 0;
+      for (uint32_t dims = tensor.component_dims[c]; dims != 0;) {
+        const int d = 31 - std::countl_zero(dims);
+        place = place * own_.bases[child_][d].size() + index[d];
+        dims &= ~(1u << d);
+      }
+      tile *= own_.factors[c][0][place];
+      common *= own_.factors[c][1][place];
     }
     return others * (tile - common);
   }
@@ -218,7 +358,7 @@ class ResidualCounter {
     }
     SetPlaces();
     int64_t words = 0;
-    ForEachVisit([&](int visit) {
+    ForEachMovingVisit([&](int visit) {
       StartVisit(visit);
       for (int d = 0; d < num_dims_; ++d) ListPlacements(d, child_ + 1, parent_);
       ListSpreads();
@@ -233,13 +373,13 @@ class ResidualCounter {
   bool MayCoincide(int k) const {
     const TensorData& tensor = input_.data.tensors[v_];
     const uint32_t dims = tensor.component_dims[k];
-    if (std::popcount(dims) == 1 && std::popcount(tensor.component_ranks[k]) == 1) return false;
+    if (IsSimple(k)) return false;
     uint32_t spread = 0;
     for (int s = nest_.first_spatial[child_ + 1]; s < nest_.first_spatial[level_ + 1]; ++s) {
       spread |= 1u << nest_.spatial[s].dim & dims;
     }
-    if (std::popcount(tensor.component_ranks[k]) > 1) return spread != 0;
-    return std::popcount(spread) > 1;
+    if (!std::has_single_bit(tensor.component_ranks[k])) return spread != 0;
+    return spread != 0 && !std::has_single_bit(spread);
   }
 
   // Column or row step of each dimension's loop at the level, and its number of places.
@@ -285,11 +425,11 @@ class ResidualCounter {
     std::vector<int64_t>& times = own_.times[d];
     shapes.clear();
     times.clear();
-    for (const VisitKind& kind : own_.kinds[d]) {
+    for (const VisitKind& kind : Kinds(d)) {
       for (const Placement& placement : own_.placements[d]) {
         const int64_t left = kind.left - base_[d] - placement.shift;
         if (left <= 0) continue;
-        const DimTile tile = TileAt(dim_visits_[d], left);
+        const DimTile tile = TileAt(steps_[d].visit, left);
         size_t s = 0;
         while (s < shapes.size() &&
                (shapes[s].width != tile.width || shapes[s].previous_shift != tile.previous_shift ||
@@ -364,6 +504,10 @@ class ResidualCounter {
     const TensorData& tensor = input_.data.tensors[v_];
     for (int k = 0; k < tensor.num_components; ++k) {
       if ((joint_ >> k & 1) != 0) continue;
+      if (IsSimple(k)) {
+        SumSimpleComponent(std::countr_zero(tensor.component_dims[k]));
+        continue;
+      }
       // At most one of the dimensions has children to choose from here.
       int spread = -1;
       for (int d = 0; d < num_dims_; ++d) {
@@ -387,6 +531,22 @@ class ResidualCounter {
       }
       Multiply(spread, groups);
     }
+  }
+
+  void SumSimpleComponent(int d) {
+    for (std::vector<int64_t>& weights : own_.weights) {
+      weights.assign(static_cast<size_t>(places_[d]), 0);
+    }
+    for (const VisitKind& kind : Kinds(d)) {
+      for (const Placement& placement : own_.placements[d]) {
+        const auto place = static_cast<size_t>(placement.place);
+        AddSimpleTile(d, kind.left - base_[d] - placement.shift, kind.times,
+                      own_.weights[kTile][place], own_.weights[kSame][place]);
+      }
+    }
+    own_.weights[kOverlapping] = own_.weights[kSame];
+    own_.weights[kCommon] = own_.weights[kSame];
+    Multiply(places_[d] > 1 ? d : -1, own_.groups);
   }
 
   // Takes own_.weights, those of one component by its place, into the product.
@@ -451,7 +611,7 @@ class ResidualCounter {
     int64_t step = 0;
     for (const Loop& loop : input_.SpatialLoops(level_)) step = loop.dim == d ? loop.step : step;
     ListPlacements(d, level_ + 1, parent_);
-    for (const VisitKind& kind : own_.kinds[d]) {
+    for (const VisitKind& kind : Kinds(d)) {
       for (const Placement& placement : own_.placements[d]) {
         const int64_t left = kind.left - base_[d] - placement.shift;
         if (left <= 0) continue;
@@ -514,13 +674,13 @@ class ResidualCounter {
     if (dims_left == 0) return AddJointVisit(times);
     const int d = std::countr_zero(dims_left);
     int64_t words = 0;
-    for (size_t k = 0; k < own_.kinds[d].size(); ++k) {
+    for (size_t k = 0; k < Kinds(d).size(); ++k) {
       // Listed anew each time, because the dimensions further in use the same memory.
       ListPlacements(d, level_ + 1, parent_);
       const size_t instances = own_.placements[d].size();
       for (size_t p = 0; p < instances; ++p) {
         ListPlacements(d, level_ + 1, parent_);
-        const VisitKind kind = own_.kinds[d][k];
+        const VisitKind kind = Kinds(d)[k];
         joint_left_[d] = kind.left - base_[d] - own_.placements[d][p].shift;
         if (joint_left_[d] <= 0) continue;
         words += AddJointKinds(dims_left & (dims_left - 1), times * kind.times);
@@ -574,11 +734,11 @@ class ResidualCounter {
     for (const Placement& placement : own_.placements[d]) {
       const int64_t left = joint_left_[d] - placement.shift;
       if (left <= 0) continue;
-      const DimTile tile = TileAt(dim_visits_[d], left);
+      const DimTile tile = TileAt(steps_[d].visit, left);
       for (size_t c = 0; c < before; ++c) {
         JointChild child = own_.children[c];
         (on_y_[d] ? child.row : child.column) += placement.place * stride_[d];
-        child.regular = child.regular && left >= dim_visits_[d].regular_left;
+        child.regular = child.regular && left >= steps_[d].visit.regular_left;
         for (int r = 0; r < num_joint_ranks_; ++r) {
           AddJointTerm(*joint_ranks_[r], d, placement.shift, tile, child.ranks[r]);
         }
@@ -653,7 +813,7 @@ class ResidualCounter {
   }
 
   int64_t DistinctIndices(int d, int level) {
-    std::vector<VisitKind>& kinds = own_.kinds[d];
+    std::vector<VisitKind>& kinds = own_.some_kinds;
     ListKinds(own_.walks[d], level, kAnyVisit, kinds);
     int64_t indices = 0;
     for (const VisitKind& kind : kinds) {
@@ -668,7 +828,7 @@ class ResidualCounter {
     sums.assign(1, 0);
     for (int t = 0; t < rank.num_terms; ++t) {
       const int d = rank.dims[t];
-      std::vector<int64_t>& indices = own_.factors;
+      std::vector<int64_t>& indices = own_.indices;
       indices.assign(1, base_[d]);
       for (int j = nest_.first_temporal[level + 1]; j < nest_.num_temporal(); ++j) {
         const Loop& loop = nest_.temporal[j];
@@ -733,9 +893,9 @@ class ResidualCounter {
   const int num_dims_;
 
   int v_ = 0, child_ = -1, parent_ = 0, level_ = 0, visit_ = 0;
-  int64_t instances_ = 1;        // of the parent, all like the one at hand
-  int64_t base_[kMaxDims] = {};  // of the instance at hand
-  DimVisit dim_visits_[kMaxDims];
+  int64_t instances_ = 1;           // of the parent, all like the one at hand
+  int64_t base_[kMaxDims] = {};     // of the instance at hand
+  const DimStep* steps_ = nullptr;  // of the visit at hand, by dimension
   DimTile tile_[kMaxDims];
   int64_t places_[kMaxDims] = {}, stride_[kMaxDims] = {};
   bool on_y_[kMaxDims] = {};
@@ -753,7 +913,6 @@ void Reserve(size_t children, size_t usual, ResidualScratch& scratch) {
     for (std::vector<BaseClass>& bases : level) bases.reserve(usual);
   }
   for (int d = 0; d < kMaxDims; ++d) {
-    scratch.kinds[d].reserve(usual);
     scratch.placements[d].reserve(children);
     scratch.shapes[d].reserve(usual);
     scratch.times[d].reserve(8 * children);
@@ -761,6 +920,13 @@ void Reserve(size_t children, size_t usual, ResidualScratch& scratch) {
   for (int f = 0; f < kFamilies; ++f) {
     scratch.weights[f].reserve(children);
     scratch.groups.rows[f].reserve(children);
+  }
+  for (std::vector<DimStep>& steps : scratch.steps) steps.reserve(4 * usual);
+  scratch.kinds.reserve(64 * usual);
+  scratch.some_kinds.reserve(usual);
+  scratch.raw_words.reserve(usual);
+  for (auto& factor : scratch.factors) {
+    for (std::vector<int64_t>& part : factor) part.reserve(usual);
   }
   scratch.row_sums.reserve(children);
   scratch.spreads.reserve(usual);

@@ -41,10 +41,18 @@ struct Spread {
   int64_t last_column = 0, columns = 1, depth = 0;
 };
 
+// One dimension at one visit of one child.
+struct DimStep {
+  DimVisit visit;
+  size_t first_kind = 0, num_kinds = 0;  // in ResidualScratch::kinds
+};
+
 struct ResidualScratch {
   DimWalk walks[kMaxDims];
   std::vector<BaseClass> bases[kMaxLevels][kMaxDims];
-  std::vector<VisitKind> kinds[kMaxDims];
+  std::vector<DimStep> steps[kMaxLevels + 1];  // by child + 1; visit by visit, all dimensions
+  std::vector<VisitKind> kinds, some_kinds;
+  std::vector<int64_t> raw_words;  // that each class of the child receives, nothing elided
   std::vector<Placement> placements[kMaxDims];
   std::vector<DimTile> shapes[kMaxDims];
   std::vector<int64_t> times[kMaxDims];  // by place and shape
@@ -55,9 +63,9 @@ struct ResidualScratch {
   std::vector<int64_t> reached;
   std::vector<JointChild> children;
   JointGroups joint;
-  std::vector<int64_t> factors;
   std::vector<int64_t> handed_on;
-  std::vector<int64_t> elements, more_elements;
+  std::vector<int64_t> factors[kMaxDims + kMaxRanks][2];  // by class: tile and common, or visits
+  std::vector<int64_t> elements, more_elements, indices;
 };
 
 void Reserve(size_t children, size_t usual, ResidualScratch& scratch);

@@ -12,11 +12,10 @@ namespace {
 int64_t HalfHops(std::span<const int32_t> members, const FanGrid& grid, FanScratch& scratch) {
   scratch.columns.clear();
   int32_t farthest = 0;
-  const auto width = static_cast<int32_t>(grid.width);
   const auto children = static_cast<int32_t>(scratch.num_children);
   for (const int32_t member : members) {
-    const int32_t child = member < children ? member : member % children;
-    const int32_t column = child % width, row = child / width;
+    const auto child = static_cast<size_t>(member < children ? member : member % children);
+    const int32_t column = scratch.column_of[child], row = scratch.row_of[child];
     int32_t& top = scratch.top[static_cast<size_t>(column)];
     int32_t& bottom = scratch.bottom[static_cast<size_t>(column)];
     if (top < 0) {
@@ -39,7 +38,31 @@ int64_t HalfHops(std::span<const int32_t> members, const FanGrid& grid, FanScrat
   return half_hops;
 }
 
+// Places of all children, without a division for each.
+void SetGrid(const FanGrid& grid, FanScratch& scratch) {
+  const auto children = static_cast<size_t>(scratch.num_children);
+  if (scratch.grid_width != grid.width) {
+    scratch.grid_width = grid.width;
+    scratch.column_of.clear();
+    scratch.row_of.clear();
+  }
+  int32_t column = 0, row = 0;
+  if (!scratch.column_of.empty()) {
+    column = scratch.column_of.back() + 1;
+    row = scratch.row_of.back();
+  }
+  while (scratch.column_of.size() < children) {
+    if (column == grid.width) {
+      column = 0;
+      ++row;
+    }
+    scratch.column_of.push_back(column++);
+    scratch.row_of.push_back(row);
+  }
+}
+
 void GrowColumns(const FanGrid& grid, FanScratch& scratch) {
+  SetGrid(grid, scratch);
   if (std::ssize(scratch.top) < grid.width) {
     scratch.top.resize(static_cast<size_t>(grid.width), -1);
     scratch.bottom.resize(static_cast<size_t>(grid.width));
@@ -139,6 +162,8 @@ void Reserve(size_t children, FanScratch& scratch) {
   }
   scratch.group_start.reserve(children + 2);
   scratch.linked.reserve(children);
+  scratch.column_of.reserve(children);
+  scratch.row_of.reserve(children);
   GrowColumns({.width = static_cast<int64_t>(children)}, scratch);
   GrowSlots(children, scratch);
 }
@@ -185,11 +210,11 @@ int64_t GroupByKey(const FanGrid& grid, bool skip_linked, FanScratch& scratch,
 
 GroupClass GroupByRelevance(std::span<const FanLoop> loops, const FanGrid& grid,
                             FanScratch& scratch) {
-  GrowColumns(grid, scratch);
   Enumerate(loops, /*relevant=*/true, scratch.group_start);
   Enumerate(loops, /*relevant=*/false, scratch.group_of);
   scratch.members.resize(scratch.group_of.size());
   scratch.num_children = std::ssize(scratch.group_start) * std::ssize(scratch.group_of);
+  GrowColumns(grid, scratch);
   GroupClass result{.size = std::ssize(scratch.group_of),
                     .groups = std::ssize(scratch.group_start)};
   for (const int32_t base : scratch.group_start) {
@@ -202,6 +227,7 @@ GroupClass GroupByRelevance(std::span<const FanLoop> loops, const FanGrid& grid,
 }
 
 int64_t MarkLinked(const FanGrid& grid, int64_t delta, FanScratch& scratch) {
+  SetGrid(grid, scratch);
   const auto n = std::ssize(scratch.keys);
   scratch.linked.assign(scratch.keys.size(), 0);
   int64_t linked = 0;
@@ -209,7 +235,8 @@ int64_t MarkLinked(const FanGrid& grid, int64_t delta, FanScratch& scratch) {
     return neighbour >= 0 && neighbour < n && scratch.keys[static_cast<size_t>(neighbour)] == want;
   };
   for (int64_t e = 0; e < n; ++e) {
-    const int64_t column = e % grid.width, row = e / grid.width;
+    const int64_t column = scratch.column_of[static_cast<size_t>(e)];
+    const int64_t row = scratch.row_of[static_cast<size_t>(e)];
     const int64_t want = scratch.keys[static_cast<size_t>(e)] + delta;
     if ((row > 0 && has(e - grid.width, want)) ||
         (row + 1 < grid.height && has(e + grid.width, want)) || (column > 0 && has(e - 1, want)) ||

@@ -30,9 +30,11 @@ struct FanScratch {
   std::vector<int32_t> group_of = {};  // of each child
   std::vector<int32_t> members = {};   // children, group by group
   std::vector<int32_t> group_start = {};
-  std::vector<int32_t> top = {}, bottom = {};  // first and last row of a group in a column
-  std::vector<int32_t> columns = {};           // in use
-  std::vector<int64_t> slot_key = {};          // hash table: key, group, and whose turn it was
+  std::vector<int32_t> top = {}, bottom = {};        // first and last row of a group in a column
+  std::vector<int32_t> column_of = {}, row_of = {};  // of each child, for a grid of grid_width
+  int64_t grid_width = 0;
+  std::vector<int32_t> columns = {};   // in use
+  std::vector<int64_t> slot_key = {};  // hash table: key, group, and whose turn it was
   std::vector<int32_t> slot_group = {};
   std::vector<uint32_t> slot_epoch = {};
   uint32_t epoch = 0;

@@ -35,7 +35,10 @@ ProblemData MakeProblemData(const LoopProblem& problem) {
     for (const TensorRank& rank : problem.tensors[static_cast<size_t>(v)].view()) {
       tensor.simple = tensor.simple && rank.num_terms == 1;
       uint32_t dims = 0;
-      for (const RankTerm& term : rank.view()) dims |= 1u << term.dimension;
+      for (const RankTerm& term : rank.view()) {
+        dims |= 1u << term.dimension;
+        tensor.coefficients[term.dimension][r] = term.coefficient;
+      }
       tensor.shares = tensor.shares || (tensor.dims & dims) != 0;
       tensor.dims |= dims;
       tensor.ranks[r] = MakeRankShape(rank);

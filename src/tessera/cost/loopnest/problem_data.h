@@ -15,6 +15,7 @@ struct TensorData {
   bool simple = true;   // each rank is a single dimension, so tiles are equal or disjoint
   bool shares = false;  // some dimension occurs in two ranks
   RankShape ranks[kMaxRanks] = {};
+  int64_t coefficients[kMaxDims][kMaxRanks] = {};  // of the problem, 0 where there is none
 
   // Ranks that share dimensions form a component; a tile is the product of its components.
   int num_components = 0;

@@ -77,6 +77,7 @@ struct TimeloopResult {
 struct TimeloopScratch {
   FanScratch fan = {};
   std::vector<GroupClass> classes = {};
+  std::vector<int64_t> places = {};
   TileWalk walk = {};
 };
 

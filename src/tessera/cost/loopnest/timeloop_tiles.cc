@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tessera/cost/loopnest/hops.h"
+
 namespace tessera::loopnest {
 namespace {
 
@@ -10,16 +12,19 @@ namespace {
 class Fan {
  public:
   Fan(const ProblemData& data, const Machine& machine, const Nest& nest, int tensor, int level)
-      : tensor_(data.problem.tensors[static_cast<size_t>(tensor)]) {
+      : tensor_(data.problem.tensors[static_cast<size_t>(tensor)]),
+        dims_(data.tensors[tensor].dims) {
     grid_ = {.width = std::max(machine.levels[level].fan_x, nest.fanout_x[level]),
              .height = std::max(machine.levels[level].fan_y, nest.fanout_y[level])};
     const Loop* loops = nest.spatial + nest.first_spatial[level];
     num_loops_ = nest.first_spatial[level + 1] - nest.first_spatial[level];
+    spatial_ = {loops, static_cast<size_t>(num_loops_)};
+    packed_ = nest.fanout_x[level] < grid_.width && nest.fanout_y[level] > 1;
     for (int r = 0; r < tensor_.num_ranks; ++r) {
       reach_[r] = 0;
       int moved_by = 0;
       for (int k = 0; k < num_loops_; ++k) {
-        steps_[k][r] = StepOf(tensor_.ranks[static_cast<size_t>(r)], loops[k]);
+        steps_[k][r] = data.tensors[tensor].coefficients[loops[k].dim][r] * loops[k].step;
         reach_[r] += (loops[k].count - 1) * steps_[k][r];
         moved_by += steps_[k][r] != 0;
       }
@@ -32,6 +37,19 @@ class Fan {
   std::span<const FanLoop> loops() const { return {loops_, static_cast<size_t>(num_loops_)}; }
   const FanGrid& grid() const { return grid_; }
   bool collides() const { return collides_; }
+
+  // Whether rows are packed because X is not filled (quirk Q8); otherwise X and Y are apart.
+  bool is_packed() const { return packed_; }
+
+  // The groups of a fan that neither collides nor is packed.
+  GroupClass GroupByPlace(std::vector<int64_t>& places) const {
+    GroupClass result{
+        .size = 1, .groups = 1, .half_hops = SumHalfHops(spatial_, dims_, grid_.height, places)};
+    for (const Loop& loop : spatial_) {
+      ((dims_ >> loop.dim & 1) != 0 ? result.groups : result.size) *= loop.count;
+    }
+    return result;
+  }
 
   // Whether some two children can be `displacement` apart.
   bool Reaches(const int64_t* displacement) const {
@@ -52,15 +70,11 @@ class Fan {
   }
 
  private:
-  static int64_t StepOf(const TensorRank& rank, const Loop& loop) {
-    for (const RankTerm& term : rank.view()) {
-      if (term.dimension == loop.dim) return term.coefficient * loop.step;
-    }
-    return 0;
-  }
-
   const LoopTensor& tensor_;
+  const uint32_t dims_;
   FanGrid grid_;
+  std::span<const Loop> spatial_;
+  bool packed_ = false;
   int num_loops_ = 0;
   bool collides_ = false;
   int64_t reach_[kMaxRanks];
@@ -101,7 +115,8 @@ void DistributeOverFan(const Fan& fan, const TileWalk& walk, TimeloopScratch& sc
   if (fan.collides()) {
     groups = GroupByKey(fan.grid(), /*skip_linked=*/false, scratch.fan, classes);
   } else {
-    classes.push_back(GroupByRelevance(loops, fan.grid(), scratch.fan));
+    classes.push_back(fan.is_packed() ? GroupByRelevance(loops, fan.grid(), scratch.fan)
+                                      : fan.GroupByPlace(scratch.places));
     groups = classes[0].groups;
   }
   const size_t num_plain = classes.size();
@@ -208,19 +223,19 @@ void SetPartitions(const LoopTensor& tensor, const Nest& nest, TimeloopTile* til
 void WalkTile(const ProblemData& data, const Nest& nest, const WalkRules& rules, int tensor_index,
               int level, TileWalk& walk) {
   const LoopTensor& tensor = data.problem.tensors[static_cast<size_t>(tensor_index)];
+  const TensorData& known = data.tensors[tensor_index];
   if (level == 0) {
-    SetLoops(nest, level, tensor, rules, walk);
+    SetLoops(nest, level, known, tensor.num_ranks, rules, walk);
     SumOperandVisits(walk);
     return;
   }
   const int64_t* extents = nest.extent[level - 1];
-  const TensorData& known = data.tensors[tensor_index];
   if (known.simple) {
     walk.num_loops = 0;
     walk.plain_words = SumSimpleVisits(nest, level, known.dims, BoxWords(tensor, extents));
     return;
   }
-  SetLoops(nest, level, tensor, rules, walk);
+  SetLoops(nest, level, known, tensor.num_ranks, rules, walk);
   for (int r = 0; r < tensor.num_ranks; ++r) {
     walk.extents[r] = BoxExtent(tensor.ranks[static_cast<size_t>(r)], extents);
   }
@@ -234,11 +249,20 @@ void AnalyseTiles(const ProblemData& data, const Machine& machine, const LoopMap
                   TimeloopScratch& scratch, std::vector<Ingress>& ingresses, TimeloopTile* tiles) {
   const LoopTensor& tensor = data.problem.tensors[static_cast<size_t>(tensor_index)];
   TileWalk& walk = scratch.walk;
+  int64_t steps = 1;
+  for (int j = 0; j < nest.num_temporal(); ++j) steps *= nest.temporal[j].count;
   for (int i = 0; i < nest.num_levels; ++i) {
     TimeloopTile& tile = tiles[i];
     tile = {.size = BoxWords(tensor, nest.extent[i]),
             .fanout = nest.fanout[i],
             .first_ingress = static_cast<int32_t>(ingresses.size())};
+    if (i == 0 && !nest.HasSpatial(0)) {
+      // One operand per operation, nothing held.
+      ingresses.push_back({.words = static_cast<double>(steps)});
+      tile.num_ingresses = 1;
+      tile.content = static_cast<double>(steps);
+      continue;
+    }
     WalkTile(data, nest, rules, tensor_index, i, walk);
     if (nest.HasSpatial(i)) {
       const Fan fan(data, machine, nest, tensor_index, i);

@@ -131,7 +131,8 @@ class Walker {
 
   void FindExits() {
     for (int k = first_; k < walk_.num_loops; ++k) {
-      for (int s = 0; s < kStates; ++s) {
+      // Without v4's rule no visit is idle.
+      for (int s = 0; s < (rules_.v4 ? kStates : kNoneIdle); ++s) {
         exits_[k + 1][s] = Iterate(k, static_cast<State>(s), [](State, int64_t) {});
       }
     }
@@ -161,20 +162,18 @@ class Walker {
 
 }  // namespace
 
-void SetLoops(const Nest& nest, int level, const LoopTensor& tensor, const WalkRules& rules,
-              TileWalk& walk) {
+void SetLoops(const Nest& nest, int level, const TensorData& tensor, int num_ranks,
+              const WalkRules& rules, TileWalk& walk) {
   const int first = nest.first_temporal[level];
   walk.num_loops = nest.num_temporal() - first;
-  walk.num_ranks = tensor.num_ranks;
+  walk.num_ranks = num_ranks;
   int64_t passed[kMaxRanks] = {};  // how far the inner loops have moved the tile by their end
   for (int j = 0; j < walk.num_loops; ++j) {
     const Loop& loop = nest.temporal[first + j];
     walk.counts[j] = loop.count;
-    for (int r = 0; r < tensor.num_ranks; ++r) {
-      int64_t step = 0;
-      for (const RankTerm& term : tensor.ranks[static_cast<size_t>(r)].view()) {
-        if (term.dimension == loop.dim) step = term.coefficient * loop.step;
-      }
+    const int64_t* coefficients = tensor.coefficients[loop.dim];
+    for (int r = 0; r < num_ranks; ++r) {
+      const int64_t step = coefficients[r] * loop.step;
       walk.displacement[j][r] = step - passed[r];
       passed[r] += rules.extrapolate ? step : step * (loop.count - 1);
     }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "tessera/cost/loopnest/nest.h"
+#include "tessera/cost/loopnest/problem_data.h"
 
 namespace tessera::loopnest {
 
@@ -32,8 +33,8 @@ struct TileWalk {
 };
 
 // Sets the loops of `walk`: those of levels >= level.
-void SetLoops(const Nest& nest, int level, const LoopTensor& tensor, const WalkRules& rules,
-              TileWalk& walk);
+void SetLoops(const Nest& nest, int level, const TensorData& tensor, int num_ranks,
+              const WalkRules& rules, TileWalk& walk);
 
 // Sums the visits of a tile of walk.extents. Takes time linear in the number of loops, although
 // the visits are exponentially many.

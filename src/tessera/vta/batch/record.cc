@@ -3,71 +3,17 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tessera/base/text.h"
+#include "tessera/vta/batch/row_reader.h"
 #include "tessera/vta/isa/encoding.h"
 
 namespace tessera::vta {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr uint64_t kMaxImageBytes = uint64_t{1} << 28;
 
-// Reads a record's fields and remembers the first thing that is wrong with it.
-class Reader {
- public:
-  explicit Reader(const Where& where) : where_(where) {}
-
-  bool ok() const { return !error_.has_value(); }
-  Error error() const { return *error_; }
-
-  void Fail(std::string message) {
-    if (ok()) {
-      error_ = Error{.kind = ErrorKind::kBadValue, .message = std::move(message), .where = where_};
-    }
-  }
-
-  const Json* Find(const Json& object, const char* key) {
-    if (!object.is_object()) {
-      Fail(fmt::format("'{}' is looked for in something that is not an object", key));
-      return nullptr;
-    }
-    const auto found = object.find(key);
-    if (found == object.end()) {
-      Fail(fmt::format("record lacks '{}'", key));
-      return nullptr;
-    }
-    return &*found;
-  }
-
-  uint64_t Unsigned(const Json& object, const char* key, uint64_t most) {
-    const Json* value = Find(object, key);
-    if (value == nullptr) return 0;
-    if (!value->is_number_unsigned() || value->get<uint64_t>() > most) {
-      Fail(fmt::format("'{}' is not an integer from 0 to {}", key, most));
-      return 0;
-    }
-    return value->get<uint64_t>();
-  }
-
-  std::string String(const Json& object, const char* key) {
-    const Json* value = Find(object, key);
-    if (value == nullptr) return {};
-    if (!value->is_string()) {
-      Fail(fmt::format("'{}' is not a string", key));
-      return {};
-    }
-    return value->get<std::string>();
-  }
-
- private:
-  const Where& where_;
-  std::optional<Error> error_;
-};
-
-void ReadSegment(Reader& reader, const Json& segment, Program& program) {
+void ReadSegment(RowReader& reader, const Json& segment, Program& program) {
   const uint64_t address = reader.Unsigned(segment, "addr", UINT64_MAX);
   if (!reader.ok()) return;
   std::vector<uint8_t> bytes;
@@ -87,7 +33,7 @@ void ReadSegment(Reader& reader, const Json& segment, Program& program) {
   std::copy(bytes.begin(), bytes.end(), Bytes(program, {address, bytes.size()}).begin());
 }
 
-void ReadImage(Reader& reader, const Json& record, Program& program) {
+void ReadImage(RowReader& reader, const Json& record, Program& program) {
   const Json* dram = reader.Find(record, "dram");
   if (dram == nullptr) return;
   program.dram_base = reader.Unsigned(*dram, "base", UINT64_MAX);
@@ -103,7 +49,7 @@ void ReadImage(Reader& reader, const Json& record, Program& program) {
   }
 }
 
-void ReadInstructions(Reader& reader, const Json& record, Program& program) {
+void ReadInstructions(RowReader& reader, const Json& record, Program& program) {
   program.insn_addr = reader.Unsigned(record, "insn_addr", UINT64_MAX);
   const Json* words = reader.Find(record, "insns_hex");
   if (words == nullptr || !reader.ok()) return;
@@ -123,7 +69,7 @@ void ReadInstructions(Reader& reader, const Json& record, Program& program) {
   program.insn_count = static_cast<int64_t>(words->size());
 }
 
-void ReadAlternatives(Reader& reader, const Json& record, Record& out) {
+void ReadAlternatives(RowReader& reader, const Json& record, Record& out) {
   const auto found = record.find("rtl_alt");
   if (found == record.end() || found->is_null()) return;
   if (!found->is_array()) return reader.Fail("'rtl_alt' is not a list");
@@ -158,29 +104,16 @@ ConfigTable PresetTable() {
 }
 
 Result<Record> ParseRecord(std::string_view line, const ConfigTable& configs, const Where& where) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded() || !json.is_object()) {
-    return Error{.kind = ErrorKind::kSyntax, .message = "not a JSON object", .where = where};
-  }
-  Reader reader(where);
-  Record record;
-  record.id = reader.String(json, "id");
-  const std::string config = reader.String(json, "config");
+  RowReader reader(line, where);
   if (!reader.ok()) return reader.error();
-  const auto found = configs.find(config);
-  if (found == configs.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : configs) names.push_back(name);
-    return Error{.kind = ErrorKind::kUnknownName,
-                 .message = fmt::format("unknown VTA configuration {}", Quoted(config)),
-                 .where = where,
-                 .hint = DidYouMean(config, names)};
-  }
-  record.program.config = found->second;
-  ReadImage(reader, json, record.program);
-  if (reader.ok()) ReadInstructions(reader, json, record.program);
-  if (reader.ok()) ReadAlternatives(reader, json, record);
-  const Json* out = reader.Find(json, "out");
+  const Json& row = reader.row();
+  Record record;
+  record.id = reader.String(row, "id");
+  record.program.config = reader.ConfigOf(configs);
+  if (reader.ok()) ReadImage(reader, row, record.program);
+  if (reader.ok()) ReadInstructions(reader, row, record.program);
+  if (reader.ok()) ReadAlternatives(reader, row, record);
+  const Json* out = reader.ok() ? reader.Find(row, "out") : nullptr;
   if (out != nullptr) {
     record.program.out = {reader.Unsigned(*out, "addr", UINT64_MAX),
                           reader.Unsigned(*out, "size", UINT64_MAX)};

@@ -126,7 +126,8 @@ class Search {
         neighbours.push_back(next);
       }
     };
-    const int64_t all = int64_t{1} << 20;
+    // As many slots as there are tiles is as good as all: the generator takes what it needs.
+    const int64_t all_inp = config_.Depth(Memory::kInp), all_wgt = config_.Depth(Memory::kWgt);
     vary(&TiledSchedule::tile_h,
          {from.tile_h - 1, from.tile_h + 1, from.tile_h / 2, from.tile_h * 2}, shape_.oh());
     vary(&TiledSchedule::tile_w,
@@ -136,8 +137,10 @@ class Search {
     vary(&TiledSchedule::tile_co,
          {from.tile_co - 1, from.tile_co + 1, from.tile_co / 2, from.tile_co * 2}, cob_);
     vary(&TiledSchedule::lead_co, {1, 2, 3, 4, from.tile_co / 2, from.tile_co - 1}, from.tile_co);
-    vary(&TiledSchedule::inp_slots, {2, 3, 4, from.inp_slots + 1, from.inp_slots * 2, all}, all);
-    vary(&TiledSchedule::wgt_slots, {2, 3, 4, from.wgt_slots + 1, from.wgt_slots * 2, all}, all);
+    vary(&TiledSchedule::inp_slots, {2, 3, 4, from.inp_slots + 1, from.inp_slots * 2, all_inp},
+         all_inp);
+    vary(&TiledSchedule::wgt_slots, {2, 3, 4, from.wgt_slots + 1, from.wgt_slots * 2, all_wgt},
+         all_wgt);
     for (bool TiledSchedule::*flag : {&TiledSchedule::channels_outermost, &TiledSchedule::trim_rows,
                                       &TiledSchedule::trim_columns}) {
       TiledSchedule next = from;

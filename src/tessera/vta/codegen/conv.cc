@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
-#include "tessera/base/text.h"
+#include "tessera/vta/codegen/fields.h"
 
 namespace tessera::vta {
 namespace {
@@ -14,16 +14,12 @@ constexpr int64_t kMaxKernel = 11;
 constexpr int64_t kMaxPad = 15;      // 4-bit fields
 constexpr int64_t kMaxRow = 65'535;  // 16-bit strides
 
-struct NamedKnob {
-  std::string_view name;
-  int64_t Knobs::*member;
-};
-constexpr std::array<NamedKnob, 6> kKnobs = {{{"tile_h", &Knobs::tile_h},
-                                              {"tile_w", &Knobs::tile_w},
-                                              {"tile_ci", &Knobs::tile_ci},
-                                              {"tile_co", &Knobs::tile_co},
-                                              {"oc_nthread", &Knobs::oc_nthread},
-                                              {"h_nthread", &Knobs::h_nthread}}};
+constexpr std::array<NamedField<Knobs>, 6> kKnobs = {{{"tile_h", &Knobs::tile_h},
+                                                      {"tile_w", &Knobs::tile_w},
+                                                      {"tile_ci", &Knobs::tile_ci},
+                                                      {"tile_co", &Knobs::tile_co},
+                                                      {"oc_nthread", &Knobs::oc_nthread},
+                                                      {"h_nthread", &Knobs::h_nthread}}};
 
 Error Unsupported(std::string message) {
   return Error{.kind = ErrorKind::kUnsupported, .message = std::move(message)};
@@ -119,39 +115,10 @@ int64_t GemmFloor(const ConvShape& shape, const Config& config) {
          OutputBlocks(shape, config) * shape.kh * shape.kw;
 }
 
-std::string ToString(const Knobs& knobs) {
-  std::string text;
-  for (const NamedKnob& knob : kKnobs) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", knob.name, knobs.*knob.member);
-  }
-  return text;
-}
+std::string ToString(const Knobs& knobs) { return FieldsToText(knobs, kKnobs); }
 
 Result<Knobs> ParseKnobs(std::string_view text) {
-  Knobs knobs;
-  std::vector<std::string_view> names;
-  for (const NamedKnob& knob : kKnobs) names.push_back(knob.name);
-  for (const std::string_view part : Split(text, ',')) {
-    const size_t equals = part.find('=');
-    const std::string_view name = Trim(part.substr(0, equals));
-    const NamedKnob* found = nullptr;
-    for (const NamedKnob& knob : kKnobs) {
-      if (knob.name == name) found = &knob;
-    }
-    if (found == nullptr || equals == std::string_view::npos) {
-      return Error{.kind = ErrorKind::kUnknownName,
-                   .message = fmt::format("unknown schedule knob {}", Quoted(part)),
-                   .hint = DidYouMean(name, names)};
-    }
-    const Result<int64_t> value = ParseInt(Trim(part.substr(equals + 1)));
-    if (!value) return value.error();
-    if (*value < 1 || *value > kMaxSize) {
-      return Error{.kind = ErrorKind::kBadValue,
-                   .message = fmt::format("{} = {} is not a positive size", name, *value)};
-    }
-    knobs.*found->member = *value;
-  }
-  return knobs;
+  return TextToFields(text, "schedule knob", kMaxSize, kKnobs);
 }
 
 Traffic CountTraffic(const Kernel& kernel) {

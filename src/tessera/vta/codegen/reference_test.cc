@@ -54,7 +54,7 @@ TEST(Knobs, TextReadsBack) {
   EXPECT_EQ(*ParseKnobs(ToString(knobs)), knobs);
   EXPECT_EQ(ToString(ParseKnobs("tile_hh=4").error()),
             "unknown schedule knob 'tile_hh=4'; did you mean 'tile_h'?");
-  EXPECT_EQ(ParseKnobs("tile_h=0").error().message, "tile_h = 0 is not a positive size");
+  EXPECT_EQ(ParseKnobs("tile_h=0").error().message, "tile_h = 0 is outside 1..2147483647");
 }
 
 TEST(ConvShape, RefusesWhatTheTemplateCannotExpress) {

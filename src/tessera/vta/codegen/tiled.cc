@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/vta/codegen/fields.h"
 #include "tessera/vta/codegen/geometry.h"
 #include "tessera/vta/codegen/layout.h"
 #include "tessera/vta/codegen/scheduler.h"
@@ -24,6 +25,19 @@ constexpr int64_t kLastPartTiles = 96;
 
 // All that a list of micro-ops depends on.
 using ListKey = std::array<int64_t, 12>;
+
+using T = TiledSchedule;
+constexpr std::array<NamedField<T>, 11> kFields = {{{"tile_h", &T::tile_h},
+                                                    {"tile_w", &T::tile_w},
+                                                    {"tile_ci", &T::tile_ci},
+                                                    {"tile_co", &T::tile_co},
+                                                    {"lead_co", &T::lead_co, 0},
+                                                    {"inp_slots", &T::inp_slots},
+                                                    {"wgt_slots", &T::wgt_slots},
+                                                    {"channels_outermost", &T::channels_outermost},
+                                                    {"trim_rows", &T::trim_rows},
+                                                    {"trim_columns", &T::trim_columns},
+                                                    {"gemm_bias", &T::gemm_bias}}};
 
 struct OutputTile {
   int64_t n = 0, h = 0, w = 0, c = 0;  // which batch block and which pieces
@@ -569,14 +583,10 @@ class Generator {
 
 }  // namespace
 
-std::string ToString(const TiledSchedule& s) {
-  return fmt::format(
-      "tile_h={},tile_w={},tile_ci={},tile_co={},lead_co={},inp_slots={},wgt_slots={},channels_"
-      "outermost={},"
-      "trim_rows={},trim_columns={},gemm_bias={}",
-      s.tile_h, s.tile_w, s.tile_ci, s.tile_co, s.lead_co, s.inp_slots, s.wgt_slots,
-      s.channels_outermost ? 1 : 0, s.trim_rows ? 1 : 0, s.trim_columns ? 1 : 0,
-      s.gemm_bias ? 1 : 0);
+std::string ToString(const TiledSchedule& schedule) { return FieldsToText(schedule, kFields); }
+
+Result<TiledSchedule> ParseTiledSchedule(std::string_view text) {
+  return TextToFields(text, "tiled schedule field", int64_t{1} << 30, kFields);
 }
 
 Result<Kernel> GenerateTiled(const ConvShape& shape, const TiledSchedule& schedule,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tessera/base/result.h"
 #include "tessera/vta/codegen/conv.h"
@@ -37,7 +38,8 @@ struct TiledSchedule {
 
   friend bool operator==(const TiledSchedule&, const TiledSchedule&) = default;
 };
-std::string ToString(const TiledSchedule& schedule);
+std::string ToString(const TiledSchedule& schedule);  // "tile_h=8,tile_w=56,..."
+Result<TiledSchedule> ParseTiledSchedule(std::string_view text);
 
 // The program of a valid shape, or the limit that the schedule exceeds: buffer depths, micro-ops,
 // or sums that would be used again within two micro-ops, which the HLS design cannot do.

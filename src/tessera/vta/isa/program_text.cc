@@ -12,7 +12,7 @@ namespace tessera::vta {
 namespace {
 
 constexpr size_t kDataBytesPerLine = 32;
-constexpr uint64_t kMaxImageBytes = uint64_t{1} << 31;
+constexpr uint64_t kMaxImageBytes = uint64_t{1} << 28;
 
 // Writes the image as rows of hexadecimal digits, without rows that are all zero.
 void WriteData(const Program& program, const std::vector<bool>& skip, std::string& text) {

@@ -59,7 +59,8 @@ class CycleSimulator::State {
 
   std::span<const InstructionTime> timeline() const { return times_; }
   std::span<const ReadBurst> bursts() const { return bursts_; }
-  void RecordBursts(bool on) { record_bursts_ = on; }
+  std::span<const InstructionWait> waits() const { return waits_; }
+  void RecordDetails(bool on) { record_details_ = on; }
 
  private:
   struct Tokens {
@@ -101,7 +102,7 @@ class CycleSimulator::State {
 
   const Config config_;
   const TimingParameters parameters_;
-  bool record_bursts_ = false;
+  bool record_details_ = false;
 
   std::span<const Instruction> instructions_;
   std::vector<InstructionTime> times_;
@@ -121,6 +122,7 @@ class CycleSimulator::State {
   int64_t taken_ = -2, held_until_ = 0;  // the newest burst: left the queue, frees the bus
 
   int64_t finish_done_ = -1;
+  std::vector<InstructionWait> waits_;
   std::vector<ReadBurst> bursts_;
   CycleReport report_;
 };
@@ -165,6 +167,7 @@ Result<void> CycleSimulator::State::Prepare(std::span<const Instruction> instruc
   held_until_ = 0;
   finish_done_ = -1;
   bursts_.clear();
+  waits_.assign(record_details_ ? instructions.size() : 0, {});
   report_ = {};
   return {};
 }
@@ -183,6 +186,8 @@ Result<CycleReport> CycleSimulator::State::Run(std::span<const Instruction> inst
   }
   if (TokensSaturate()) {
     // Tokens are lost, which data flow cannot see: go cycle by cycle.
+    bursts_.clear();
+    waits_.clear();
     return StepThrough(instructions_, config_, parameters_, &times_);
   }
   if (finish_done_ < 0) return NeverFinishes();
@@ -265,6 +270,10 @@ bool CycleSimulator::State::AdvanceStage(Stage stage) {
   if (!FindStart(stage, instruction, dispatched_[insn], &start)) return false;
   ++state.head;
   times_[insn].start = start;
+  if (record_details_) {
+    const int64_t fetched = std::max(state.free_from, dispatched_[insn] + 1);
+    waits_[insn] = {.fetch = fetched - state.free_from, .token = start - fetched};
+  }
   const int64_t id = static_cast<int64_t>(insn);
   if (instruction.IsKernel()) {
     report_.acc_writes += HardwareRounds(instruction);
@@ -360,7 +369,7 @@ bool CycleSimulator::State::IssueBurst() {
   ++report_.read_bursts;
   report_.read_beats += port.beats;
   if (port.keep) port.beats_seen.emplace_back(first_beat, port.beats);
-  if (record_bursts_) bursts_.push_back({port.insn, cycle, first_beat, last_beat, port.beats});
+  if (record_details_) bursts_.push_back({port.insn, cycle, first_beat, last_beat, port.beats});
   port.total_beats += port.beats;
   if (!port.bursts.done()) {
     port.beats = port.bursts.beats(parameters_.bus_bytes);
@@ -463,7 +472,8 @@ Result<CycleReport> CycleSimulator::Run(std::span<const Instruction> instruction
   return state_->Run(instructions);
 }
 std::span<const InstructionTime> CycleSimulator::timeline() const { return state_->timeline(); }
-void CycleSimulator::RecordBursts(bool on) { state_->RecordBursts(on); }
+void CycleSimulator::RecordDetails(bool on) { state_->RecordDetails(on); }
+std::span<const InstructionWait> CycleSimulator::waits() const { return state_->waits(); }
 std::span<const ReadBurst> CycleSimulator::bursts() const { return state_->bursts(); }
 
 }  // namespace tessera::vta

@@ -43,7 +43,13 @@ struct CycleReport {
   friend bool operator==(const CycleReport&, const CycleReport&) = default;
 };
 
-// One burst on the read bus, for traces.
+// Why an instruction did not start when its stage was free, in cycles.
+struct InstructionWait {
+  int64_t fetch = 0;  // it was not there yet
+  int64_t token = 0;
+};
+
+// One burst on the read bus.
 struct ReadBurst {
   int64_t insn = -1;  // the LOAD that asked; -1 for instruction fetch
   int64_t issued = 0, first_beat = 0, last_beat = 0;
@@ -69,8 +75,10 @@ class CycleSimulator {
   // Of the last run that gave a report, by instruction.
   std::span<const InstructionTime> timeline() const;
 
-  // Read bursts of the last run, in the order of issue; recorded only if switched on before.
-  void RecordBursts(bool on);
+  // For traces: waits by instruction and read bursts in the order of issue, of the last run;
+  // recorded only if switched on before. A program that loses tokens has none.
+  void RecordDetails(bool on);
+  std::span<const InstructionWait> waits() const;
   std::span<const ReadBurst> bursts() const;
 
  private:

@@ -180,16 +180,18 @@ Number Divide(Op& op, bool real, const Number& a, const Number& b) {
   return op.UnknownNumber(fmt::format("{} divides {} by {}", op.Describe(), a.integer, b.integer));
 }
 
-Number Modulo(Op& op, bool real, const Number& a, const Number& b) {
+// The rest of a division, with the sign of the dividend.
+Number Remainder(Op& op, bool real, const Number& a, const Number& b) {
   if (real) return {.real = std::fmod(a.real, b.real)};
-  if (!CanDivide(a, b)) {
-    return op.UnknownNumber(
-        fmt::format("{} divides {} by {}", op.Describe(), a.integer, b.integer));
-  }
-  const int64_t rest = a.integer % b.integer;
-  // Without fmod the result has the sign of the divisor.
-  const bool wrap = op.Int("fmod", 0) == 0 && rest != 0 && (rest < 0) != (b.integer < 0);
-  return {.integer = wrap ? rest + b.integer : rest};
+  if (CanDivide(a, b)) return {.integer = a.integer % b.integer};
+  return op.UnknownNumber(fmt::format("{} divides {} by {}", op.Describe(), a.integer, b.integer));
+}
+
+// The same with the sign of the divisor.
+Number Modulo(Op& op, bool real, const Number& a, const Number& b) {
+  Number rest = Remainder(op, real, a, b);
+  if (rest.integer != 0 && (rest.integer < 0) != (b.integer < 0)) rest.integer += b.integer;
+  return rest;
 }
 
 Number Power(Op& op, bool real, const Number& a, const Number& b) {
@@ -230,6 +232,8 @@ Number Or(Op& /*op*/, bool /*real*/, const Number& a, const Number& b) {
 Number Xor(Op& /*op*/, bool /*real*/, const Number& a, const Number& b) {
   return {.integer = (a.integer != 0) != (b.integer != 0)};
 }
+
+void Mod(Op& op) { op.Int("fmod", 0) != 0 ? Binary<Remainder>(op) : Binary<Modulo>(op); }
 
 // An addition right after a product with a weight is its bias.
 void AddOrBias(Op& op) {
@@ -343,7 +347,7 @@ constexpr Operator kOperators[] = {
     {"Sub", Binary<Subtract>},
     {"Mul", Binary<Multiply>},
     {"Div", Binary<Divide>},
-    {"Mod", Binary<Modulo>},
+    {"Mod", Mod},
     {"Pow", Binary<Power>},
     {"Equal", Compare<Equal>},
     {"Less", Compare<Less>},

@@ -257,7 +257,7 @@ Result<std::vector<Value>> Importer::Call(const schema::Function& function,
   const Opsets opsets = ReadOpsets(function.opset_import());
   Scope body{.attributes = &attributes,
              .opsets = &opsets,
-             .prefix = fmt::format("{}{}/", scope.prefix, NameOf(node))};
+             .prefix = fmt::format("{}{}/", scope.prefix, Printable(NameOf(node)))};
   for (int i = 0; i < function.input_size(); ++i) {
     const auto index = static_cast<size_t>(i);
     // An input that the call leaves out is absent in the body as well; it stands for "no tensor".
@@ -301,7 +301,7 @@ void Importer::Count(const schema::Node& node, Role role) {
   if (role == Role::kLayer) return;
   const std::string_view domain = DomainOf(node.domain());
   const std::string name =
-      domain.empty() ? node.op_type() : fmt::format("{}.{}", domain, node.op_type());
+      Printable(domain.empty() ? node.op_type() : fmt::format("{}.{}", domain, node.op_type()));
   ++(role == Role::kNoMacs ? header_.ignored : header_.unknown)[name];
 }
 
@@ -331,8 +331,8 @@ Result<void> Importer::InferNode(const schema::Node& node, Scope& scope) {
   const Result<int64_t> opset = OpsetOf(node, scope);
   if (!opset) return opset.error();
   const Operator* const known = FindOperator(DomainOf(node.domain()), node.op_type());
-  Op op(node, scope.attributes, *opset, fmt::format("{}{}", scope.prefix, NameOf(node)), inputs,
-        *this);
+  Op op(node, scope.attributes, *opset, fmt::format("{}{}", scope.prefix, Printable(NameOf(node))),
+        inputs, *this);
   if (known != nullptr) known->infer(op);
   if (op.failed()) return op.error();
   Count(node, op.role().value_or(known == nullptr ? Role::kNotKnown : known->role));
@@ -412,8 +412,9 @@ Result<void> Importer::Define(const schema::Node& node, std::vector<Value> outpu
       output.data = nullptr;
     }
     if (output.data && (folded_ += std::ssize(*output.data)) > kMaxFoldedTotal) {
-      output.data = nullptr;
-      output.data_reason = reasons_.Add("the graph computes too many constants to follow them all");
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .message = fmt::format("{}: the graph computes more than {} constants",
+                                          Describe(node), kMaxFoldedTotal)};
     }
     if (observer_ && scope.around == nullptr && scope.prefix.empty()) observer_(output);
     scope.values.insert_or_assign(name, std::move(output));

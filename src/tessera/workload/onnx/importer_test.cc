@@ -72,6 +72,16 @@ TEST(OnnxGraph, LayersAreNamedByNodeOrResult) {
   EXPECT_EQ(network->source, "ONNX graph 'test', opset 20");
 }
 
+TEST(OnnxGraph, NamesArePrintable) {
+  schema::Model model = MakeModel("weight w [4,5] m: y = MatMul([3,4], w) z = Relu(y)");
+  model.mutable_graph()->mutable_node(0)->set_name("a\x1b\xff");
+  model.mutable_graph()->mutable_node(1)->set_op_type("\n");
+  const Result<Network> network = ImportModel(model);
+  ASSERT_TRUE(network) << network.error();
+  EXPECT_EQ(network->layers[0].name, "a\\x1b\\xff");
+  EXPECT_EQ(network->unknown, (Counts{{"\\x0a", 1}}));
+}
+
 TEST(OnnxGraph, EqualLayersCountGraphNodes) {
   const Result<Network> network =
       Import("weight w [4,4,1,1] a: p = Conv([2,4,8,8], w) b: q = Conv(p, w) c: r = MatMul(q, q)");

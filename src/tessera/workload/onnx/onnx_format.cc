@@ -93,8 +93,9 @@ std::string SourceOf(const schema::Model& model) {
   if (!model.graph().name().empty())
     source += fmt::format(" {}", Quoted(model.graph().name(), 100));
   if (!model.producer_name().empty()) {
-    source += fmt::format(" by {}", model.producer_name());
-    if (!model.producer_version().empty()) source += fmt::format(" {}", model.producer_version());
+    source += fmt::format(" by {}", Printable(model.producer_name()));
+    if (!model.producer_version().empty())
+      source += fmt::format(" {}", Printable(model.producer_version()));
   }
   for (const schema::OperatorSet& import : model.opset_import()) {
     if (import.domain().empty() || import.domain() == "ai.onnx") {
@@ -127,7 +128,7 @@ Result<Network> ReadOnnx(std::string_view bytes, const std::string& file, const 
     return error;
   }
   network->name = StemOf(file);
-  if (network->name.empty()) network->name = (*model)->graph().name();
+  if (network->name.empty()) network->name = Printable((*model)->graph().name());
   network->source = SourceOf(**model);
   return network;
 }

@@ -48,7 +48,7 @@ Op::Op(const schema::Node& node, const AttributeScope* scope, int64_t opset, std
 const std::string& Op::type() const { return node_.op_type(); }
 
 std::string Op::Describe() const {
-  return fmt::format("node {} ({})", Quoted(layer_name_, 100), node_.op_type());
+  return fmt::format("node {} ({})", Quoted(layer_name_, 100), Printable(node_.op_type()));
 }
 
 void Op::Fail(ErrorKind kind, std::string message, std::string hint) {
@@ -249,6 +249,11 @@ Reason Op::DataDependent() {
         fmt::format("the result of {} depends on values known only at run time", Describe()));
   }
   return data_dependent_;
+}
+
+Number Op::UnknownNumber(std::string why) {
+  if (not_computed_ == kKnown) not_computed_ = host_.reasons().Add(std::move(why));
+  return {.reason = not_computed_};
 }
 
 int64_t Op::AddLayer(const Layer& layer, std::string_view suffix) {

@@ -113,8 +113,8 @@ class Op {
   // The shape of an elementwise result; fails if the shapes do not fit.
   Dims Broadcast(const Dims& a, const Dims& b);
   std::string Describe() const;  // "node 'conv1' (Conv)"
-  Dim UnknownDim(std::string why) { return {.reason = host_.reasons().Add(std::move(why))}; }
-  Number UnknownNumber(std::string why) { return {.reason = host_.reasons().Add(std::move(why))}; }
+  // An element that cannot be computed. The first reason of a node stands for all its elements.
+  Number UnknownNumber(std::string why);
   // The reason why a result of this operator can only be known by running it.
   Reason DataDependent();
   Host& host() { return host_; }
@@ -144,6 +144,7 @@ class Op {
   Value dummy_;
   Host& host_;
   Reason data_dependent_ = kKnown;
+  Reason not_computed_ = kKnown;
   std::optional<Role> role_;
   std::optional<Error> error_;
 };

@@ -132,7 +132,7 @@ std::string_view NameOf(const schema::Node& node) {
 }
 
 std::string Describe(const schema::Node& node) {
-  return fmt::format("node {} ({})", Quoted(NameOf(node), 100), node.op_type());
+  return fmt::format("node {} ({})", Quoted(NameOf(node), 100), Printable(node.op_type()));
 }
 
 Result<Nodes> EvaluationOrder(const Nodes& nodes,

@@ -58,8 +58,7 @@ size_t BytesPerElement(ElementType type) {
 
 Number FromUnsigned(uint64_t value, Reasons& reasons) {
   if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    return {.reason =
-                reasons.Add(fmt::format("the element {} is outside of 64 signed bits", value))};
+    return {.reason = reasons.Add("an element is outside of 64 signed bits")};
   }
   return {.integer = static_cast<int64_t>(value)};
 }

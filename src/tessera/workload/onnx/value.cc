@@ -43,6 +43,10 @@ std::optional<Dim> ElementCount(const Dims& dims) {
 }
 
 std::optional<size_t> FoldableCount(const Dims& dims) {
+  // A negative size is an error, which the importer reports once the operator is done.
+  if (std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.size < 0; })) {
+    return std::nullopt;
+  }
   const std::optional<Dim> count = ElementCount(dims);
   if (!count || !count->known() || count->size > kMaxFolded) return std::nullopt;
   return static_cast<size_t>(count->size);

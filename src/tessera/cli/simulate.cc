@@ -1,0 +1,213 @@
+// tessera simulate: runs VTA programs, checks them and counts their cycles.
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/text.h"
+#include "tessera/cli/batch.h"
+#include "tessera/cli/command.h"
+#include "tessera/cli/vta_arguments.h"
+#include "tessera/vta/batch/rows.h"
+#include "tessera/vta/check/check.h"
+#include "tessera/vta/sim/cycles.h"
+#include "tessera/vta/sim/trace.h"
+
+namespace tessera {
+namespace {
+
+using vta::Stage;
+
+struct SimulateArguments {
+  std::string program;
+  std::string batch;
+  std::string configs;
+  std::optional<std::string> trace;
+  std::optional<std::string> dump;
+  bool timeline = false;
+  int64_t columns = 100;
+  vta::TimingParameters timing;
+};
+
+std::vector<Flag> Flags(SimulateArguments& arguments) {
+  std::vector<Flag> flags = {
+      {.name = "PROGRAM",
+       .target = &arguments.program,
+       .help = "a program (.vta) or assembly text"},
+      {.name = "--trace",
+       .target = &arguments.trace,
+       .help = "writes a trace for Perfetto (ui.perfetto.dev)",
+       .value = "FILE"},
+      {.name = "--timeline",
+       .target = &arguments.timeline,
+       .help = "shows when each stage is busy"},
+      {.name = "--columns",
+       .target = &arguments.columns,
+       .help = "characters per line of the timeline",
+       .value = "N",
+       .least = 1,
+       .most = 1000},
+      {.name = "--dump-output",
+       .target = &arguments.dump,
+       .help = "writes the bytes of the output region",
+       .value = "FILE"},
+      {.name = "--batch",
+       .target = &arguments.batch,
+       .help = "runs program records (JSON lines, may be gzipped) and prints one line for each",
+       .value = "RECORDS"},
+      ConfigsFlag(arguments.configs)};
+  for (const Flag& flag : TimingFlags(arguments.timing)) flags.push_back(flag);
+  return flags;
+}
+
+Json DiagnosticsJson(const vta::CheckReport& report) {
+  Json list = Json::array();
+  for (const vta::Diagnostic& diagnostic : report.diagnostics) {
+    list.push_back(
+        {{"class", vta::DefectName(diagnostic.defect)},
+         {"severity", diagnostic.severity == vta::Severity::kError ? "error" : "warning"},
+         {"insn", diagnostic.insn},
+         {"with_insn", diagnostic.with_insn < 0 ? Json() : Json(diagnostic.with_insn)},
+         {"message", diagnostic.message}});
+  }
+  return list;
+}
+
+// Errors end the command with the first of them; all are listed.
+Result<void> ShowDiagnostics(const vta::CheckReport& report, const std::string& file,
+                             Context& context) {
+  context.output.Set("diagnostics", DiagnosticsJson(report));
+  context.output.Set("portable", report.ok() && report.not_portable.empty());
+  context.output.Set("not_portable", report.not_portable);
+  std::optional<Error> first;
+  for (const vta::Diagnostic& diagnostic : report.diagnostics) {
+    if (diagnostic.severity == vta::Severity::kWarning) {
+      context.remark(fmt::format("{}: {}", file, ToString(diagnostic)));
+      continue;
+    }
+    const Error error = {
+        .kind = ErrorKind::kBadValue,
+        .message = fmt::format("instruction {}: {}: {}", diagnostic.insn,
+                               vta::DefectName(diagnostic.defect), diagnostic.message),
+        .where = {.file = file}};
+    if (first) context.complain(error);
+    if (!first) first = error;
+  }
+  if (first) return *first;
+  for (const std::string& reason : report.not_portable) {
+    context.remark(fmt::format("{}: not portable: {}", file, reason));
+  }
+  return {};
+}
+
+Table StageTable(const vta::CycleReport& report) {
+  Table table({"stage", "instructions", "busy", "wait_token", "wait_fetch", "wait_bus", "use"});
+  for (const Stage stage : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
+    const vta::StageUse& use = report.stages[static_cast<size_t>(stage)];
+    const double share =
+        static_cast<double>(use.busy_cycles) / static_cast<double>(report.cycles + 1);
+    table.Add(vta::StageName(stage), use.instructions, use.busy_cycles, use.token_cycles,
+              use.fetch_cycles, use.bus_cycles, fmt::format("{:.1f} %", 100 * share));
+  }
+  return table;
+}
+
+void SetTiming(const vta::CycleReport& report, const vta::Config& config,
+               std::span<const vta::InstructionTime> times, Output& output) {
+  output.Set("cycles", report.cycles);
+  output.Set("extrapolated", !config.IsDefaultSize());
+  Json stages = Json::array();
+  for (const Stage stage : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
+    const vta::StageUse& use = report.stages[static_cast<size_t>(stage)];
+    stages.push_back({{"stage", vta::StageName(stage)},
+                      {"instructions", use.instructions},
+                      {"busy_cycles", use.busy_cycles},
+                      {"token_cycles", use.token_cycles},
+                      {"fetch_cycles", use.fetch_cycles},
+                      {"bus_cycles", use.bus_cycles}});
+  }
+  output.Set("stages", std::move(stages));
+  output.Set("bus", {{"read_bursts", report.read_bursts},
+                     {"read_beats", report.read_beats},
+                     {"write_bursts", report.write_bursts},
+                     {"write_beats", report.write_beats}});
+  Json timeline = Json::array();
+  for (const vta::InstructionTime& time : times) timeline.push_back({time.start, time.done});
+  output.Set("timeline", std::move(timeline));
+}
+
+Result<void> ShowTiming(const SimulateArguments& arguments, const vta::Program& program,
+                        Context& context) {
+  const std::vector<vta::Instruction> instructions = DecodeInstructions(program);
+  vta::CycleSimulator simulator(program.config, arguments.timing);
+  simulator.RecordDetails(arguments.trace.has_value());
+  const Result<vta::CycleReport> report = simulator.Run(instructions);
+  if (!report) return report.error();
+  if (arguments.trace) {
+    const std::string trace = vta::PerfettoTrace(instructions, simulator);
+    if (Result<void> written = WriteFileAtomically(*arguments.trace, trace); !written) {
+      return written;
+    }
+  }
+  SetTiming(*report, program.config, simulator.timeline(), context.output);
+  if (context.output.json()) return {};
+  const std::string_view note =
+      program.config.IsDefaultSize() ? "" : " (extrapolated: no RTL of this configuration)";
+  Result<void> shown = context.output.ShowText(fmt::format("{} instructions on {}, {} cycles{}\n\n",
+                                                           instructions.size(), program.config.name,
+                                                           report->cycles, note));
+  if (shown) shown = context.output.Show(StageTable(*report), "stages");
+  if (!shown || !arguments.timeline) return shown;
+  return context.output.ShowText("\n" + vta::TextTimeline(instructions, simulator.timeline(),
+                                                          report->cycles, arguments.columns));
+}
+
+Result<void> Run(const SimulateArguments& arguments, Context& context) {
+  if (arguments.program.empty() == arguments.batch.empty()) {
+    return Error{.kind = ErrorKind::kUsage, .message = "give either a PROGRAM or --batch RECORDS"};
+  }
+  if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid;
+  if (!arguments.batch.empty()) {
+    const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
+    if (!configs) return configs.error();
+    return AnswerLines(
+        arguments.batch,
+        [&](std::string_view row, const Where& where) {
+          return vta::AnswerProgram(row, *configs, where);
+        },
+        context);
+  }
+  Result<vta::Program> program = LoadProgram(arguments.program);
+  if (!program) return program.error();
+  const Result<vta::CheckReport> report = vta::CheckAndRun(*program);
+  if (!report) return report.error();
+  if (Result<void> fine = ShowDiagnostics(*report, arguments.program, context); !fine) return fine;
+  if (arguments.dump) {
+    const std::span<const uint8_t> bytes = Bytes(std::as_const(*program), program->out);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (Result<void> written = WriteFileAtomically(*arguments.dump, text); !written) return written;
+  }
+  return ShowTiming(arguments, *program, context);
+}
+
+}  // namespace
+
+extern const Command kSimulateCommand = {
+    .name = "simulate",
+    .summary = "runs VTA programs: results, defects, exact cycles",
+    .examples = {{"tessera simulate conv1.vta --timeline", "cycles, who waits for what, and when"},
+                 {"tessera simulate conv1.vta --trace conv1.json",
+                  "a trace to open in ui.perfetto.dev"},
+                 {"tessera simulate conv1.vta --read-delay 60 --bus-bytes 16",
+                  "another memory system"},
+                 {"tessera simulate --batch records.jsonl.gz > answers.jsonl",
+                  "many programs, for scripts"}},
+    .bind = Bind<SimulateArguments, Flags, Run>,
+    .details =
+        "Programs are checked first: fields, buffer limits, token deadlocks, races between "
+        "stages,\n"
+        "uninitialised reads. Cycles are those of the published RTL for the default configuration\n"
+        "and extrapolate its rules for others (docs/vta.md)."};
+
+}  // namespace tessera

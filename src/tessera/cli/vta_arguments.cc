@@ -1,0 +1,79 @@
+#include "tessera/cli/vta_arguments.h"
+
+#include "tessera/base/file.h"
+#include "tessera/vta/isa/assembly.h"
+
+namespace tessera {
+namespace {
+
+std::vector<std::string> ConfigNames() {
+  std::vector<std::string> names;
+  for (const vta::Config& preset : vta::ConfigPresets()) names.push_back(preset.name);
+  return names;
+}
+
+}  // namespace
+
+Flag VtaFlag(std::string& config) {
+  return {.name = "--vta",
+          .target = &config,
+          .help =
+              "the hardware: a preset ('tessera list vta'), an id such as "
+              "1x16_i8w8a32_15_15_18_17, or a vta_config.json",
+          .value = "CONFIG",
+          .choices = ConfigNames};
+}
+
+Flag ConfigsFlag(std::string& path) {
+  return {.name = "--configs",
+          .target = &path,
+          .help =
+              "further configurations that rows may name: a JSON file with 'default' and "
+              "'others'",
+          .value = "FILE"};
+}
+
+Result<vta::ConfigTable> LoadConfigTables(const std::string& path) {
+  vta::ConfigTable table = vta::PresetTable();
+  if (path.empty()) return table;
+  const Result<std::vector<vta::Config>> configs = vta::LoadConfigTable(path);
+  if (!configs) return configs.error();
+  for (const vta::Config& config : *configs) table[config.name] = config;
+  return table;
+}
+
+std::vector<Flag> TimingFlags(vta::TimingParameters& timing) {
+  return {
+      {.name = "--read-delay",
+       .target = &timing.read_delay_cycles,
+       .help = "cycles from a read request to its first beat",
+       .value = "N"},
+      {.name = "--beat-gap",
+       .target = &timing.beat_gap_cycles,
+       .help = "cycles per beat on the read bus",
+       .value = "N"},
+      {.name = "--write-delay",
+       .target = &timing.write_ack_delay_cycles,
+       .help = "extra cycles before a write is acknowledged",
+       .value = "N"},
+      {.name = "--bus-bytes", .target = &timing.bus_bytes, .help = "bytes per beat", .value = "N"},
+      {.name = "--gemm-startup",
+       .target = &timing.gemm_startup_cycles,
+       .help = "cycles of a GEMM beyond its tile operations",
+       .value = "N"},
+      {.name = "--alu-startup",
+       .target = &timing.alu_startup_cycles,
+       .help = "cycles of an ALU instruction beyond its tile operations",
+       .value = "N"}};
+}
+
+Result<vta::Program> LoadProgram(const std::string& path) {
+  const Result<std::string> bytes = ReadFile(path);
+  if (!bytes) return bytes.error();
+  if (bytes->starts_with("VTA")) return vta::ParseContainer(*bytes, path);
+  const Result<std::string> text = ToText(*bytes, path);
+  if (!text) return text.error();
+  return vta::ParseAssembly(*text, path);
+}
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// What the commands around VTA share: which configuration, which timing, which program.
+#ifndef TESSERA_CLI_VTA_ARGUMENTS_H_
+#define TESSERA_CLI_VTA_ARGUMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/cli/command.h"
+#include "tessera/vta/batch/record.h"
+#include "tessera/vta/config.h"
+#include "tessera/vta/program.h"
+#include "tessera/vta/sim/timing.h"
+
+namespace tessera {
+
+// --vta for one configuration.
+Flag VtaFlag(std::string& config);
+
+// --configs: a file of further configurations that batch rows may name.
+Flag ConfigsFlag(std::string& path);
+Result<vta::ConfigTable> LoadConfigTables(const std::string& path);
+
+// --read-delay, --beat-gap, --write-delay, --bus-bytes, --gemm-startup and --alu-startup.
+std::vector<Flag> TimingFlags(vta::TimingParameters& timing);
+
+// A program by its file: the binary container or assembly text, told apart by the contents.
+Result<vta::Program> LoadProgram(const std::string& path);
+
+}  // namespace tessera
+
+#endif  // TESSERA_CLI_VTA_ARGUMENTS_H_
