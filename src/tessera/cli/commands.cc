@@ -21,10 +21,22 @@ extern const Command kCompletionCommand;
 
 std::span<const Command* const> Commands() {
   static constexpr std::array kCommands = {
-      &kZooCommand,        &kCheckCommand,    &kConvertCommand,     &kEvaluateCommand,
-      &kTrainCommand,      &kProfileCommand,  &kEnvCommand,         &kCompileCommand,
-      &kSimulateCommand,   &kAssembleCommand, &kDisassembleCommand, &kListCommand,
+      // One command a line, in the order of the help.
+      // clang-format off
+      &kZooCommand,
+      &kCheckCommand,
+      &kConvertCommand,
+      &kEvaluateCommand,
+      &kTrainCommand,
+      &kProfileCommand,
+      &kEnvCommand,
+      &kCompileCommand,
+      &kSimulateCommand,
+      &kAssembleCommand,
+      &kDisassembleCommand,
+      &kListCommand,
       &kCompletionCommand,
+      // clang-format on
   };
   return kCommands;
 }
