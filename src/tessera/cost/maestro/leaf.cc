@@ -118,10 +118,10 @@ bool LeafWalk::AddAxis(LevelTables& tables, const Axis& axis, const Speeds& spee
       const SpatialFactors& factors = tables.Factors(group.code + code);
       const int64_t critical = group.all * all * factors.critical;
       const int64_t egress = group.out * out * factors.egress;
-      if (critical <= 0 || egress < 0) return false;
       const int64_t ingress = axis.ingress[kInput] * factors.ingress[kInput][axis.mode[kInput]] +
                               axis.ingress[kFilter] * factors.ingress[kFilter][axis.mode[kFilter]];
-      // The delay grows with the volume, so one division does.
+      if (critical <= 0 || std::min(ingress, egress) < 0) return false;
+      // From 0 on the delay grows with the volume, so one division does.
       const int64_t cycles =
           std::max(speeds.ComputeCycles(critical), speeds.DelayCycles(std::max(ingress, egress)));
       const int64_t occurrences = group.occurrences * part.occurrences;
