@@ -10,6 +10,11 @@ extern const Command kCheckCommand;
 extern const Command kConvertCommand;
 extern const Command kEvaluateCommand;
 extern const Command kBoundCommand;
+extern const Command kMapCommand;
+extern const Command kResumeCommand;
+extern const Command kVerifyCommand;
+extern const Command kCompareCommand;
+extern const Command kAssignCommand;
 extern const Command kTrainCommand;
 extern const Command kProfileCommand;
 extern const Command kEnvCommand;
@@ -29,6 +34,11 @@ std::span<const Command* const> Commands() {
       &kConvertCommand,
       &kEvaluateCommand,
       &kBoundCommand,
+      &kMapCommand,
+      &kResumeCommand,
+      &kVerifyCommand,
+      &kCompareCommand,
+      &kAssignCommand,
       &kTrainCommand,
       &kProfileCommand,
       &kEnvCommand,

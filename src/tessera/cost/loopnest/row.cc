@@ -390,4 +390,9 @@ Result<Row> ReadRow(const Node& node) {
   return row;
 }
 
+Result<LoopMapping> ReadLoopMapping(const Node& node, const LoopProblem& problem,
+                                    const Hierarchy& hierarchy) {
+  return ReadMapping(node, problem, hierarchy);
+}
+
 }  // namespace tessera::loopnest

@@ -26,6 +26,10 @@ struct Row {
 // Reads a row; other keys at its top, such as `result`, are left alone.
 Result<Row> ReadRow(const Node& node);
 
+// The mapping of a row alone, for a problem and a machine that are at hand.
+Result<LoopMapping> ReadLoopMapping(const Node& node, const LoopProblem& problem,
+                                    const Hierarchy& hierarchy);
+
 }  // namespace tessera::loopnest
 
 #endif  // TESSERA_COST_LOOPNEST_ROW_H_
