@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian machine: `make demo` and `make test`.
 # The rest is for developers; `make help` lists it.
-.PHONY: help setup build demo test bench lint fuzz soak clean
+.PHONY: help setup build demo test bench lint fuzz mutants soak clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -28,6 +28,9 @@ lint:  ## formatting, clang-tidy and the repository's own rules
 fuzz:  ## each parser under libFuzzer for a minute (FUZZ_SECONDS=60)
 	@scripts/setup --dev
 	@scripts/fuzz
+
+mutants: build  ## takes single rules out of model loopnest and checks that the tests notice
+	@scripts/mutants
 
 soak:  ## every test under address, undefined-behaviour and thread sanitizers, and with clang
 	@scripts/setup --dev
