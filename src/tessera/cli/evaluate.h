@@ -13,16 +13,10 @@
 #include "tessera/base/result.h"
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
+#include "tessera/cli/external_arguments.h"
 #include "tessera/cli/maestro_arguments.h"
 
 namespace tessera {
-
-// Limits of a user's program, for --model exec:COMMAND.
-struct ExternalArguments {
-  double timeout_seconds = 60;
-  int64_t memory_mib = 4096;
-  int64_t batch_rows = 64;
-};
 
 struct EvaluateArguments {
   std::optional<std::string> model;
@@ -32,10 +26,8 @@ struct EvaluateArguments {
   std::optional<std::string> layer;
   bool explain = false;
   MaestroArguments maestro;
-  ExternalArguments external;
+  ExternalOptions external;  // limits; the command is in `model`
 };
-
-std::vector<Flag> ExternalFlags(ExternalArguments& arguments);
 
 Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context);
 Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,

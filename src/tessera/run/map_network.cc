@@ -172,7 +172,7 @@ class Mapper {
     if (!made.search.best) return;
     made.point = made.search.best->point;
     made.mapping = problem.space().Decode(*made.point);
-    made.cost = problem.CostAt(*made.point);
+    made.cost = problem.CostOf(*made.search.best);
     made.value = made.search.best->outcome.value;
     made.status = StatusOf(made.value, made.bound);
   }

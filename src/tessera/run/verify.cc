@@ -102,7 +102,13 @@ class Verifier {
       Complain(what + ": mapping", "a mapping outside the space", point.error().message);
       return {};
     }
-    const Cost cost = problem.CostAt(*point);
+    std::vector<Trial> trials = {{.point = *point}};
+    Evaluator(problem, pool_).Evaluate(trials);
+    if (!trials.front().outcome.feasible()) {
+      Complain(what + ": mapping", "feasible", trials.front().outcome.why);
+      return {};
+    }
+    const Cost cost = problem.CostOf(trials.front());
     Compare(json, what, "cycles", static_cast<double>(cost.cycles));
     Compare(json, what, "energy_pj", cost.energy_pj);
     Compare(json, what, "edp", cost.edp());
