@@ -2,6 +2,8 @@
 #include "tessera/run/export.h"
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <variant>
 
 #include <fmt/format.h>
@@ -129,6 +131,14 @@ Result<Mapping> ReadDirectives(const Node& node) {
 
 }  // namespace
 
+std::string MappingStem(size_t layer, std::string_view name) {
+  std::string stem = fmt::format("mappings/{:03}_", layer + 1);
+  for (const char c : name) {
+    stem += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  return stem;
+}
+
 std::string TimeloopMappingText(const LoopMapping& mapping, const LoopProblem& problem,
                                 const Hierarchy& hierarchy) {
   std::string text = "mapping:\n";
@@ -184,7 +194,8 @@ Result<std::vector<ExportedFile>> ExportMapping(const std::string& stem, const L
   if (!json) return json.error();
   std::vector<ExportedFile> files = {{stem + ".json", *json + "\n"}};
   if (const Dataflow* dataflow = std::get_if<Dataflow>(&mapping)) {
-    Result<std::string> text = MaestroText(stem, layer, *dataflow);
+    const std::string name = std::filesystem::path(stem).filename().string();
+    Result<std::string> text = MaestroText("layer_" + name, layer, *dataflow);
     if (!text) return text.error();
     files.push_back({stem + ".m", *std::move(text)});
     return files;

@@ -23,6 +23,9 @@ Result<std::vector<ExportedFile>> ExportMapping(const std::string& stem, const L
                                                 const Accelerator& accelerator,
                                                 const Mapping& mapping);
 
+// Where the files of a layer's mapping go in a run: "mappings/003_conv2".
+std::string MappingStem(size_t layer, std::string_view name);
+
 // The mapping part of Timeloop's input, innermost level last, as Timeloop's examples have it.
 std::string TimeloopMappingText(const LoopMapping& mapping, const LoopProblem& problem,
                                 const Hierarchy& hierarchy);

@@ -98,8 +98,12 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   const auto word = [](std::string_view expected) {
     return [expected](const Node& node) -> Result<void> {
       if (node.scalar == expected) return {};
-      return node.ErrorHere(ErrorKind::kBadValue, fmt::format("this is {}, but must be '{}'",
-                                                              Quoted(node.scalar), expected));
+      Error error =
+          node.ErrorHere(ErrorKind::kBadValue,
+                         fmt::format("the run is of kind {}, but this program continues '{}'",
+                                     Quoted(node.scalar), expected));
+      error.hint = "use the version of tessera that made it";
+      return error;
     };
   };
   const auto into = [](auto* target, auto parse) {
