@@ -80,7 +80,7 @@ Result<std::pair<std::string, int64_t>> ParseExtension(const std::string& text,
   if (equals == std::string::npos || !samples || *samples < 1) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("--extend is {}, but must be METHOD=SAMPLES", Quoted(text)),
-                 .hint = "ppo=600000"};
+                 .hint = "write --extend ga=100000"};
   }
   const std::string method = text.substr(0, equals);
   std::vector<std::string> names;
@@ -88,10 +88,9 @@ Result<std::pair<std::string, int64_t>> ParseExtension(const std::string& text,
   if (std::find(names.begin(), names.end(), method) != names.end()) {
     return std::pair(method, *samples);
   }
-  const std::vector<std::string_view> views(names.begin(), names.end());
   return Error{.kind = ErrorKind::kUsage,
                .message = fmt::format("--extend: {} is not compared", Quoted(method)),
-               .hint = DidYouMean(method, views)};
+               .hint = DidYouMean(method, names)};
 }
 
 Result<void> Run(const CompareArguments& arguments, Context& context) {
