@@ -13,8 +13,8 @@ namespace tessera::bench {
 
 class Harness {
  public:
-  // Reads --json FILE, --seconds S (time per measurement, default 0.3) and --only TEXT (measures the
-  // rows whose name holds TEXT, for profilers); others end the program.
+  // Reads --json FILE, --seconds S (time per measurement, default 0.3) and --only TEXT (measures
+  // the rows whose name holds TEXT, for profilers); others end the program.
   Harness(int argc, char** argv);
 
   // Measures `items` units of work per call of `body`, for about --seconds, and returns units per
