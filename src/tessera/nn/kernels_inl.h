@@ -1,7 +1,7 @@
-// The kernels, written once for any vector width. Each kernels_*.cc defines Vec, Ints, kLanes,
-// kTileRows, Fma and Sqrt for one instruction set and then includes this file, which fills in
-// kTable. Nothing here may be contracted or reassociated by the compiler: the build passes
-// -ffp-contract=off, and only Fma fuses.
+// The kernels, written once for any vector width. Each kernels_*.cc defines Vec, Ints, Words,
+// kLanes, kTileRows, Fma, Sqrt and MultiplyLow32 for one instruction set and then includes this
+// file, which fills in kTable. Nothing here may be contracted or reassociated by the compiler: the
+// build passes -ffp-contract=off, and only Fma fuses.
 //
 // Only plain C types are used: an inline function of a library header, compiled here for a newer
 // processor, could be picked by the linker for the whole program.
@@ -21,7 +21,8 @@ inline Vec Load(const float* p) {
   return v;
 }
 inline void Store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
-inline Vec Broadcast(float x) { return Vec{} + x; }
+// Taking zero away changes nothing, so that the compiler drops it; adding it would turn -0 into 0.
+inline Vec Broadcast(float x) { return x - Vec{}; }
 inline Ints ToBits(Vec v) {
   Ints bits;
   __builtin_memcpy(&bits, &v, sizeof bits);
@@ -506,7 +507,8 @@ void Softmax(int64_t choices, int64_t rows, int64_t row, const float* logits, fl
 
 // One 32 x 32 bit multiplication of ten rounds, for kLanes/2 blocks in 64-bit lanes.
 inline void PhiloxRound(Words c[4], uint64_t key0, uint64_t key1) {
-  const Words product0 = c[0] * 0xD2511F53u, product1 = c[2] * 0xCD9E8D57u;
+  const Words product0 = MultiplyLow32(c[0], 0xD2511F53u);
+  const Words product1 = MultiplyLow32(c[2], 0xCD9E8D57u);
   const Words low = Words{} + 0xffffffffu;
   const Words next0 = (product1 >> 32) ^ c[1] ^ key0, next2 = (product0 >> 32) ^ c[3] ^ key1;
   c[1] = product1 & low;
@@ -518,14 +520,15 @@ inline void PhiloxRound(Words c[4], uint64_t key0, uint64_t key1) {
 void Philox(const uint32_t key[2], uint64_t step, uint64_t first_block, int64_t groups,
             uint32_t* out) {
   constexpr int kWide = kLanes / 2;
+  using Narrow = uint32_t __attribute__((vector_size(kWide * sizeof(uint32_t))));
+  Words lanes;
+  for (int l = 0; l < kWide; ++l) lanes[l] = static_cast<uint64_t>(l);
   for (int64_t g = 0; g < groups; ++g, out += 4 * kVirtualLanes) {
     for (int lane = 0; lane < kVirtualLanes; lane += kWide) {
       Words c[4];
-      for (int l = 0; l < kWide; ++l) {
-        const uint64_t block = first_block + static_cast<uint64_t>(g * kVirtualLanes + lane + l);
-        c[0][l] = block & 0xffffffffu;
-        c[1][l] = block >> 32;
-      }
+      const Words block = lanes + (first_block + static_cast<uint64_t>(g * kVirtualLanes + lane));
+      c[0] = block & 0xffffffffu;
+      c[1] = block >> 32;
       c[2] = Words{} + (step & 0xffffffffu);
       c[3] = Words{} + (step >> 32);
       uint32_t key0 = key[0], key1 = key[1];
@@ -533,27 +536,30 @@ void Philox(const uint32_t key[2], uint64_t step, uint64_t first_block, int64_t 
         PhiloxRound(c, key0, key1);
       }
       for (int w = 0; w < 4; ++w) {
-        for (int l = 0; l < kWide; ++l) {
-          out[w * kVirtualLanes + lane + l] = static_cast<uint32_t>(c[w][l]);
-        }
+        const Narrow words = __builtin_convertvector(c[w], Narrow);
+        __builtin_memcpy(out + w * kVirtualLanes + lane, &words, sizeof words);
       }
     }
   }
 }
 
+inline Vec GumbelVec(const uint32_t* bits) {
+  Ints words;
+  __builtin_memcpy(&words, bits, sizeof words);
+  // An arithmetic shift would smear the sign; 23 bits are left either way.
+  const Vec u = (ToFloat((words >> 9) & 0x7fffff) + 0.5f) * 0x1.0p-23f;
+  return -Log(-Log(u));
+}
+
 void Gumbel(int64_t n, const uint32_t* bits, float* noise) {
-  for (int64_t i = 0; i < n; i += kLanes) {
-    uint32_t padded[kLanes] = {};
-    const int64_t count = Least(kLanes, n - i);
-    __builtin_memcpy(padded, bits + i, static_cast<size_t>(count) * sizeof(uint32_t));
-    Ints words;
-    __builtin_memcpy(&words, padded, sizeof words);
-    // An arithmetic shift would smear the sign; 23 bits are left either way.
-    const Vec u = (ToFloat((words >> 9) & 0x7fffff) + 0.5f) * 0x1.0p-23f;
-    float result[kLanes];
-    Store(result, -Log(-Log(u)));
-    __builtin_memcpy(noise + i, result, static_cast<size_t>(count) * sizeof(float));
-  }
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) Store(noise + i, GumbelVec(bits + i));
+  if (i == n) return;
+  uint32_t padded[kLanes] = {};
+  float result[kLanes];
+  for (int64_t l = 0; i + l < n; ++l) padded[l] = bits[i + l];
+  Store(result, GumbelVec(padded));
+  for (int64_t l = 0; i + l < n; ++l) noise[i + l] = result[l];
 }
 
 // Twelve chains hide the latency of every processor so far.
