@@ -1,7 +1,7 @@
 // The kernels, written once for any vector width. Each kernels_*.cc defines Vec, Ints, Words,
-// kLanes, kTileRows, Fma, Sqrt and MultiplyLow32 for one instruction set and then includes this
-// file, which fills in kTable. Nothing here may be contracted or reassociated by the compiler: the
-// build passes -ffp-contract=off, and only Fma fuses.
+// kLanes, kTileRows, Fma, Sqrt, Max, Min and MultiplyLow32 for one instruction set and then
+// includes this file, which fills in kTable. Nothing here may be contracted or reassociated by the
+// compiler: the build passes -ffp-contract=off, and only Fma fuses.
 //
 // Only plain C types are used: an inline function of a library header, compiled here for a newer
 // processor, could be picked by the linker for the whole program.
@@ -36,8 +36,6 @@ inline Vec FromBits(Ints bits) {
 inline Vec Select(Ints mask, Vec yes, Vec no) {
   return FromBits((ToBits(yes) & mask) | (ToBits(no) & ~mask));
 }
-inline Vec Max(Vec a, Vec b) { return Select(a > b, a, b); }
-inline Vec Min(Vec a, Vec b) { return Select(a < b, a, b); }
 inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // ---- Elementary functions, to about one unit in the last place -------------------------------
@@ -108,20 +106,59 @@ struct Chunk {
   bool first, last;
 };
 
-inline Vec Finish(const Gemm& g, Vec value, Vec bias, int64_t row, int64_t column) {
-  switch (g.epilogue) {
+template <Epilogue kEpilogue>
+inline Vec Finish(Vec value, Vec bias, const float* gate) {
+  switch (kEpilogue) {
     case Epilogue::kStore: return value;
     case Epilogue::kBias: return value + bias;
     case Epilogue::kBiasRelu: return Max(value + bias, Vec{});
     case Epilogue::kBiasTanh: return Tanh(value + bias);
-    case Epilogue::kGateRelu:
-      return Select(Load(g.gate + row * g.gate_row + column) > 0.0f, value, Vec{});
-    case Epilogue::kGateTanh: {
-      const Vec gate = Load(g.gate + row * g.gate_row + column);
-      return value * Fma(-gate, gate, Broadcast(1.0f));
-    }
+    case Epilogue::kGateRelu: return Select(Load(gate) > 0.0f, value, Vec{});
+    case Epilogue::kGateTanh: return value * Fma(-Load(gate), Load(gate), Broadcast(1.0f));
   }
   return value;
+}
+
+// Applies the epilogue to a tile and writes it. The choice is made once per tile: made for every
+// vector, it would cost as much as the product of a narrow layer.
+template <Epilogue kEpilogue, bool kBiasPerColumn, int R, int V>
+inline void FinishTile(const Gemm& g, const Vec (&sums)[R][V], int64_t row, int64_t column,
+                       float* out, int64_t out_row) {
+  constexpr bool kBias = kEpilogue == Epilogue::kBias || kEpilogue == Epilogue::kBiasRelu ||
+                         kEpilogue == Epilogue::kBiasTanh;
+  constexpr bool kGate = kEpilogue == Epilogue::kGateRelu || kEpilogue == Epilogue::kGateTanh;
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    Vec bias = Vec{};
+    if (kBias && !kBiasPerColumn) bias = Broadcast(g.bias[row + i]);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      const int64_t j = column + v * kLanes;
+      if (kBias && kBiasPerColumn) bias = Load(g.bias + j);
+      const float* const gate = kGate ? g.gate + (row + i) * g.gate_row + j : nullptr;
+      Store(out + i * out_row + v * kLanes, Finish<kEpilogue>(sums[i][v], bias, gate));
+    }
+  }
+}
+
+template <int R, int V>
+inline void FinishAny(const Gemm& g, Epilogue epilogue, const Vec (&sums)[R][V], int64_t row,
+                      int64_t column, float* out, int64_t out_row) {
+  const auto finish = [&]<Epilogue kEpilogue>() {
+    if (g.bias_per_column) {
+      FinishTile<kEpilogue, true>(g, sums, row, column, out, out_row);
+    } else {
+      FinishTile<kEpilogue, false>(g, sums, row, column, out, out_row);
+    }
+  };
+  switch (epilogue) {
+    case Epilogue::kStore: return finish.template operator()<Epilogue::kStore>();
+    case Epilogue::kBias: return finish.template operator()<Epilogue::kBias>();
+    case Epilogue::kBiasRelu: return finish.template operator()<Epilogue::kBiasRelu>();
+    case Epilogue::kBiasTanh: return finish.template operator()<Epilogue::kBiasTanh>();
+    case Epilogue::kGateRelu: return finish.template operator()<Epilogue::kGateRelu>();
+    case Epilogue::kGateTanh: return finish.template operator()<Epilogue::kGateTanh>();
+  }
 }
 
 // Rows `row` .. row+R-1 and V vectors of columns from `column` on. The result goes to `out`, which
@@ -158,25 +195,7 @@ __attribute__((noinline)) void Tile(const Gemm& g, const Chunk& chunk, int64_t r
     }
     left -= count;
   }
-  if (!chunk.last || g.epilogue == Epilogue::kStore) {
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) Store(out + i * out_row + v * kLanes, sums[i][v]);
-    }
-    return;
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) {
-      const int64_t j = column + v * kLanes;
-      Vec bias = Vec{};
-      if (g.bias != nullptr)
-        bias = g.bias_per_column ? Load(g.bias + j) : Broadcast(g.bias[row + i]);
-      Store(out + i * out_row + v * kLanes, Finish(g, sums[i][v], bias, row + i, j));
-    }
-  }
+  FinishAny(g, chunk.last ? g.epilogue : Epilogue::kStore, sums, row, column, out, out_row);
 }
 
 using TileFunction = void (*)(const Gemm&, const Chunk&, int64_t, int64_t, float*, int64_t);
