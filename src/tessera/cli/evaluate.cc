@@ -49,7 +49,11 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
        .target = &arguments.explain,
        .help = "show for one layer how every number came about"}};
   for (const Flag& flag : MaestroFlags(arguments.maestro)) flags.push_back(flag);
-  for (const Flag& flag : ExternalFlags(arguments.external)) flags.push_back(flag);
+  ExternalOptions& external = arguments.external;
+  for (const Flag& flag :
+       ExternalFlags(external.timeout_seconds, external.memory_mib, external.batch_rows)) {
+    flags.push_back(flag);
+  }
   for (const Flag& flag : LoopnestFlags(arguments.loopnest)) flags.push_back(flag);
   return flags;
 }
