@@ -108,6 +108,15 @@ Json ArrayJson(const PeArray& array) {
           {"offchip_elements_per_cycle", array.offchip_elements_per_cycle}};
 }
 
+std::string_view NameOf(MaestroArea area) {
+  switch (area) {
+    case MaestroArea::kMaestro: return "maestro";
+    case MaestroArea::kGamma: return "gamma";
+    case MaestroArea::kArchGym: return "archgym";
+  }
+  return "";
+}
+
 struct Total {
   int64_t layers = 0, failed = 0, flagged = 0;
   Checked cycles = 0, macs = 0;
@@ -148,6 +157,7 @@ Json ToJson(const MaestroReport& report) {
   return {{"model", "maestro"},
           {"network", report.network},
           {"version", report.version},
+          {"area_model", NameOf(report.area)},
           {"hardware", ArrayJson(report.array)},
           {"layers", std::move(layers)},
           {"total",

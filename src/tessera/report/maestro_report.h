@@ -22,8 +22,8 @@ struct MaestroReport {
   const std::vector<maestro::LayerOutcome>& outcomes;  // of the same layers
 };
 
-// {"model", "network", "version", "hardware", "layers", "total"}; the numbers of a layer carry
-// their units in their names, and `maestro_csv` holds MAESTRO's own columns.
+// {"model", "network", "version", "area_model", "hardware", "layers", "total"}; the numbers of a
+// layer carry their units in their names, and `maestro_csv` holds MAESTRO's own columns.
 Json ToJson(const MaestroReport& report);
 
 // One row per layer that has numbers.

@@ -225,14 +225,21 @@ bool Analyser::AnalyseTop(Analysis& analysis) {
     cycles.all = c.step == 0 ? cycles.compute + cycles.ingress
                              : std::max({cycles.egress, cycles.compute, cycles.ingress});
     sums.Count(occurrences, volumes, phase.busy_units, cycles);
-    if (record != nullptr) record->cycles = cycles;
+    if (record != nullptr) {
+      record->cycles = cycles;
+      record->busy_units = phase.busy_units;
+    }
     return true;
   });
   if (!complete) return false;
   sums.Finish(*workload_);
   analysis.single_result = required.cases == 0;
-  analysis.l1_required = TileRequired(analysis.single_result ? own_required : required);
-  if (record_ != nullptr) FinishRecord(0, 0, analysis.cycles, analysis.busy_units);
+  if (analysis.single_result) required = own_required;
+  analysis.l1_required = TileRequired(required);
+  if (record_ != nullptr) {
+    record_->l1_from = required;
+    FinishRecord(0, 0, analysis.cycles, analysis.busy_units);
+  }
   return true;
 }
 
@@ -268,7 +275,10 @@ bool Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
     counted += occurrences;
     visit.cycles += occurrences * cycles.all;
     visit.busy_units += phase.busy_units * static_cast<double>(occurrences);
-    if (record != nullptr) record->cycles = cycles;
+    if (record != nullptr) {
+      record->cycles = cycles;
+      record->busy_units = phase.busy_units;
+    }
     return true;
   });
   if (!complete) return false;
@@ -307,6 +317,15 @@ bool Analyser::CheckCase(size_t level, const Step& step, int64_t occurrences, bo
   return occurrences > 0 || Fail(Rule::kOccurrences, level, occurrences);
 }
 
+// At an edge one unit may have a smaller tile than the others.
+VisitsBelow VisitsBelowOf(const Level& level, const Case& c, const SpatialFactors& factors) {
+  const uint32_t edge_key = c.edge_key | factors.edge_key;
+  const uint32_t full_key = level.edge_units == 1 ? edge_key : c.edge_key;
+  if (!factors.edge_edge) return {1, {full_key, 0}, {factors.active, 0}};
+  if (level.edge_units == 1) return {1, {edge_key, 0}, {1, 0}};
+  return {2, {edge_key, full_key}, {1, level.edge_units - 1}};
+}
+
 // c.8 step 6: at the innermost level every PE does its MACs; elsewhere the units run the level
 // below, at an edge with up to two different tiles, and the slower one decides.
 bool Analyser::Compute(size_t level, const Case& c, const SpatialFactors& factors, int64_t critical,
@@ -317,19 +336,17 @@ bool Analyser::Compute(size_t level, const Case& c, const SpatialFactors& factor
     phase.busy_units = active;
     return true;
   }
-  const int64_t edge_units = levels_[level].edge_units;
-  const uint32_t edge_key = c.edge_key | factors.edge_key;
-  const uint32_t full_key = edge_units == 1 ? edge_key : c.edge_key;
-  const Visit* visit = VisitOnce(level + 1, factors.edge_edge ? edge_key : full_key);
+  const VisitsBelow below = VisitsBelowOf(levels_[level], c, factors);
+  const Visit* visit = VisitOnce(level + 1, below.key[0]);
   if (visit == nullptr) return false;
   phase.required = visit->required;
   phase.cycles = std::max<int64_t>(0, visit->cycles);
-  phase.busy_units = visit->busy_units * (factors.edge_edge ? 1 : active);
-  if (factors.edge_edge && edge_units > 1) {
-    visit = VisitOnce(level + 1, full_key);
+  phase.busy_units = visit->busy_units * static_cast<double>(below.units[0]);
+  if (below.num == 2) {
+    visit = VisitOnce(level + 1, below.key[1]);
     if (visit == nullptr) return false;
     phase.cycles = std::max(phase.cycles, visit->cycles);
-    phase.busy_units += visit->busy_units * static_cast<double>(edge_units - 1);
+    phase.busy_units += visit->busy_units * static_cast<double>(below.units[1]);
   }
   if (phase.busy_units == 0) phase.busy_units = active;
   return true;
@@ -365,7 +382,7 @@ CaseRecord* Analyser::AddRecord(size_t level, uint32_t key, const Case& c, const
 }
 
 void Analyser::FinishRecord(size_t level, uint32_t key, int64_t cycles, double busy_units) {
-  VisitRecord visit{.level = level, .cycles = cycles, .busy_units = busy_units};
+  VisitRecord visit{.level = level, .key = key, .cycles = cycles, .busy_units = busy_units};
   for (size_t i = 0; i < kDataflowDims; ++i) {
     if (levels_[level].size[i] == 0) continue;
     visit.size[i] = tables_[level].ActualSize(static_cast<Dim>(i), key);

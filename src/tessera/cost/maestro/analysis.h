@@ -69,26 +69,37 @@ struct CaseRecord {
   Volumes volumes = {};
   bool skipped = false;  // no partial sums on the critical path (version head)
   CaseCycles cycles = {};
+  double busy_units = 0;
 };
+
+// What the units of a level do in a case: up to two kinds of visits to the level below.
+struct VisitsBelow {
+  size_t num = 1;
+  std::array<uint32_t, 2> key = {};  // whose dimensions are at an edge: Level::edge_bit
+  std::array<int64_t, 2> units = {};
+};
+VisitsBelow VisitsBelowOf(const Level& level, const Case& c, const SpatialFactors& factors);
 
 // One visit to a level, when it is complete. Visits below it come before it.
 struct VisitRecord {
   size_t level = 0;
+  uint32_t key = 0;
   PerDim<int64_t> size = {};  // actual
   int64_t cycles = 0;
   double busy_units = 0;
   std::vector<CaseRecord> cases = {};
 };
 
-struct Record {
-  std::vector<Level> levels = {};
-  std::vector<VisitRecord> visits = {};
-};
-
 // The level that decides how large L1 must be, and over how many of its cases MAESTRO adds that up.
 struct RequiredFrom {
   size_t level = 0;
   int64_t cases = 0;  // 0: not known yet
+};
+
+struct Record {
+  std::vector<Level> levels = {};
+  std::vector<VisitRecord> visits = {};
+  RequiredFrom l1_from = {};
 };
 
 // The time in which the units of a level work on one case.

@@ -1,11 +1,15 @@
 #include "tessera/cost/maestro/explain.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tessera/cost/maestro/analysis.h"
-#include "tessera/cost/maestro/report.h"
+#include "tessera/cost/maestro/explain_levels.h"
+#include "tessera/cost/maestro/explain_totals.h"
+#include "tessera/cost/maestro/spatial.h"
 
 namespace tessera::maestro {
 namespace {
@@ -14,8 +18,8 @@ constexpr std::array<std::string_view, 3> kTensorNames = {"input", "filter", "ou
 
 std::string_view ToString(State state) {
   constexpr std::array<std::string_view, kStates> kNames = {
-      "start",  "start (edge)", "start (edge, last unit cut)",
-      "steady", "edge",         "edge (last unit cut)"};
+      "start", "start at the edge",      "start at the edge, last unit cut off", "steady",
+      "edge",  "edge, last unit cut off"};
   return kNames[static_cast<size_t>(state)];
 }
 
@@ -33,19 +37,48 @@ std::string Product(const std::vector<std::string>& terms) {
   return terms.empty() ? "1" : fmt::format("{}", fmt::join(terms, "*"));
 }
 
+std::string Factor(Dim dim, int64_t extent) {
+  return extent < 0 ? fmt::format("({})", extent)
+                    : fmt::format("{}{}", tessera::ToString(dim), extent);
+}
+
+// "(2 + 3*2 + 1)" and what its terms are.
+std::string UnitsText(const UnitSum& sum) {
+  const struct {
+    int64_t units, value;
+    std::string_view name;
+  } kinds[] = {{sum.units.first, sum.values.first, "first unit"},
+               {sum.units.first_cut, sum.values.first_cut, "first unit, cut off"},
+               {sum.units.later, sum.values.later, "later"},
+               {sum.units.later_cut, sum.values.later_cut, "cut off"}};
+  std::vector<std::string> terms, names;
+  for (const auto& [units, value, name] : kinds) {
+    if (units == 0) continue;
+    const bool first = names.empty();
+    terms.push_back(units == 1 ? fmt::format("{}", value) : fmt::format("{}*{}", units, value));
+    names.push_back(first ? std::string(name) : fmt::format("{} {}", units, name));
+  }
+  if (terms.size() == 1) return fmt::format("{}  [{}, or one copy for all]", terms[0], names[0]);
+  return fmt::format("({})  [{}]", fmt::join(terms, " + "), fmt::join(names, ", "));
+}
+
 class Explainer {
  public:
   Explainer(const Workload& workload, const PeArray& array, const Record& record,
             const Analysis& analysis)
-      : workload_(workload), array_(array), record_(record), analysis_(analysis) {}
+      : workload_(workload),
+        array_(array),
+        record_(record),
+        analysis_(analysis),
+        spatial_(record.levels.size()) {
+    for (size_t i = 0; i < spatial_.size(); ++i) spatial_[i].Reset(workload, record.levels[i]);
+  }
 
-  std::string Text(std::string_view name) {
+  std::string Text(std::string_view name, const Dataflow& dataflow) {
     AddProblem(name);
-    for (size_t i = 0; i < record_.levels.size(); ++i) AddLevel(i);
-    Add("\nvisits, in the order in which they are needed\n");
-    for (const VisitRecord& visit : record_.visits) AddVisit(visit);
-    AddTotals();
-    AddEnergy();
+    text_ += ExplainLevels(workload_, array_, dataflow, record_.levels);
+    for (size_t i = 0; i < record_.visits.size(); ++i) AddVisit(i);
+    text_ += ExplainTotals(workload_, array_, record_, analysis_);
     return text_;
   }
 
@@ -63,92 +96,77 @@ class Explainer {
       Add("  {:<6} is indexed by {}\n", kTensorNames[t], fmt::join(dims, " "));
     }
     Add("machine: {} PEs, {} lanes each\n", array_.num_pes, array_.simd_lanes);
-    Add("  delay(n) = {} * {} + ceil(n / {}) - 1 cycles for n elements on the network\n",
+    Add("  n elements take {} * {} + ceil(n / {}) - 1 cycles on the network: hops, cycles of a "
+        "hop, "
+        "elements per cycle\n",
         array_.noc_hops, array_.noc_hop_latency_cycles, array_.noc_elements_per_cycle);
   }
 
-  void AddLevel(size_t index) {
-    const Level& level = record_.levels[index];
-    Add("\nlevel {}: {} units, of which {} work in the last iteration of the spatial loop\n", index,
-        level.units, level.edge_units);
-    if (index == 0) {
-      Add("  units = floor({} PEs / product of the Cluster sizes)\n", array_.num_pes);
+  void AddVisit(size_t index) {
+    const VisitRecord& visit = record_.visits[index];
+    Add("\nvisit {}: level {} with {}\n", index + 1, visit.level, Sizes(visit.size));
+    if (visit.level == 0) {
+      offchip_need_ = 0;
+      Add("  off-chip cycles {} = {}  [half of what L2 requires, over the bandwidth: inputs, "
+          "outputs]\n",
+          OffchipCycles(), OffchipFormula(array_, analysis_));
     }
-    Add("  {:<12} {:<3} {:>8} {:>8} {:>10} {:>8} {:>8} {:>10} {:>12}\n", "loop", "dim", "size",
-        "offset", "dimension", "full", "unique", "edge full", "edge unique");
-    for (size_t i = 0; i < level.num_maps; ++i) {
-      const Map& map = level.maps[i];
-      const Extent& e = level.extent[Index(map.dim)];
-      Add("  {:<12} {:<3} {:>8} {:>8} {:>10} {:>8} {:>8} {:>10} {:>12}\n",
-          map.spatial ? "SpatialMap" : "TemporalMap", tessera::ToString(map.dim), map.size,
-          map.offset, level.size[Index(map.dim)], e.full, e.unique, e.edge_full, e.edge_unique);
-    }
-    for (const Dim dim : {Dim::kX, Dim::kY}) {
-      if (!workload_.convolution || !level.Mapped(dim)) continue;
-      const Extent& e = level.extent[Index(OutputDim(dim))];
-      Add("  {:<12} {:<3} {:>8} {:>8} {:>10} {:>8} {:>8} {:>10} {:>12}\n", "outputs",
-          tessera::ToString(OutputDim(dim)), "", "", "", e.full, e.unique, e.edge_full,
-          e.edge_unique);
-    }
-  }
-
-  void AddVisit(const VisitRecord& visit) {
-    Add("\nlevel {} with {}\n", visit.level, Sizes(visit.size));
-    std::vector<std::string> sum;
+    std::vector<std::string> cycles, busy;
+    int64_t occurrences = 0;
     for (size_t i = 0; i < visit.cases.size(); ++i) {
       AddCase(visit, i);
       const CaseRecord& c = visit.cases[i];
-      if (!c.skipped) sum.push_back(fmt::format("{}*{}", c.occurrences, c.cycles.all));
+      if (c.skipped) continue;
+      occurrences += c.occurrences;
+      cycles.push_back(fmt::format("{}*{}", c.occurrences, c.cycles.all));
+      busy.push_back(fmt::format("{}*{:.12g}", c.occurrences, c.busy_units));
     }
-    Add("  level {}: {} cycles = {}; {:.6g} PEs busy on average\n", visit.level, visit.cycles,
-        sum.empty() ? "0" : fmt::format("{}", fmt::join(sum, " + ")), visit.busy_units);
+    if (cycles.empty()) cycles.emplace_back("0");
+    Add("  visit {} takes cycles {} = {}\n", index + 1, visit.cycles, fmt::join(cycles, " + "));
+    if (occurrences == 0) return;
+    Add("  and has busy PEs {:.12g} = ({}) / {}\n", visit.busy_units, fmt::join(busy, " + "),
+        occurrences);
   }
 
   void AddCase(const VisitRecord& visit, size_t index) {
     const Level& level = record_.levels[visit.level];
     const CaseRecord& c = visit.cases[index];
     std::vector<std::string> moved;
+    std::vector<uint32_t> occurrences = {1};
     for (size_t i = 0; i < level.num_maps; ++i) {
+      const Map& map = level.maps[i];
       if (c.states[i] == State::kInit) continue;
-      moved.push_back(
-          fmt::format("{} {}", tessera::ToString(level.maps[i].dim), ToString(c.states[i])));
+      moved.push_back(fmt::format("{} {}", tessera::ToString(map.dim), ToString(c.states[i])));
+      const LoopStates states = StatesOf(map, level.units, visit.size[Index(map.dim)]);
+      for (size_t s = 1; s < states.num; ++s) {
+        if (states.state[s] == c.states[i]) occurrences.push_back(states.occurrences[s]);
+      }
     }
-    Add("  case {} of {}, {} times: {}\n", index + 1, visit.cases.size(), c.occurrences,
+    Add("  case {} of {}, times {} = {}  [{}]\n", index + 1, visit.cases.size(), c.occurrences,
+        fmt::join(occurrences, "*"),
         moved.empty() ? "every loop at its start" : fmt::format("{}", fmt::join(moved, ", ")));
-    for (const size_t t : {kInput, kFilter}) AddIngress(level, c, t);
-    AddVolume("output", c.volumes.egress, c.factors.out, Product(TemporalTerms(level, c, false)),
-              c.spatial.egress, Spread(level, c, workload_.coupled[kOutput]));
-    AddVolume("MACs", c.volumes.macs, c.factors.all, Product(TemporalTerms(level, c, true)),
-              c.spatial.macs, fmt::format("{} units", c.spatial.active));
+    const SpatialLoops& spatial = spatial_[visit.level];
+    for (const size_t t : {kInput, kFilter}) AddIngress(level, c, t, spatial);
+    Add("    output {} = {} * {}\n", c.volumes.egress, Product(TemporalTerms(level, c, false)),
+        UnitsText(spatial.EgressSum(c.factors.code)));
+    const std::string all = Product(TemporalTerms(level, c, true));
+    Add("    MACs {} = {} * {}\n", c.volumes.macs, all, UnitsText(spatial.MacsSum(c.factors.code)));
+    if (c.skipped || visit.level + 1 == record_.levels.size()) {
+      Add("    of the slowest unit {} = {} * {}\n", c.volumes.critical, all, c.spatial.critical);
+    }
     if (c.skipped) {
-      Add("    skipped: {} partial sums on the critical path\n", c.volumes.critical);
+      Add("    skipped, because the slowest unit has none\n");
       return;
     }
     AddCycles(visit.level, c);
+    if (visit.level == 0) AddBandwidths(c);
   }
 
-  void AddVolume(std::string_view what, int64_t volume, int64_t temporal,
-                 const std::string& temporal_terms, int64_t units, const std::string& spread) {
-    Add("    {:<8} {} = {} (by time: {}) * {} ({})\n", what, volume, temporal, temporal_terms,
-        units, spread);
-  }
-
-  // "C over 2 units", or that all units take the same.
-  std::string Spread(const Level& level, const CaseRecord& c, DimSet dims) const {
-    std::vector<std::string_view> spread;
-    for (size_t q = 0; q < level.num_spatial; ++q) {
-      const Dim dim = level.maps[level.spatial[q]].dim;
-      if (dims.Has(dim)) spread.push_back(tessera::ToString(dim));
-    }
-    if (spread.empty()) return "the same for all units";
-    return fmt::format("{} over {} units", fmt::join(spread, ", "), c.spatial.active);
-  }
-
-  void AddIngress(const Level& level, const CaseRecord& c, size_t t) {
+  void AddIngress(const Level& level, const CaseRecord& c, size_t t, const SpatialLoops& spatial) {
     const bool stays =
         c.factors.step != 0 && !workload_.coupled[t].Has(level.maps[c.factors.step - 1].dim);
     if (stays) {
-      Add("    {:<8} 0: {} advances and does not index it\n", kTensorNames[t],
+      Add("    {} 0: {} advances and does not index it\n", kTensorNames[t],
           tessera::ToString(level.maps[c.factors.step - 1].dim));
       return;
     }
@@ -159,14 +177,14 @@ class Explainer {
       const Extent& extent = level.extent[Index(map.dim)];
       const bool advanced = c.factors.step == i + 1;
       const bool only_new = advanced && !Restarts(level, c, t, i);
-      const bool starts_at_edge = IsInit(c.states[i]) && IsEdge(c.states[i]);
-      terms.push_back(fmt::format("{}{}", tessera::ToString(map.dim),
-                                  only_new         ? extent.unique
-                                  : starts_at_edge ? extent.edge_full
-                                                   : extent.full));
+      const auto last = static_cast<size_t>(level.last_map[Index(map.dim)]);
+      const bool starts_at_edge = c.states[last] == State::kInitEdge;
+      terms.push_back(Factor(map.dim, only_new         ? extent.unique
+                                      : starts_at_edge ? extent.edge_full
+                                                       : extent.full));
     }
-    AddVolume(kTensorNames[t], c.volumes.ingress[t], c.step.temporal[t], Product(terms),
-              c.spatial.ingress[t][c.step.mode[t]], Spread(level, c, workload_.coupled[t]));
+    Add("    {} {} = {} * {}\n", kTensorNames[t], c.volumes.ingress[t], Product(terms),
+        UnitsText(spatial.IngressSum(t, c.step.mode[t], c.factors.code)));
   }
 
   // Whether a loop of the tensor further in than `map` has started again.
@@ -191,30 +209,41 @@ class Explainer {
       }
       const Dim dim = of_output ? workload_.OutputDimOf(map.dim) : map.dim;
       const Extent& extent = level.extent[Index(dim)];
-      terms.push_back(fmt::format("{}{}", tessera::ToString(dim),
-                                  IsEdge(c.states[last]) ? extent.edge_full : extent.full));
+      terms.push_back(Factor(dim, IsEdge(c.states[last]) ? extent.edge_full : extent.full));
     }
     return terms;
   }
 
+  void AddDelay(std::string_view name, const std::string& volume, int64_t elements,
+                int64_t cycles) {
+    Add("    {} cycles {}", name, cycles);
+    if (elements < 0) {
+      Add("  [of a negative volume]\n");
+    } else {
+      Add(" = {}*{} + ceil({} / {}) - 1\n", array_.noc_hops, array_.noc_hop_latency_cycles, volume,
+          array_.noc_elements_per_cycle);
+    }
+  }
+
   void AddCycles(size_t level, const CaseRecord& c) {
     const CaseCycles& cycles = c.cycles;
-    const int64_t ingress = c.volumes.ingress[kInput] + c.volumes.ingress[kFilter];
-    Add("    ingress delay({}) = {}, egress delay({}) = {}, ", ingress, cycles.ingress,
-        c.volumes.egress, cycles.egress);
+    const int64_t in = c.volumes.ingress[kInput], filter = c.volumes.ingress[kFilter];
+    AddDelay("ingress", fmt::format("({} + {})", in, filter), in + filter, cycles.ingress);
+    AddDelay("egress", fmt::format("{}", c.volumes.egress), c.volumes.egress, cycles.egress);
     if (level + 1 == record_.levels.size()) {
-      Add("compute = ceil({} / {} lanes) = {}\n", c.volumes.critical, array_.simd_lanes,
-          cycles.compute);
+      Add("    compute cycles {} = ceil({} / {})  [lanes]\n", cycles.compute, c.volumes.critical,
+          array_.simd_lanes);
+      Add("    busy PEs {:.12g}\n", c.busy_units);
     } else {
-      Add("compute = slowest visit below = {}\n", cycles.compute);
+      AddBelow(level, c);
     }
-    const std::string offchip = level == 0 ? fmt::format(", off-chip {}", OffchipCycles()) : "";
-    if (c.factors.step == 0) {
-      Add("    {} cycles = {}compute + ingress{}{}\n", cycles.all, level == 0 ? "max(" : "",
-          offchip, level == 0 ? ")" : "");
-    } else {
-      Add("    {} cycles = max(egress, compute, ingress{})\n", cycles.all, offchip);
-    }
+    std::string sum = c.factors.step == 0 ? fmt::format("{} + {}", cycles.compute, cycles.ingress)
+                                          : fmt::format("max({}, {}, {})", cycles.egress,
+                                                        cycles.compute, cycles.ingress);
+    if (level == 0) sum = fmt::format("max({}, {})", sum, OffchipCycles());
+    Add("    cycles {} = {}  [{}{}]\n", cycles.all, sum,
+        c.factors.step == 0 ? "compute + ingress" : "egress, compute, ingress",
+        level == 0 ? ", off-chip" : "");
   }
 
   int64_t OffchipCycles() const {
@@ -223,54 +252,57 @@ class Explainer {
     return std::max(in / bandwidth / 2, analysis_.l2_required[kOutput] / bandwidth / 2);
   }
 
-  void AddTotals() {
-    const Analysis& a = analysis_;
-    Add("\nlayer, from the cases of level 0 weighted by how often they occur\n");
-    Add("  cycles            {} = sum of cycles\n", a.cycles);
-    Add("  MACs              {} = sum of MACs (the layer has {})\n", a.macs, workload_.exact_macs);
-    Add("  L2 reads          input {}, filter {} = sums of the volumes; output {} = its size\n",
-        a.l2_reads[kInput], a.l2_reads[kFilter], a.l2_reads[kOutput]);
-    Add("  L2 writes         input {}, filter {} = their sizes; output {} = sum of the volumes\n",
-        a.l2_writes[kInput], a.l2_writes[kFilter], a.l2_writes[kOutput]);
-    Add("  L1 reads          input {}, filter {}, output {} = MACs\n", a.l1_reads[kInput],
-        a.l1_reads[kFilter], a.l1_reads[kOutput]);
-    Add("  L1 writes         input {}, filter {} = L2 reads; output {} = MACs\n",
-        a.l1_writes[kInput], a.l1_writes[kFilter], a.l1_writes[kOutput]);
-    Add("  L2 required       {} = 2 * (input {} + filter {} + output {}), volumes of case 1\n",
-        L2Required(a), a.l2_required[kInput] / 2, a.l2_required[kFilter] / 2,
-        a.l2_required[kOutput] / 2);
-    Add("  L1 required       {} = 2 * (input {} + filter {} + output {}), tiles of the first "
-        "visit\n",
-        L1Required(a), a.l1_required[kInput] / 2, a.l1_required[kFilter] / 2,
-        a.l1_required[kOutput] / 2);
-    Add("  off-chip cycles   {} = half of the L2 requirement of inputs, or of outputs, over {} "
-        "elements/cycle\n",
-        OffchipCycles(), array_.offchip_elements_per_cycle);
-    Add("  busy PEs          {:.6g} on average\n", a.busy_units);
+  // The visits to the level below that the units make.
+  void AddBelow(size_t level, const CaseRecord& c) {
+    const VisitsBelow below = VisitsBelowOf(record_.levels[level], c.factors, c.spatial);
+    std::vector<std::string> names, cycles, busy;
+    bool any_busy = false;
+    for (size_t i = 0; i < below.num; ++i) {
+      const size_t index = FindVisit(level + 1, below.key[i]);
+      const VisitRecord& visit = record_.visits[index];
+      names.push_back(fmt::format("{}", index + 1));
+      cycles.push_back(fmt::format("{}", visit.cycles));
+      busy.push_back(fmt::format("{}*{:.12g}", below.units[i], visit.busy_units));
+      any_busy |= visit.busy_units != 0;
+    }
+    Add("    compute cycles {} = max(0, {})  [visit {}]\n", c.cycles.compute,
+        fmt::join(cycles, ", "), fmt::join(names, " and "));
+    if (any_busy) {
+      Add("    busy PEs {:.12g} = {}  [units * busy PEs of a visit]\n", c.busy_units,
+          fmt::join(busy, " + "));
+    } else {
+      Add("    busy PEs {:.12g}  [the visits have none, so the units count]\n", c.busy_units);
+    }
   }
 
-  void AddEnergy() {
-    const Analysis& a = analysis_;
-    const LayerEnergy energy = EnergyOf(a);
-    const Power power = PowerOf(a, array_);
-    Add("  energy            {:.9g} nJ = {} nJ * (MACs {} + 1.68 * L1 accesses {:.9g} + 18.61 * L2 "
-        "accesses {:.9g})\n",
-        energy.total() * kMacPj / 1000, kMacPj / 1000, a.macs, energy.l1 / 1.68, energy.l2 / 18.61);
-    Add("  energy in the CSV {:.9g} nJ: L2 without reads of outputs{}\n", CsvEnergyNj(a, nullptr),
-        a.single_result ? ", and L1" : "; L1 is that of the layer before in the file");
-    Add("  area              {:.9g} um2 = {} * (283 * lanes + 0.104 * L1) + 0.104 * L2 + network\n",
-        AreaUm2(a, array_, MaestroArea::kMaestro), array_.num_pes);
-    Add("  power             {:.9g} mW = PEs {:.6g} + L1 {:.6g} + L2 {:.6g} + network {:.6g}\n",
-        power.total_mw(), power.pe_mw, power.l1_mw, power.l2_mw, power.noc_mw);
-    const CostFlags flags = FlagsOf(workload_, array_, a);
-    Add("  flags             {}\n",
-        flags.empty() ? "none" : fmt::format("{}", fmt::join(flags.Names(), " ")));
+  size_t FindVisit(size_t level, uint32_t key) const {
+    size_t i = 0;
+    while (record_.visits[i].level != level || record_.visits[i].key != key) ++i;
+    return i;
+  }
+
+  // MAESTRO halves the off-chip requirement in every case.
+  void AddBandwidths(const CaseRecord& c) {
+    const int64_t in = c.volumes.ingress[kInput] + c.volumes.ingress[kFilter];
+    const int64_t moved = std::max(in, c.volumes.egress), compute = c.cycles.compute;
+    Add("    NoC bandwidth {} = int(max({}, {}) / {})\n", moved / compute, in, c.volumes.egress,
+        compute);
+    const int64_t required_in = analysis_.l2_required[kInput] + analysis_.l2_required[kFilter];
+    const int64_t required_out = analysis_.l2_required[kOutput];
+    const int64_t before = offchip_need_;
+    offchip_need_ = std::max({before, required_in / compute, required_out / compute}) / 2;
+    Add("    off-chip bandwidth {} = int(max({}, int({} / {}), int({} / {})) / 2)  [the case "
+        "before; "
+        "L2 required of inputs, of outputs]\n",
+        offchip_need_, before, required_in, compute, required_out, compute);
   }
 
   const Workload& workload_;
   const PeArray& array_;
   const Record& record_;
   const Analysis& analysis_;
+  std::vector<SpatialLoops> spatial_;  // by level
+  int64_t offchip_need_ = 0;           // after the cases so far
   std::string text_;
 };
 
@@ -283,7 +315,7 @@ Result<std::string> Explain(const Workload& workload, const PeArray& array, Maes
   Record record;
   const Violation broken = analyser.Run(workload, array, version, dataflow, analysis, &record);
   if (broken.rule != 0) return Describe(broken);
-  return Explainer(workload, array, record, analysis).Text(name);
+  return Explainer(workload, array, record, analysis).Text(name, dataflow);
 }
 
 }  // namespace tessera::maestro

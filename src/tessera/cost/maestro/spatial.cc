@@ -26,47 +26,75 @@ void SpatialLoops::Reset(const Workload& workload, const Level& level) {
 }
 
 SpatialFactors SpatialLoops::FactorsOf(size_t code) const {
-  const States states = {static_cast<State>(code % kStates), static_cast<State>(code / kStates)};
+  const States states = StatesOf(code);
   SpatialFactors factors;
+  const IngressMode num_modes = num_ == 1 ? 2 : 4;
+  const bool all_init = IsInit(states[0]) && IsInit(states[1]);
   for (const size_t t : {kInput, kFilter}) {
     const ByUnit units = UnitsOf(t, states);
-    const IngressMode num_modes = num_ == 1 ? 2 : 4;
     for (IngressMode mode = 0; mode < num_modes; ++mode) {
       factors.ingress[t][mode] = Sum(units, Ingress(t, mode, states));
     }
-    const bool all_init = IsInit(states[0]) && IsInit(states[1]);
     factors.ingress[t][kAllInit] = all_init ? Sum(units, Ingress(t, kAllInit, states)) : 0;
   }
-
-  constexpr ByUnit kOne = {1, 1, 1, 1};
-  ByUnit outputs = kOne, outputs_without_reuse = kOne, reduction = kOne;
-  bool edge = false, cut = false;  // of any loop, and of the last
-  factors.edge_key = 0;
-  for (size_t q = 0; q < num_; ++q) {
-    const Loop& loop = loops_[q];
-    edge |= IsEdge(states[q]);
-    cut = IsEdgeEdge(states[q]);
-    if (loop.spreads && IsEdge(states[q])) factors.edge_key |= loop.edge_bit;
-    if (!loop.coupled[kOutput]) {
-      reduction = Product(reduction, Reduction(loop, states[q]));
-    } else if (loop.spreads && !loop.repeated) {
-      outputs = Product(outputs, Output(loop, states[q], true));
-      outputs_without_reuse = Product(outputs_without_reuse, Output(loop, states[q], false));
-    }
-  }
   const ByUnit output_units = UnitsOf(kOutput, states);
-  factors.egress = Sum(output_units, outputs);
-  const ByUnit macs = Product(outputs_without_reuse, reduction);
+  factors.egress = Sum(output_units, Outputs(states, /*reuse=*/true));
+  const ByUnit macs = Macs(states);
+  factors.macs = Sum(AllUnits(states), macs);
   factors.critical = output_units.first_cut != 0 ? macs.first_cut : macs.first;
-  // For the MACs any loop counts, and all full units do what the first one does.
-  const ByUnit units = UnitsAt(edge, cut);
-  factors.macs = Sum(units, {macs.first, macs.first_cut, macs.first, macs.later_cut});
   factors.active = IsEdge(states[0]) ? edge_units_ : units_;
   factors.edge_edge = IsEdgeEdge(states[0]);
+  factors.edge_key = 0;
+  for (size_t q = 0; q < num_; ++q) {
+    if (loops_[q].spreads && IsEdge(states[q])) factors.edge_key |= loops_[q].edge_bit;
+  }
   return factors;
 }
 
-SpatialLoops::ByUnit SpatialLoops::Product(const ByUnit& a, const ByUnit& b) {
+UnitSum SpatialLoops::IngressSum(size_t tensor, IngressMode mode, size_t code) const {
+  return {UnitsOf(tensor, StatesOf(code)), Ingress(tensor, mode, StatesOf(code))};
+}
+
+UnitSum SpatialLoops::EgressSum(size_t code) const {
+  return {UnitsOf(kOutput, StatesOf(code)), Outputs(StatesOf(code), /*reuse=*/true)};
+}
+
+UnitSum SpatialLoops::MacsSum(size_t code) const {
+  return {AllUnits(StatesOf(code)), Macs(StatesOf(code))};
+}
+
+// Outputs of a unit, over all loops.
+ByUnit SpatialLoops::Outputs(const States& states, bool reuse) const {
+  ByUnit outputs = {1, 1, 1, 1};
+  for (size_t q = 0; q < num_; ++q) {
+    const Loop& loop = loops_[q];
+    if (!loop.coupled[kOutput] || !loop.spreads || loop.repeated) continue;
+    outputs = Product(outputs, Output(loop, states[q], reuse));
+  }
+  return outputs;
+}
+
+// MACs of a unit. MAESTRO lets all units with a full tile do what the first one does.
+ByUnit SpatialLoops::Macs(const States& states) const {
+  ByUnit macs = Outputs(states, /*reuse=*/false);
+  for (size_t q = 0; q < num_; ++q) {
+    if (!loops_[q].coupled[kOutput]) macs = Product(macs, Reduction(loops_[q], states[q]));
+  }
+  macs.later = macs.first;
+  return macs;
+}
+
+// For the MACs any loop counts, and the last one says whether a unit is cut off.
+ByUnit SpatialLoops::AllUnits(const States& states) const {
+  bool edge = false, cut = false;
+  for (size_t q = 0; q < num_; ++q) {
+    edge |= IsEdge(states[q]);
+    cut = IsEdgeEdge(states[q]);
+  }
+  return UnitsAt(edge, cut);
+}
+
+ByUnit SpatialLoops::Product(const ByUnit& a, const ByUnit& b) {
   return {a.first * b.first, a.first_cut * b.first_cut, a.later * b.later,
           a.later_cut * b.later_cut};
 }
@@ -77,7 +105,7 @@ int64_t SpatialLoops::Sum(const ByUnit& weights, const ByUnit& values) {
 }
 
 // How many units of each kind work, where loops are at an edge or not and the last one is cut off.
-SpatialLoops::ByUnit SpatialLoops::UnitsAt(bool edge, bool cut) const {
+ByUnit SpatialLoops::UnitsAt(bool edge, bool cut) const {
   if (!edge) return {1, 0, units_ - 1, 0};
   if (edge_units_ == 1) return {cut ? 0 : 1, cut ? 1 : 0, 0, 0};
   const int64_t num_cut = cut ? 1 : 0;
@@ -86,7 +114,7 @@ SpatialLoops::ByUnit SpatialLoops::UnitsAt(bool edge, bool cut) const {
 
 // The same for the loops over a tensor's dimensions. Without one, one copy of the data reaches all
 // units.
-SpatialLoops::ByUnit SpatialLoops::UnitsOf(size_t tensor, const States& states) const {
+ByUnit SpatialLoops::UnitsOf(size_t tensor, const States& states) const {
   bool spread = false, edge = false, cut = false;
   for (size_t q = 0; q < num_; ++q) {
     if (!loops_[q].spreads || !loops_[q].coupled[tensor]) continue;
@@ -98,8 +126,7 @@ SpatialLoops::ByUnit SpatialLoops::UnitsOf(size_t tensor, const States& states) 
 }
 
 // What a unit needs of an input tensor.
-SpatialLoops::ByUnit SpatialLoops::Ingress(size_t tensor, IngressMode mode,
-                                           const States& states) const {
+ByUnit SpatialLoops::Ingress(size_t tensor, IngressMode mode, const States& states) const {
   ByUnit volume = {1, 1, 1, 1};
   for (size_t q = 0; q < num_; ++q) {
     if (!loops_[q].coupled[tensor]) continue;
@@ -115,14 +142,14 @@ SpatialLoops::ByUnit SpatialLoops::Ingress(size_t tensor, IngressMode mode,
   return volume;
 }
 
-SpatialLoops::ByUnit SpatialLoops::AllInit(const Extent& e, State state) const {
+ByUnit SpatialLoops::AllInit(const Extent& e, State state) const {
   if (!IsEdge(state)) return {e.full, e.full, e.full, e.full};
   if (edge_units_ == 1) return {e.edge_full, e.edge_full, 1, e.edge_full};
   return {e.full, e.edge_full, e.full, e.edge_full};
 }
 
-// Outputs of a unit. `reuse` leaves out of a cut-off tile what the neighbour has.
-SpatialLoops::ByUnit SpatialLoops::Output(const Loop& loop, State state, bool reuse) const {
+// Outputs of a unit along one loop. `reuse` leaves out of a cut-off tile what the neighbour has.
+ByUnit SpatialLoops::Output(const Loop& loop, State state, bool reuse) const {
   if (!IsInit(state)) return Advanced(loop.in, loop.out, state);
   const Extent& e = loop.out;
   const int64_t later = e.unique != 0 ? e.unique : 1;
@@ -132,7 +159,7 @@ SpatialLoops::ByUnit SpatialLoops::Output(const Loop& loop, State state, bool re
 }
 
 // Products that a unit adds up for each output.
-SpatialLoops::ByUnit SpatialLoops::Reduction(const Loop& loop, State state) const {
+ByUnit SpatialLoops::Reduction(const Loop& loop, State state) const {
   if (!IsInit(state)) return Advanced(loop.in, loop.in, state);
   const Extent& e = loop.in;
   const int64_t later = e.unique != 0 ? e.unique : 1;
@@ -141,8 +168,7 @@ SpatialLoops::ByUnit SpatialLoops::Reduction(const Loop& loop, State state) cons
 }
 
 // A loop that has advanced. MAESTRO takes the input-centric size where one unit is left.
-SpatialLoops::ByUnit SpatialLoops::Advanced(const Extent& in, const Extent& out,
-                                            State state) const {
+ByUnit SpatialLoops::Advanced(const Extent& in, const Extent& out, State state) const {
   const int64_t later = out.unique != 0 ? out.unique : 1;
   if (state == State::kSteady) return {out.full, out.full, later, later};
   if (edge_units_ == 1) return {in.edge_full, in.edge_full, 1, in.edge_full};

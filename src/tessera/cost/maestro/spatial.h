@@ -35,18 +35,29 @@ struct SpatialFactors {
 // SpatialClass of the second.
 inline constexpr size_t kSpatialCodes = kStates * kStates;
 
+// A value for each kind of unit: the first of the level or a later one, with a full tile or with
+// the one that is cut off. As weights: how many units of the kind there are.
+struct ByUnit {
+  int64_t first, first_cut, later, later_cut;
+};
+
+// A factor of all units together as the sum that it is.
+struct UnitSum {
+  ByUnit units, values;
+};
+
 // The SpatialMaps of a level, prepared for any states.
 class SpatialLoops {
  public:
   void Reset(const Workload& workload, const Level& level);
   SpatialFactors FactorsOf(size_t code) const;
 
+  // The sums behind the factors, for explanations.
+  UnitSum IngressSum(size_t tensor, IngressMode mode, size_t code) const;
+  UnitSum EgressSum(size_t code) const;
+  UnitSum MacsSum(size_t code) const;
+
  private:
-  // A value for each kind of unit: the first of the level or a later one, with a full tile or with
-  // the one that is cut off. As weights: how many units of the kind there are.
-  struct ByUnit {
-    int64_t first, first_cut, later, later_cut;
-  };
   struct Loop {
     Extent in, out;               // of the dimension, and of its output dimension
     std::array<bool, 3> coupled;  // by tensor: indexes it
@@ -56,9 +67,15 @@ class SpatialLoops {
   };
   using States = std::array<State, 2>;
 
+  static States StatesOf(size_t code) {
+    return {static_cast<State>(code % kStates), static_cast<State>(code / kStates)};
+  }
   static ByUnit Product(const ByUnit& a, const ByUnit& b);
   static int64_t Sum(const ByUnit& weights, const ByUnit& values);
   ByUnit UnitsAt(bool edge, bool cut) const;
+  ByUnit AllUnits(const States& states) const;
+  ByUnit Outputs(const States& states, bool reuse) const;
+  ByUnit Macs(const States& states) const;
   ByUnit UnitsOf(size_t tensor, const States& states) const;
   ByUnit Ingress(size_t tensor, IngressMode mode, const States& states) const;
   ByUnit AllInit(const Extent& extent, State state) const;
