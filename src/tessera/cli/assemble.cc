@@ -33,6 +33,8 @@ Result<void> Run(const AssembleArguments& arguments, Context& context) {
     return Error{.kind = ErrorKind::kUsage, .message = "give either a PROGRAM or --batch ROWS"};
   }
   if (!arguments.batch.empty()) {
+    Result<void> fine = RefuseWith("--batch", {{!context.options.out.empty(), "--out"}});
+    if (!fine) return fine;
     const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
     if (!configs) return configs.error();
     return AnswerLines(

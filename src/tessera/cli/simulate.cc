@@ -169,12 +169,16 @@ Result<void> Run(const SimulateArguments& arguments, Context& context) {
   }
   if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid;
   if (!arguments.batch.empty()) {
+    Result<void> fine = RefuseWith("--batch", {{arguments.trace.has_value(), "--trace"},
+                                               {arguments.timeline, "--timeline"},
+                                               {arguments.dump.has_value(), "--dump-output"}});
+    if (!fine) return fine;
     const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
     if (!configs) return configs.error();
     return AnswerLines(
         arguments.batch,
         [&](std::string_view row, const Where& where) {
-          return vta::AnswerProgram(row, *configs, where);
+          return vta::AnswerProgram(row, *configs, arguments.timing, where);
         },
         context);
   }
