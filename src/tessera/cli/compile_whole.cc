@@ -43,15 +43,15 @@ Json StepJson(const Graph& graph, size_t index, const StepRun& run, const vta::C
 }
 
 Table StepTable(const NetworkRun& run) {
-  Table table({"step", "kind", "on", "cycles", "busy %", "values", "distinct"});
+  Table table({"step", "kind", "on", "cycles", "compute_busy %", "values", "distinct"});
   for (const StepRun& step : run.steps) {
     const bool on_vta = vta::RunsOnVta(step.kind);
     const auto compute = static_cast<size_t>(vta::Stage::kCompute);
     const double share = static_cast<double>(step.report.stages[compute].busy_cycles) /
                          static_cast<double>(step.report.cycles + 1);
     table.Add(step.name, vta::StepKindName(step.kind), on_vta ? "vta" : "host",
-              on_vta ? WithThousands(step.report.cycles) : "-",
-              on_vta ? fmt::format("{:.1f}", 100 * share) : "-", step.values, step.distinct_values);
+              on_vta ? Cell(step.report.cycles) : Cell(),
+              on_vta ? fmt::format("{:.1f}", 100 * share) : "", step.values, step.distinct_values);
   }
   return table;
 }
