@@ -9,6 +9,7 @@
 #include "tessera/cli/command.h"
 #include "tessera/cli/vta_arguments.h"
 #include "tessera/vta/batch/rows.h"
+#include "tessera/vta/isa/assembly.h"
 
 namespace tessera {
 namespace {
@@ -33,6 +34,8 @@ Result<void> Run(const AssembleArguments& arguments, Context& context) {
     return Error{.kind = ErrorKind::kUsage, .message = "give either a PROGRAM or --batch ROWS"};
   }
   if (!arguments.batch.empty()) {
+    Result<void> fine = RefuseWith("--batch", {{!context.options.out.empty(), "--out"}});
+    if (!fine) return fine;
     const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
     if (!configs) return configs.error();
     return AnswerLines(
@@ -42,7 +45,9 @@ Result<void> Run(const AssembleArguments& arguments, Context& context) {
         },
         context);
   }
-  const Result<vta::Program> program = LoadProgram(arguments.program);
+  const Result<std::string> text = ReadTextFile(arguments.program);
+  if (!text) return text.error();
+  const Result<vta::Program> program = vta::ParseAssembly(*text, arguments.program);
   if (!program) return program.error();
   const std::string folder = context.options.out.empty() ? "." : context.options.out;
   if (Result<void> made = MakeFolder(folder); !made) return made;

@@ -8,8 +8,7 @@
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/cli/batch.h"
-#include "tessera/cli/command.h"
-#include "tessera/cli/network_argument.h"
+#include "tessera/cli/compile.h"
 #include "tessera/cli/vta_arguments.h"
 #include "tessera/vta/batch/rows.h"
 #include "tessera/vta/check/check.h"
@@ -17,18 +16,6 @@
 
 namespace tessera {
 namespace {
-
-struct CompileArguments {
-  NetworkArgument network;
-  std::string vta = "default_1x16";
-  std::string schedule = "auto";
-  std::string generator = "best";
-  int64_t shift = 8;
-  bool verify = false;
-  std::string batch;
-  std::string configs;
-  vta::TimingParameters timing;
-};
 
 std::vector<std::string> Generators() { return {"best", "reference"}; }
 
@@ -56,6 +43,10 @@ std::vector<Flag> Flags(CompileArguments& arguments) {
       {.name = "--verify",
        .target = &arguments.verify,
        .help = "runs every program and compares its output with a plain convolution"},
+      {.name = "--whole",
+       .target = &arguments.whole,
+       .help = "the network with its connections (resnet18, resnet34): also additions and max "
+               "pooling; every step is run on the outputs of the steps before and compared"},
       {.name = "--batch",
        .target = &arguments.batch,
        .help = "times rows of (layer, knobs) (JSON lines, may be gzipped) instead of a network",
@@ -67,38 +58,30 @@ std::vector<Flag> Flags(CompileArguments& arguments) {
 }
 
 Result<void> CompileBatch(const CompileArguments& arguments, Context& context) {
+  const CompileArguments defaults;
+  Result<void> fine =
+      RefuseWith("--batch", {{arguments.whole, "--whole"},
+                             {arguments.verify, "--verify"},
+                             {arguments.network.layer.has_value(), "--layer"},
+                             {arguments.vta != defaults.vta, "--vta"},
+                             {arguments.schedule != defaults.schedule, "--schedule"},
+                             {arguments.shift != defaults.shift, "--shift"},
+                             {!context.options.out.empty(), "--out"}});
+  if (!fine) return fine;
   const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
   if (!configs) return configs.error();
-  vta::BestTable best;
+  vta::BestTable best(arguments.timing);
   return AnswerLines(
       arguments.batch,
       [&](std::string_view row, const Where& where) {
         return vta::AnswerConv(row, arguments.generator == "best" ? &best : nullptr, *configs,
-                               where);
+                               arguments.timing, where);
       },
       context);
 }
 
-// "01-layer1.0.conv1": the place keeps names apart that differ only in odd characters.
-std::string FileStem(size_t index, const std::string& name) {
-  std::string stem = fmt::format("{:02}-", index + 1);
-  for (const char c : name) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       c == '.' || c == '-';
-    stem += plain ? c : '_';
-  }
-  return stem;
-}
-
 Json LayerJson(const NetworkLayer& entry, const vta::CompiledLayer& compiled) {
   const vta::Traffic traffic = CountTraffic(compiled.kernel);
-  Json tensors = Json::array();
-  for (const vta::Tensor& tensor : compiled.kernel.tensors) {
-    tensors.push_back({{"name", tensor.name},
-                       {"layout", tensor.layout},
-                       {"address", tensor.address},
-                       {"bytes", tensor.bytes}});
-  }
   return {{"name", entry.name},
           {"count", entry.count},
           {"layer", ToString(entry.layer)},
@@ -110,7 +93,7 @@ Json LayerJson(const NetworkLayer& entry, const vta::CompiledLayer& compiled) {
           {"dram_read_bytes", traffic.read()},
           {"dram_write_bytes", traffic.written},
           {"evaluations", compiled.evaluations},
-          {"tensors", std::move(tensors)}};
+          {"tensors", TensorsJson(compiled.kernel)}};
 }
 
 struct Compiled {
@@ -151,37 +134,30 @@ Error About(const NetworkLayer& entry, Error error) {
 
 Result<void> WritePrograms(const Network& network, const std::vector<Compiled>& results,
                            const std::string& folder, Json& manifest) {
-  if (Result<void> made = MakeFolder(folder); !made) return made;
   size_t row = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!*results[i].layer) continue;
     const Result<vta::Program>& program = *results[i].program;
     if (!program) return About(network.layers[i], program.error());
-    const std::string name = FileStem(i, network.layers[i].name) + ".vta";
-    const std::string path = (std::filesystem::path(folder) / name).string();
-    if (Result<void> ok = WriteFileAtomically(path, vta::WriteContainer(*program)); !ok) return ok;
-    manifest["layers"][row++]["program"] = name;
+    const std::string file = ProgramFile(i, network.layers[i].name);
+    if (Result<void> written = WriteProgram(folder, file, *program); !written) return written;
+    manifest["layers"][row++]["program"] = file;
   }
-  const std::string path = (std::filesystem::path(folder) / "manifest.json").string();
-  return WriteFileAtomically(path, ToText(manifest));
+  return WriteManifest(folder, manifest);
 }
 
 Result<void> CompileNetwork(const CompileArguments& arguments, Context& context) {
   const Result<Network> network = Load(arguments.network);
   if (!network) return network.error();
-  const Result<vta::Config> config = vta::LoadConfig(arguments.vta);
-  if (!config) return config.error();
-  vta::CompileOptions options = {.config = *config,
-                                 .timing = arguments.timing,
-                                 .schedule = arguments.schedule,
-                                 .reference_only = arguments.generator == "reference"};
-  options.epilogue.shift = static_cast<int32_t>(arguments.shift);
+  const Result<vta::CompileOptions> options = CompileOptionsOf(arguments);
+  if (!options) return options.error();
+  const vta::Config& config = options->config;
   const bool link = !context.options.out.empty();
   std::vector<Compiled> results(network->layers.size());
   ThreadPool pool(static_cast<int>(context.options.threads));
   pool.ParallelFor(std::ssize(results), /*chunk=*/1, [&](int64_t begin, int64_t end, int) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      CompileOne(network->layers[i], options, arguments.verify, link,
+      CompileOne(network->layers[i], *options, arguments.verify, link,
                  static_cast<uint64_t>(context.options.seed), results[i]);
     }
   });
@@ -199,16 +175,16 @@ Result<void> CompileNetwork(const CompileArguments& arguments, Context& context)
     }
     if (results[i].wrong) return About(entry, *results[i].wrong);
     total += entry.count * compiled->report.cycles;
-    table.Add(entry.name, entry.count, compiled->report.cycles, GemmFloor(compiled->shape, *config),
+    table.Add(entry.name, entry.count, compiled->report.cycles, GemmFloor(compiled->shape, config),
               compiled->kernel.instructions.size(), compiled->kernel.uops.size(),
               compiled->schedule);
     layers.push_back(LayerJson(entry, *compiled));
   }
   if (layers.empty() && refused) return *refused;
-  Json manifest = {{"network", network->name},       {"config", config->name},
-                   {"config_id", ConfigId(*config)}, {"data_seed", context.options.seed},
-                   {"shift", arguments.shift},       {"extrapolated", !config->IsDefaultSize()},
-                   {"verified", arguments.verify},   {"total_cycles", total},
+  Json manifest = {{"network", network->name},      {"config", config.name},
+                   {"config_id", ConfigId(config)}, {"data_seed", context.options.seed},
+                   {"shift", arguments.shift},      {"extrapolated", !config.IsDefaultSize()},
+                   {"verified", arguments.verify},  {"total_cycles", total},
                    {"layers", std::move(layers)}};
   if (link) {
     Result<void> written = WritePrograms(*network, results, context.options.out, manifest);
@@ -218,7 +194,7 @@ Result<void> CompileNetwork(const CompileArguments& arguments, Context& context)
   if (context.output.json()) return {};
   if (Result<void> shown = context.output.Show(table); !shown) return shown;
   return context.output.ShowText(fmt::format("\ntotal {} cycles on {}{}{}\n", WithThousands(total),
-                                             config->name,
+                                             config.name,
                                              arguments.verify ? ", outputs verified" : "",
                                              link ? ", written to " + context.options.out : ""));
 }
@@ -228,17 +204,66 @@ Result<void> Run(const CompileArguments& arguments, Context& context) {
     return Error{.kind = ErrorKind::kUsage, .message = "give either a NETWORK or --batch ROWS"};
   }
   if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid;
-  return arguments.batch.empty() ? CompileNetwork(arguments, context)
-                                 : CompileBatch(arguments, context);
+  if (!arguments.batch.empty()) return CompileBatch(arguments, context);
+  if (!context.options.out.empty()) {
+    // Before the work: a folder that cannot be made should not cost a search.
+    if (Result<void> made = MakeFolder(context.options.out); !made) return made;
+  }
+  return arguments.whole ? CompileWhole(arguments, context) : CompileNetwork(arguments, context);
 }
 
 }  // namespace
+
+Result<vta::CompileOptions> CompileOptionsOf(const CompileArguments& arguments) {
+  const Result<vta::Config> config = vta::LoadConfig(arguments.vta);
+  if (!config) return config.error();
+  vta::CompileOptions options = {.config = *config,
+                                 .timing = arguments.timing,
+                                 .schedule = arguments.schedule,
+                                 .reference_only = arguments.generator == "reference"};
+  options.epilogue.shift = static_cast<int32_t>(arguments.shift);
+  return options;
+}
+
+std::string ProgramFile(size_t index, const std::string& name) {
+  std::string file = fmt::format("{:02}-", index + 1);
+  for (const char c : name) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       c == '.' || c == '-';
+    file += plain ? c : '_';
+  }
+  return file + ".vta";
+}
+
+Json TensorsJson(const vta::Kernel& kernel) {
+  Json tensors = Json::array();
+  for (const vta::Tensor& tensor : kernel.tensors) {
+    tensors.push_back({{"name", tensor.name},
+                       {"layout", tensor.layout},
+                       {"address", tensor.address},
+                       {"bytes", tensor.bytes}});
+  }
+  return tensors;
+}
+
+Result<void> WriteProgram(const std::string& folder, const std::string& file,
+                          const vta::Program& program) {
+  const std::string path = (std::filesystem::path(folder) / file).string();
+  return WriteFileAtomically(path, vta::WriteContainer(program));
+}
+
+Result<void> WriteManifest(const std::string& folder, const Json& manifest) {
+  const std::string path = (std::filesystem::path(folder) / "manifest.json").string();
+  return WriteFileAtomically(path, ToText(manifest));
+}
 
 extern const Command kCompileCommand = {
     .name = "compile",
     .summary = "VTA programs for a network's layers",
     .examples = {{"tessera compile resnet18 --out programs", "one program per layer, a manifest"},
                  {"tessera compile resnet18 --layer 2 --verify", "one layer, result checked"},
+                 {"tessera compile resnet18 --whole",
+                  "the whole quantised network through the simulators, every value compared"},
                  {"tessera compile resnet18 --layer 2 --schedule "
                   "tile_h=8,tile_w=56,tile_ci=1,tile_co=2,oc_nthread=2,h_nthread=1",
                   "the reference template with given knobs"},

@@ -35,6 +35,9 @@ Result<void> Run(const DisassembleArguments& arguments, Context& context) {
     return Error{.kind = ErrorKind::kUsage, .message = "give either a PROGRAM or --batch ROWS"};
   }
   if (!arguments.batch.empty()) {
+    if (Result<void> fine = RefuseWith("--batch", {{arguments.no_data, "--no-data"}}); !fine) {
+      return fine;
+    }
     const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
     if (!configs) return configs.error();
     return AnswerLines(

@@ -101,16 +101,38 @@ Result<void> ShowDiagnostics(const vta::CheckReport& report, const std::string& 
   return {};
 }
 
+// After its last instruction, or for want of any.
+int64_t IdleCycles(const vta::StageUse& use, int64_t cycles) {
+  return cycles + 1 - use.busy_cycles - use.token_cycles - use.fetch_cycles;
+}
+
+double Percent(int64_t part, int64_t cycles) {
+  return 100 * static_cast<double>(part) / static_cast<double>(cycles + 1);
+}
+
+// Busy, both waits and idle add up to the cycles of the program; waiting for the bus is part of
+// being busy.
 Table StageTable(const vta::CycleReport& report) {
-  Table table({"stage", "instructions", "busy", "wait_token", "wait_fetch", "wait_bus", "use"});
+  Table table({"stage", "instructions", "busy", "busy %", "wait_token", "wait_fetch", "idle",
+               "busy_waiting_for_bus"});
   for (const Stage stage : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
     const vta::StageUse& use = report.stages[static_cast<size_t>(stage)];
-    const double share =
-        static_cast<double>(use.busy_cycles) / static_cast<double>(report.cycles + 1);
-    table.Add(vta::StageName(stage), use.instructions, use.busy_cycles, use.token_cycles,
-              use.fetch_cycles, use.bus_cycles, fmt::format("{:.1f} %", 100 * share));
+    table.Add(vta::StageName(stage), use.instructions, use.busy_cycles,
+              fmt::format("{:.1f}", Percent(use.busy_cycles, report.cycles)), use.token_cycles,
+              use.fetch_cycles, IdleCycles(use, report.cycles), use.bus_cycles);
   }
   return table;
+}
+
+// What the matrix unit and the memory had to do.
+std::string UseText(const vta::CycleReport& report, const vta::ExecutionCounts& counts) {
+  return fmt::format(
+      "\nmatrix unit  {} tile products, {:.1f} % of the cycles\n"
+      "read bus     {} beats, {:.1f} % of the cycles\n"
+      "stores       {} bytes\n",
+      WithThousands(counts.gemm_tile_ops), Percent(counts.gemm_tile_ops, report.cycles),
+      WithThousands(report.read_beats), Percent(report.read_beats, report.cycles),
+      WithThousands(counts.store_bytes));
 }
 
 void SetTiming(const vta::CycleReport& report, const vta::Config& config,
@@ -125,7 +147,8 @@ void SetTiming(const vta::CycleReport& report, const vta::Config& config,
                       {"busy_cycles", use.busy_cycles},
                       {"token_cycles", use.token_cycles},
                       {"fetch_cycles", use.fetch_cycles},
-                      {"bus_cycles", use.bus_cycles}});
+                      {"bus_cycles", use.bus_cycles},
+                      {"idle_cycles", IdleCycles(use, report.cycles)}});
   }
   output.Set("stages", std::move(stages));
   output.Set("bus", {{"read_bursts", report.read_bursts},
@@ -138,7 +161,7 @@ void SetTiming(const vta::CycleReport& report, const vta::Config& config,
 }
 
 Result<void> ShowTiming(const SimulateArguments& arguments, const vta::Program& program,
-                        Context& context) {
+                        const vta::ExecutionCounts& counts, Context& context) {
   const std::vector<vta::Instruction> instructions = DecodeInstructions(program);
   vta::CycleSimulator simulator(program.config, arguments.timing);
   simulator.RecordDetails(arguments.trace.has_value());
@@ -156,8 +179,9 @@ Result<void> ShowTiming(const SimulateArguments& arguments, const vta::Program& 
       program.config.IsDefaultSize() ? "" : " (extrapolated: no RTL of this configuration)";
   Result<void> shown = context.output.ShowText(fmt::format("{} instructions on {}, {} cycles{}\n\n",
                                                            instructions.size(), program.config.name,
-                                                           report->cycles, note));
+                                                           WithThousands(report->cycles), note));
   if (shown) shown = context.output.Show(StageTable(*report), "stages");
+  if (shown) shown = context.output.ShowText(UseText(*report, counts));
   if (!shown || !arguments.timeline) return shown;
   return context.output.ShowText("\n" + vta::TextTimeline(instructions, simulator.timeline(),
                                                           report->cycles, arguments.columns));
@@ -169,12 +193,16 @@ Result<void> Run(const SimulateArguments& arguments, Context& context) {
   }
   if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid;
   if (!arguments.batch.empty()) {
+    Result<void> fine = RefuseWith("--batch", {{arguments.trace.has_value(), "--trace"},
+                                               {arguments.timeline, "--timeline"},
+                                               {arguments.dump.has_value(), "--dump-output"}});
+    if (!fine) return fine;
     const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
     if (!configs) return configs.error();
     return AnswerLines(
         arguments.batch,
         [&](std::string_view row, const Where& where) {
-          return vta::AnswerProgram(row, *configs, where);
+          return vta::AnswerProgram(row, *configs, arguments.timing, where);
         },
         context);
   }
@@ -188,7 +216,7 @@ Result<void> Run(const SimulateArguments& arguments, Context& context) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (Result<void> written = WriteFileAtomically(*arguments.dump, text); !written) return written;
   }
-  return ShowTiming(arguments, *program, context);
+  return ShowTiming(arguments, *program, report->counts, context);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tessera/cli/vta_arguments.h"
 
+#include <fmt/format.h>
+
 #include "tessera/base/file.h"
 #include "tessera/vta/isa/assembly.h"
 
@@ -67,12 +69,26 @@ std::vector<Flag> TimingFlags(vta::TimingParameters& timing) {
        .value = "N"}};
 }
 
+Result<void> RefuseWith(std::string_view mode,
+                        std::initializer_list<std::pair<bool, std::string_view>> flags) {
+  for (const auto& [given, flag] : flags) {
+    if (!given) continue;
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("{} and {} do not go together", mode, flag)};
+  }
+  return {};
+}
+
 Result<vta::Program> LoadProgram(const std::string& path) {
   const Result<std::string> bytes = ReadFile(path);
   if (!bytes) return bytes.error();
   if (bytes->starts_with("VTA")) return vta::ParseContainer(*bytes, path);
   const Result<std::string> text = ToText(*bytes, path);
-  if (!text) return text.error();
+  if (!text) {
+    return Error{.kind = ErrorKind::kSyntax,
+                 .message = "neither a VTA program, which starts with VTAORC01, nor assembly text",
+                 .where = {.file = path}};
+  }
   return vta::ParseAssembly(*text, path);
 }
 

@@ -2,7 +2,10 @@
 #ifndef TESSERA_CLI_VTA_ARGUMENTS_H_
 #define TESSERA_CLI_VTA_ARGUMENTS_H_
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -23,6 +26,10 @@ Result<vta::ConfigTable> LoadConfigTables(const std::string& path);
 
 // --read-delay, --beat-gap, --write-delay, --bus-bytes, --gemm-startup and --alu-startup.
 std::vector<Flag> TimingFlags(vta::TimingParameters& timing);
+
+// Refuses flags that `mode` ("--batch") would have to ignore, each with whether it was given.
+Result<void> RefuseWith(std::string_view mode,
+                        std::initializer_list<std::pair<bool, std::string_view>> flags);
 
 // A program by its file: the binary container or assembly text, told apart by the contents.
 Result<vta::Program> LoadProgram(const std::string& path);

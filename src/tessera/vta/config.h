@@ -66,7 +66,7 @@ Result<Config> ParseConfigId(std::string_view id);
 // Configurations with a name, by name.
 std::span<const Config> ConfigPresets();
 
-// The --vta argument: a preset's name, a config id, or a path to vta_config.json.
+// The --vta argument: "default", a preset's name, a config id, or a path to vta_config.json.
 Result<Config> LoadConfig(const std::string& name_or_path);
 
 // A file of many configurations: {"default": {...}, "others": [{...}, ...]}, each with a "name" and

@@ -63,7 +63,8 @@ std::span<const Config> ConfigPresets() {
 }
 
 Result<Config> LoadConfig(const std::string& name_or_path) {
-  std::vector<std::string> names;
+  if (name_or_path == "default") return Config{};
+  std::vector<std::string> names = {"default"};
   for (const Config& preset : ConfigPresets()) {
     if (preset.name == name_or_path) return preset;
     names.push_back(preset.name);

@@ -15,7 +15,9 @@ const Result<BestConv>& BestTable::Get(const ConvShape& s, const Config& config)
     if (found == nullptr) found = std::make_unique<Entry>();
     entry = found.get();
   }
-  std::call_once(entry->once, [&] { entry->best.emplace(FindBest(s, config)); });
+  std::call_once(entry->once, [&] {
+    entry->best.emplace(FindBest(s, config, /*epilogue=*/{}, {.timing = timing_}));
+  });
   return *entry->best;
 }
 

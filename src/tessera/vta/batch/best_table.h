@@ -18,6 +18,8 @@ namespace tessera::vta {
 //   Ownership  results stay valid as long as the table.
 class BestTable {
  public:
+  explicit BestTable(const TimingParameters& timing = {}) : timing_(timing) {}
+
   const Result<BestConv>& Get(const ConvShape& shape, const Config& config);
 
  private:
@@ -25,6 +27,7 @@ class BestTable {
     std::once_flag once;
     std::optional<Result<BestConv>> best;
   };
+  const TimingParameters timing_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };

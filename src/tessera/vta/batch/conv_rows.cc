@@ -82,7 +82,8 @@ Json Invalid(const std::string& id, std::string_view reason, const std::string& 
 }  // namespace
 
 Result<std::string> AnswerConv(std::string_view row, BestTable* best_table,
-                               const ConfigTable& configs, const Where& where) {
+                               const ConfigTable& configs, const TimingParameters& timing,
+                               const Where& where) {
   RowReader reader(row, where);
   if (!reader.ok()) return reader.error();
   const std::string id = reader.String(reader.row(), "id");
@@ -108,7 +109,7 @@ Result<std::string> AnswerConv(std::string_view row, BestTable* best_table,
     return answer.dump();
   }
   const Kernel kernel = GenerateReference(shape, knobs, config);
-  CycleSimulator simulator(config);
+  CycleSimulator simulator(config, timing);
   const Result<CycleReport> report = simulator.Run(kernel.instructions);
   if (!report) return report.error();
   AddKernel(shape, kernel, *report, answer);

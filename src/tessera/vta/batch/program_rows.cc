@@ -39,9 +39,9 @@ Json CyclesOf(std::span<const Instruction> instructions, const Config& config,
   return report ? Json(report->cycles) : Json();
 }
 
-void AddTiming(const Record& record, Json& answer) {
+void AddTiming(const Record& record, const TimingParameters& timing, Json& answer) {
   const std::vector<Instruction> instructions = DecodeInstructions(record.program);
-  CycleSimulator simulator(record.program.config);
+  CycleSimulator simulator(record.program.config, timing);
   const Result<CycleReport> report = simulator.Run(instructions);
   answer["cycles"] = report ? Json(report->cycles) : Json();
   Json others = Json::array();
@@ -65,7 +65,7 @@ void AddTiming(const Record& record, Json& answer) {
 }  // namespace
 
 Result<std::string> AnswerProgram(std::string_view row, const ConfigTable& configs,
-                                  const Where& where) {
+                                  const TimingParameters& timing, const Where& where) {
   Result<Record> record = ParseRecord(row, configs, where);
   if (!record) return record.error();
   const Result<CheckReport> report = CheckAndRun(record->program);
@@ -89,7 +89,7 @@ Result<std::string> AnswerProgram(std::string_view row, const ConfigTable& confi
   if (report->ok()) {
     answer["out_hex"] = BytesToHex(Bytes(std::as_const(record->program), record->program.out));
     answer["stats"] = ToJson(report->counts);
-    AddTiming(*record, answer);
+    AddTiming(*record, timing, answer);
   }
   return answer.dump();
 }

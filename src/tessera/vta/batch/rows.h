@@ -20,7 +20,7 @@ namespace tessera::vta {
 
 // A program record: result, cycles, per-instruction times, defects, portability.
 Result<std::string> AnswerProgram(std::string_view row, const ConfigTable& configs,
-                                  const Where& where);
+                                  const TimingParameters& timing, const Where& where);
 
 // An encoding row: fields to bits, and bits to fields.
 Result<std::string> AnswerEncode(std::string_view row, const ConfigTable& configs,
@@ -28,10 +28,10 @@ Result<std::string> AnswerEncode(std::string_view row, const ConfigTable& config
 Result<std::string> AnswerDecode(std::string_view row, const ConfigTable& configs,
                                  const Where& where);
 
-// A convolution with knobs: the reference template. With a table of best schedules, the fastest
-// one of the layer instead, wherever the knobs are valid or absent.
+// A convolution with knobs: the reference template. With a table of best schedules (of the same
+// timing), the fastest one of the layer instead, wherever the knobs are valid or absent.
 Result<std::string> AnswerConv(std::string_view row, BestTable* best, const ConfigTable& configs,
-                               const Where& where);
+                               const TimingParameters& timing, const Where& where);
 
 }  // namespace tessera::vta
 

@@ -89,15 +89,19 @@ Result<CompiledLayer> BestReference(const ConvShape& shape, const CompileOptions
 Result<CompiledLayer> CompileLayer(const Layer& layer, const CompileOptions& options) {
   const Result<ConvShape> shape = ConvShapeOf(layer);
   if (!shape) return shape.error();
-  if (Result<void> valid = Validate(*shape, options.config); !valid) return valid.error();
+  return CompileConv(*shape, options);
+}
+
+Result<CompiledLayer> CompileConv(const ConvShape& shape, const CompileOptions& options) {
+  if (Result<void> valid = Validate(shape, options.config); !valid) return valid.error();
   const std::string_view text = options.schedule;
   if (text == "auto") {
-    return options.reference_only ? BestReference(*shape, options) : Searched(*shape, options);
+    return options.reference_only ? BestReference(shape, options) : Searched(shape, options);
   }
   if (text.starts_with(kTiledPrefix)) {
-    return WithTiles(*shape, text.substr(kTiledPrefix.size()), options);
+    return WithTiles(shape, text.substr(kTiledPrefix.size()), options);
   }
-  return WithKnobs(*shape,
+  return WithKnobs(shape,
                    text.substr(text.starts_with(kReferencePrefix) ? kReferencePrefix.size() : 0),
                    options);
 }

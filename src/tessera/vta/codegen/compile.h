@@ -38,6 +38,7 @@ struct CompiledLayer {
 // The errors: layers that VTA cannot run, schedules that do not exist or do not fit (with the
 // violated limit).
 Result<CompiledLayer> CompileLayer(const Layer& layer, const CompileOptions& options);
+Result<CompiledLayer> CompileConv(const ConvShape& shape, const CompileOptions& options);
 
 // The best valid knobs of the reference template, by timing all that a lower bound leaves.
 Result<CompiledLayer> BestReference(const ConvShape& shape, const CompileOptions& options);

@@ -44,6 +44,12 @@ int64_t BatchBlocks(const ConvShape& shape, const Config& config);
 int64_t InputBlocks(const ConvShape& shape, const Config& config);
 int64_t OutputBlocks(const ConvShape& shape, const Config& config);
 
+// Micro-ops that the published hardware can address, whatever its buffer holds.
+inline constexpr int64_t kMaxUops = 2048;
+
+// Longer programs are refused before they are generated; that limit is ours.
+inline constexpr int64_t kMaxInstructions = 8'000'000;
+
 // Cycles that the matrix unit needs at one tile product per cycle, padding counted as data.
 int64_t GemmFloor(const ConvShape& shape, const Config& config);
 

@@ -2,6 +2,7 @@
 #ifndef TESSERA_VTA_CODEGEN_FIELDS_H_
 #define TESSERA_VTA_CODEGEN_FIELDS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -40,7 +41,7 @@ template <typename Struct, size_t kCount>
 Result<Struct> TextToFields(std::string_view text, std::string_view what, int64_t most,
                             const std::array<NamedField<Struct>, kCount>& fields) {
   Struct value;
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names, given;
   for (const NamedField<Struct>& field : fields) names.push_back(field.name);
   for (const std::string_view part : Split(text, ',')) {
     const size_t equals = part.find('=');
@@ -54,8 +55,16 @@ Result<Struct> TextToFields(std::string_view text, std::string_view what, int64_
                    .message = fmt::format("unknown {} {}", what, Quoted(part)),
                    .hint = DidYouMean(name, names)};
     }
+    if (std::find(given.begin(), given.end(), name) != given.end()) {
+      return Error{.kind = ErrorKind::kBadValue, .message = fmt::format("{} is given twice", name)};
+    }
+    given.push_back(name);
     const Result<int64_t> number = ParseInt(Trim(part.substr(equals + 1)));
-    if (!number) return number.error();
+    if (!number) {
+      Error error = number.error();
+      error.message = fmt::format("{}: {}", name, error.message);
+      return error;
+    }
     const bool flag = std::holds_alternative<bool Struct::*>(found->member);
     const int64_t least = flag ? 0 : found->least, limit = flag ? 1 : most;
     if (*number < least || *number > limit) {

@@ -17,7 +17,6 @@ namespace tessera::vta {
 namespace {
 
 constexpr int64_t kSlots = 2;  // double buffering
-constexpr int64_t kMaxUops = 2048;
 
 // A tile is a rectangle of outputs of one channel block. Its inputs go into accumulators, a tap
 // that lies inside for all outputs starts the result, and the ALU takes the others into account.

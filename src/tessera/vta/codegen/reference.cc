@@ -11,7 +11,6 @@ namespace tessera::vta {
 namespace {
 
 // Micro-ops that the published hardware can address, whatever the buffer's size in software.
-constexpr int64_t kMaxUops = 2048;
 
 // Everything that follows from shape, knobs and configuration. Capital letters are those of
 // docs/vta.md.
@@ -38,6 +37,11 @@ struct Plan {
 
   // Of one context's part of the micro-op table.
   int64_t uops_per_context() const { return knobs.tile_h + gemm_uops + 2; }
+  // Of the whole program, without the few at its ends.
+  int64_t instructions() const {
+    const int64_t stores = knobs.tile_w == ow ? 1 : knobs.tile_co;
+    return nb * nh * nw * nco * (1 + nci * (knobs.tile_ci + 2) + 5 + stores);
+  }
   int64_t acc_base(int64_t t) const { return t * (n_acc + knobs.tile_co); }
 
   const ConvShape& shape;
@@ -332,6 +336,9 @@ Verdict CheckKnobs(const ConvShape& shape, const Knobs& knobs, const Config& con
   const int64_t uops = t * plan.uops_per_context();
   const int64_t limit = std::min(kMaxUops, config.Depth(Memory::kUop));
   if (uops > limit) return {"uops", fmt::format("{} micro-ops > {}", uops, limit)};
+  if (plan.instructions() > kMaxInstructions) {
+    return {"insns", fmt::format("{} instructions > {}", plan.instructions(), kMaxInstructions)};
+  }
   return {};
 }
 

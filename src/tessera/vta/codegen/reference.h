@@ -14,7 +14,7 @@ namespace tessera::vta {
 
 // Why knobs cannot be generated: the first rule they break. An empty name means that they can.
 struct Verdict {
-  // factors, vthread, inp_sram, wgt_sram, acc_sram, acc_hazard, uops or isa_fields.
+  // factors, vthread, inp_sram, wgt_sram, acc_sram, acc_hazard, uops or insns.
   std::string_view reason = {};
   std::string explanation = {};  // the violated inequality
 

@@ -17,7 +17,6 @@
 namespace tessera::vta {
 namespace {
 
-constexpr int64_t kMaxUops = 2048;  // that the published hardware can address
 constexpr int64_t kBiasSlots = 2;
 
 // Tiles after which the last stores start while the ALU still works on the rest.
@@ -94,6 +93,13 @@ class Generator {
   }
 
   Result<Kernel> Generate() {
+    const int64_t tiles = BatchBlocks(shape_, config_) * std::ssize(rows_) * std::ssize(columns_) *
+                          std::ssize(channels_);
+    if (tiles * std::ssize(chunks_) > kMaxInstructions / 4) {
+      return Error{.kind = ErrorKind::kInfeasible,
+                   .message = fmt::format("{} steps of a few instructions each > {}",
+                                          tiles * std::ssize(chunks_), kMaxInstructions / 4)};
+    }
     ListTiles();
     if (Result<void> room = Allocate(); !room) return room.error();
     PlaceTensors();
