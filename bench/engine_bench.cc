@@ -84,9 +84,8 @@ void UpdateRounds(int64_t agents) {
     }
     const int64_t rounds = agents <= 6 ? 20 : agents <= 12 ? 6 : 2;
     if (!ProfileRun(*env, **learner, profiler, {.fill = fill, .rounds = rounds})) continue;
-    const double scale = 1e3 / static_cast<double>(rounds);
-    const double sampling = scale * profiler.totals(Phase::kSampling).seconds;
-    const double total = scale * profiler.UpdateSeconds();
+    const double sampling = 1e3 * profiler.totals(Phase::kSampling).seconds;
+    const double total = 1e3 * profiler.UpdateSeconds();
     if (&variant == kVariants) {
       baseline_sampling = sampling;
       baseline_total = total;
@@ -95,9 +94,9 @@ void UpdateRounds(int64_t agents) {
         "{:2} agents  {:22} sampling {:8.2f} ms ({:5.2f}x)  target_q {:8.2f}  q_loss {:8.2f}  "
         "p_loss {:8.2f}  round {:8.2f} ms ({:5.2f}x)\n",
         agents, variant.name, sampling, baseline_sampling / sampling,
-        scale * profiler.totals(Phase::kTargetQ).seconds,
-        scale * profiler.totals(Phase::kQLoss).seconds,
-        scale * profiler.totals(Phase::kPLoss).seconds, total, baseline_total / total);
+        1e3 * profiler.totals(Phase::kTargetQ).seconds,
+        1e3 * profiler.totals(Phase::kQLoss).seconds, 1e3 * profiler.totals(Phase::kPLoss).seconds,
+        total, baseline_total / total);
     std::fflush(stdout);
   }
 }
