@@ -64,9 +64,10 @@ constexpr Variant kVariants[] = {{"per-agent, uniform", "per_agent", "uniform"},
 // Transitions that fit comfortably, dense layouts included.
 int64_t FillFor(int64_t agents) { return agents <= 6 ? 300'000 : agents <= 12 ? 150'000 : 40'000; }
 
-void UpdateRounds(int64_t agents) {
+void UpdateRounds(const Harness& harness, int64_t agents) {
   double baseline_sampling = 0, baseline_total = 0;
   for (const Variant& variant : kVariants) {
+    if (!harness.Selected(fmt::format("{} agents {}", agents, variant.name))) continue;
     const std::unique_ptr<Env> env = MakeEnv("predator_prey", agents, 1);
     Profiler profiler;
     const int64_t fill = FillFor(agents);
@@ -86,7 +87,7 @@ void UpdateRounds(int64_t agents) {
     if (!ProfileRun(*env, **learner, profiler, {.fill = fill, .rounds = rounds})) continue;
     const double sampling = 1e3 * profiler.totals(Phase::kSampling).seconds;
     const double total = 1e3 * profiler.UpdateSeconds();
-    if (&variant == kVariants) {
+    if (baseline_total == 0) {  // the first one that is measured
       baseline_sampling = sampling;
       baseline_total = total;
     }
@@ -109,6 +110,8 @@ int main(int argc, char** argv) {
   tessera::bench::Environments(harness);
   fmt::print("MADDPG update rounds, batch 1024, one thread, kernels {}\n",
              tessera::BestKernels().name);
-  for (const int64_t agents : {3, 6, 12, 24, 48}) tessera::bench::UpdateRounds(agents);
+  for (const int64_t agents : {3, 6, 12, 24, 48}) {
+    tessera::bench::UpdateRounds(harness, agents);
+  }
   return harness.Finish();
 }

@@ -105,8 +105,9 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
   output.Set("hardware_counters", counters.ok() ? "on" : ToString(counters.error()));
   if (Result<void> shown = output.ShowText(fmt::format(
           "this machine, one thread: memcpy {:.1f} GB/s, multiply-adds {:.1f} GFLOP/s; {}\n"
-          "times of the fastest update round and its {} environment steps; the environment is left "
-          "out of shares\n\n",
+          "times of an update round and its {} environment steps, each phase in the round in which "
+          "it "
+          "was fastest; the environment is left out of shares\n\n",
           calibration.memcpy_gb_per_s, calibration.fma_gflop_per_s,
           counters.ok() ? "hardware counters of the sampling phase are shown"
                         : ToString(counters.error()),
@@ -156,7 +157,7 @@ extern const Command kProfileCommand = {
     .bind = Bind<ProfileArguments, Flags, Run>,
     .details =
         "One thread unless --threads says more. Replay is filled by random play first, then\n"
-        "update rounds of the algorithm are measured with 100 environment steps each; the fastest\n"
-        "one counts."};
+        "update rounds of the algorithm are measured with 100 environment steps each. Of every\n"
+        "phase the fastest round counts."};
 
 }  // namespace tessera

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "tessera/base/rng.h"
@@ -86,16 +85,16 @@ Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
     if (Result<void> stepped = player.Step(/*random=*/true); !stepped) return stepped;
   }
   AllPhases fastest = {};
-  double least_seconds = std::numeric_limits<double>::infinity();
   for (int64_t round = -1; round < options.rounds; ++round) {
     profiler.Clear();
     for (int64_t step = 0; step < kProfileStepsPerRound; step += env.batch()) {
       if (Result<void> stepped = player.Step(/*random=*/false); !stepped) return stepped;
     }
     if (Result<UpdateReport> report = learner.Update(); !report) return report.error();
-    if (round < 0 || profiler.UpdateSeconds() >= least_seconds) continue;
-    least_seconds = profiler.UpdateSeconds();
-    fastest = profiler.all();
+    for (size_t p = 0; p < kNumPhases; ++p) {
+      const PhaseTotals& totals = profiler.all()[p];
+      if (round <= 0 || totals.seconds < fastest[p].seconds) fastest[p] = totals;
+    }
   }
   profiler.set_all(fastest);
   return {};

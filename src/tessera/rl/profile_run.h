@@ -18,15 +18,15 @@ struct ProfileOptions {
   // Transitions in replay before the first measured round. Default: 100'000.
   int64_t fill = 100'000;
 
-  // Update rounds that are measured, after one that is not; the fastest counts. Default: 5.
+  // Update rounds that are measured, after one that is not. Default: 5.
   int64_t rounds = 5;
 
   // Default: 1.
   uint64_t seed = 1;
 };
 
-// The profiler is that of the learner's setup; it ends with the totals of the round that took the
-// least time to update, because whatever else a machine does can only make a round slower. For
+// The profiler is that of the learner's setup; it ends with the totals of each phase in the round
+// in which it was fastest, because whatever else a machine does can only make a phase slower. For
 // algorithms with replay: their Update may be called at any time after the fill.
 Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
                         const ProfileOptions& options);
