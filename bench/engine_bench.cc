@@ -64,9 +64,10 @@ constexpr Variant kVariants[] = {{"per-agent, uniform", "per_agent", "uniform"},
 // Transitions that fit comfortably, dense layouts included.
 int64_t FillFor(int64_t agents) { return agents <= 6 ? 300'000 : agents <= 12 ? 150'000 : 40'000; }
 
-void UpdateRounds(int64_t agents) {
+void UpdateRounds(const Harness& harness, int64_t agents) {
   double baseline_sampling = 0, baseline_total = 0;
   for (const Variant& variant : kVariants) {
+    if (!harness.Selected(fmt::format("{} agents {}", agents, variant.name))) continue;
     const std::unique_ptr<Env> env = MakeEnv("predator_prey", agents, 1);
     Profiler profiler;
     const int64_t fill = FillFor(agents);
@@ -84,10 +85,9 @@ void UpdateRounds(int64_t agents) {
     }
     const int64_t rounds = agents <= 6 ? 20 : agents <= 12 ? 6 : 2;
     if (!ProfileRun(*env, **learner, profiler, {.fill = fill, .rounds = rounds})) continue;
-    const double scale = 1e3 / static_cast<double>(rounds);
-    const double sampling = scale * profiler.totals(Phase::kSampling).seconds;
-    const double total = scale * profiler.UpdateSeconds();
-    if (&variant == kVariants) {
+    const double sampling = 1e3 * profiler.totals(Phase::kSampling).seconds;
+    const double total = 1e3 * profiler.UpdateSeconds();
+    if (baseline_total == 0) {  // the first one that is measured
       baseline_sampling = sampling;
       baseline_total = total;
     }
@@ -95,9 +95,9 @@ void UpdateRounds(int64_t agents) {
         "{:2} agents  {:22} sampling {:8.2f} ms ({:5.2f}x)  target_q {:8.2f}  q_loss {:8.2f}  "
         "p_loss {:8.2f}  round {:8.2f} ms ({:5.2f}x)\n",
         agents, variant.name, sampling, baseline_sampling / sampling,
-        scale * profiler.totals(Phase::kTargetQ).seconds,
-        scale * profiler.totals(Phase::kQLoss).seconds,
-        scale * profiler.totals(Phase::kPLoss).seconds, total, baseline_total / total);
+        1e3 * profiler.totals(Phase::kTargetQ).seconds,
+        1e3 * profiler.totals(Phase::kQLoss).seconds, 1e3 * profiler.totals(Phase::kPLoss).seconds,
+        total, baseline_total / total);
     std::fflush(stdout);
   }
 }
@@ -110,6 +110,8 @@ int main(int argc, char** argv) {
   tessera::bench::Environments(harness);
   fmt::print("MADDPG update rounds, batch 1024, one thread, kernels {}\n",
              tessera::BestKernels().name);
-  for (const int64_t agents : {3, 6, 12, 24, 48}) tessera::bench::UpdateRounds(agents);
+  for (const int64_t agents : {3, 6, 12, 24, 48}) {
+    tessera::bench::UpdateRounds(harness, agents);
+  }
   return harness.Finish();
 }

@@ -17,6 +17,9 @@ class Harness {
   // the rows whose name holds TEXT, for profilers); others end the program.
   Harness(int argc, char** argv);
 
+  // Whether --only leaves a row in.
+  bool Selected(const std::string& name) const { return name.find(only_) != std::string::npos; }
+
   // Measures `items` units of work per call of `body`, for about --seconds, and returns units per
   // second: the median of five parts of that time; 0 if --only leaves it out. The row compares with
   // `baseline`, the name of an earlier row; empty: this is one.

@@ -66,9 +66,9 @@ class ProfileTable {
                 "cache_misses", "dtlb_misses"}) {}
 
   void Add(int64_t agents, const std::string& replay, const std::string& sampler,
-           const Profiler& profile, double rounds, bool counters) {
-    const auto ms = [&](Phase phase) { return 1e3 * profile.totals(phase).seconds / rounds; };
-    const double update = 1e3 * profile.UpdateSeconds() / rounds;
+           const Profiler& profile, bool counters) {
+    const auto ms = [&](Phase phase) { return 1e3 * profile.totals(phase).seconds; };
+    const double update = 1e3 * profile.UpdateSeconds();
     const PhaseTotals& sampling = profile.totals(Phase::kSampling);
     const double gb =
         sampling.seconds > 0 ? static_cast<double>(sampling.bytes) * 1e-9 / sampling.seconds : 0;
@@ -78,9 +78,7 @@ class ProfileTable {
       seconds += profile.totals(phase).seconds;
     }
     const double gflops = seconds > 0 ? flops * 1e-9 / seconds : 0;
-    const auto misses = [&](int64_t count) {
-      return counters ? Cell(static_cast<double>(count) / rounds) : Cell();
-    };
+    const auto misses = [&](int64_t count) { return counters ? Cell(count) : Cell(); };
     table_.Add(agents, replay, sampler, ms(Phase::kActing), update,
                100 * profile.UpdateSeconds() / profile.TrainingSeconds(), ms(Phase::kSampling),
                ms(Phase::kTargetQ), ms(Phase::kQLoss), ms(Phase::kPLoss), ms(Phase::kOther),
@@ -107,8 +105,9 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
   output.Set("hardware_counters", counters.ok() ? "on" : ToString(counters.error()));
   if (Result<void> shown = output.ShowText(fmt::format(
           "this machine, one thread: memcpy {:.1f} GB/s, multiply-adds {:.1f} GFLOP/s; {}\n"
-          "times per update round and its {} environment steps; the environment is left out of "
-          "shares\n\n",
+          "times of an update round and its {} environment steps, each phase in the round in which "
+          "it "
+          "was fastest; the environment is left out of shares\n\n",
           calibration.memcpy_gb_per_s, calibration.fma_gflop_per_s,
           counters.ok() ? "hardware counters of the sampling phase are shown"
                         : ToString(counters.error()),
@@ -139,8 +138,7 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
             ProfileRun(*training->env, *training->learner, profiler,
                        {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed});
         if (!measured) return measured;
-        table.Add(*agents, replay, sampler, profiler, static_cast<double>(arguments.rounds),
-                  counters.ok());
+        table.Add(*agents, replay, sampler, profiler, counters.ok());
       }
     }
   }
@@ -159,6 +157,7 @@ extern const Command kProfileCommand = {
     .bind = Bind<ProfileArguments, Flags, Run>,
     .details =
         "One thread unless --threads says more. Replay is filled by random play first, then\n"
-        "update rounds of the algorithm are measured with 100 environment steps each."};
+        "update rounds of the algorithm are measured with 100 environment steps each. Of every\n"
+        "phase the fastest round counts."};
 
 }  // namespace tessera

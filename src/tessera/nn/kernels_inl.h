@@ -166,12 +166,17 @@ inline void FinishAny(const Gemm& g, Epilogue epilogue, const Vec (&sums)[R][V],
 template <int R, int V>
 __attribute__((noinline)) void Tile(const Gemm& g, const Chunk& chunk, int64_t row, int64_t column,
                                     float* out, int64_t out_row) {
-  Vec sums[R][V];
+  Vec sums[R][V] = {};
   const float* a[R];
+#pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
     a[i] = g.a + (g.a_rows != nullptr ? g.a_rows[row + i] : (row + i) * g.a_row);
-    for (int v = 0; v < V; ++v) {
-      sums[i][v] = chunk.first ? Vec{} : Load(out + i * out_row + v * kLanes);
+  }
+  if (!chunk.first) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) sums[i][v] = Load(out + i * out_row + v * kLanes);
     }
   }
   const GemmSegment* segment = chunk.segment;

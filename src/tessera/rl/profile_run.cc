@@ -84,13 +84,19 @@ Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
   for (int64_t filled = 0; filled < options.fill; filled += env.batch()) {
     if (Result<void> stepped = player.Step(/*random=*/true); !stepped) return stepped;
   }
+  AllPhases fastest = {};
   for (int64_t round = -1; round < options.rounds; ++round) {
-    if (round == 0) profiler.Clear();
+    profiler.Clear();
     for (int64_t step = 0; step < kProfileStepsPerRound; step += env.batch()) {
       if (Result<void> stepped = player.Step(/*random=*/false); !stepped) return stepped;
     }
     if (Result<UpdateReport> report = learner.Update(); !report) return report.error();
+    for (size_t p = 0; p < kNumPhases; ++p) {
+      const PhaseTotals& totals = profiler.all()[p];
+      if (round <= 0 || totals.seconds < fastest[p].seconds) fastest[p] = totals;
+    }
   }
+  profiler.set_all(fastest);
   return {};
 }
 

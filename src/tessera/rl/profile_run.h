@@ -25,7 +25,8 @@ struct ProfileOptions {
   uint64_t seed = 1;
 };
 
-// The profiler is that of the learner's setup; it is cleared before the measured rounds. For
+// The profiler is that of the learner's setup; it ends with the totals of each phase in the round
+// in which it was fastest, because whatever else a machine does can only make a phase slower. For
 // algorithms with replay: their Update may be called at any time after the fill.
 Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
                         const ProfileOptions& options);

@@ -32,6 +32,8 @@ struct PhaseTotals {
   int64_t cache_misses = 0, dtlb_misses = 0;  // if hardware counters are on
 };
 
+using AllPhases = std::array<PhaseTotals, kNumPhases>;
+
 // Used by one thread. Costs two clock readings per phase.
 class Profiler {
  public:
@@ -49,13 +51,15 @@ class Profiler {
   const PhaseTotals& totals(Phase phase) const { return totals_[static_cast<size_t>(phase)]; }
   double UpdateSeconds() const;    // update all trainers
   double TrainingSeconds() const;  // everything but the environment
+  const AllPhases& all() const { return totals_; }
+  void set_all(const AllPhases& totals) { totals_ = totals; }
   void Clear() { totals_ = {}; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   HardwareCounters* const counters_;
-  std::array<PhaseTotals, kNumPhases> totals_ = {};
+  AllPhases totals_ = {};
   Clock::time_point begin_ = {};
   int64_t begin_cache_misses_ = 0, begin_dtlb_misses_ = 0;
 };
