@@ -12,6 +12,7 @@ extern const Command kEvaluateCommand;
 extern const Command kTrainCommand;
 extern const Command kProfileCommand;
 extern const Command kEnvCommand;
+extern const Command kCooptimizeCommand;
 extern const Command kCompileCommand;
 extern const Command kSimulateCommand;
 extern const Command kAssembleCommand;
@@ -30,6 +31,7 @@ std::span<const Command* const> Commands() {
       &kTrainCommand,
       &kProfileCommand,
       &kEnvCommand,
+      &kCooptimizeCommand,
       &kCompileCommand,
       &kSimulateCommand,
       &kAssembleCommand,

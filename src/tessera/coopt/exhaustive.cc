@@ -74,6 +74,7 @@ Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& si
   std::sort(order.begin(), order.end());
   NetworkOptimum best = {.value = std::numeric_limits<double>::infinity()};
   int64_t measured = 0, tried = 0;
+  std::vector<int64_t> layer_measured(problem.layers().size());
   for (const auto& [floor, hardware] : order) {
     if (floor >= best.value) break;
     ++tried;
@@ -81,6 +82,7 @@ Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& si
     for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
       LayerOptimum optimum = BestOfLayer(problem, simulator, hardware, layer);
       measured += optimum.measured;
+      layer_measured[layer] += optimum.measured;
       candidate.value +=
           optimum.best ? optimum.best->outcome.value : std::numeric_limits<double>::infinity();
       if (candidate.value >= best.value) break;
@@ -89,6 +91,7 @@ Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& si
     if (candidate.value < best.value) best = std::move(candidate);
   }
   best.measured = measured;
+  best.layer_measured = std::move(layer_measured);
   best.hardware_tried = tried;
   if (best.layers.empty()) {
     return Error{.kind = ErrorKind::kInfeasible,

@@ -29,6 +29,7 @@ struct NetworkOptimum {
   double value = 0;                   // of the objective
   std::vector<Measured> layers = {};  // best of every layer
   int64_t measured = 0;
+  std::vector<int64_t> layer_measured = {};
   int64_t hardware_tried = 0;  // the others were ruled out by the matrix unit's floor
 };
 
