@@ -391,6 +391,11 @@ Result<void> Run(const CooptimizeArguments& arguments, Context& context) {
                  .message = "--method exhaustive has no bound for --objective edp-proxy",
                  .hint = "use throughput or latency"};
   }
+  if (arguments.method == kExhaustive && *generator == coopt::Generator::kBest) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--method exhaustive cannot walk all schedules of --generator best",
+                 .hint = "add --generator reference"};
+  }
   const Result<std::vector<Network>> networks = LoadNetworks(arguments);
   if (!networks) return networks.error();
   const Result<coopt::TaskList> tasks = coopt::TasksOf(*networks);
@@ -420,7 +425,8 @@ extern const Command kCooptimizeCommand = {
           "schedules only, on the published design"},
          {"tessera cooptimize resnet18 vgg11 --budget-macs 1024 --budget-sram 2097152",
           "one accelerator for two networks"},
-         {"tessera cooptimize resnet18 --layer 3 --hardware default --method exhaustive",
+         {"tessera cooptimize resnet18 --layer 3 --hardware default --generator reference --method "
+          "exhaustive",
           "the best schedule of a layer"},
          {"tessera cooptimize resnet18 --method autotvm:features=knob --as-published",
           "a baseline without the validity filter"}},

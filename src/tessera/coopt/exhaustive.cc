@@ -67,6 +67,7 @@ std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulat
 Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
                                      std::span<const size_t> among) {
   CHECK(problem.options().objective != Objective::kEdpProxy);
+  CHECK(problem.options().generator == Generator::kReference);
   std::vector<std::pair<double, size_t>> order;
   for (const size_t hardware : among) {
     order.emplace_back(problem.FloorCycles(hardware), hardware);
