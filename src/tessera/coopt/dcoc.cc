@@ -40,6 +40,7 @@ constexpr size_t kMaxWalkers = 256;
 // Accelerators whose worth is estimated before the first measurement, and how many more per round.
 constexpr size_t kFirstHardware = 24;
 constexpr size_t kNewHardware = 6;
+constexpr size_t kMaxHardware = 128;
 
 TeamKind KindOf(const std::string& name) {
   if (name == "one") return TeamKind::kOne;
@@ -236,7 +237,8 @@ class DcocSearcher final : public Searcher {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return values[a] > values[b]; });
-    for (size_t i = 0; i < std::min(kNewHardware, order.size()); ++i) {
+    for (size_t i = 0; i < std::min(kNewHardware, order.size()) && pool_.size() < kMaxHardware;
+         ++i) {
       AddToPool(found[order[i]].hardware);
     }
   }

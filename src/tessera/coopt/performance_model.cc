@@ -13,6 +13,9 @@ namespace {
 constexpr int64_t kLeastRefusals = 8;
 constexpr double kRefused = 0.25;
 
+// A model is trained again once its data have grown by one part in this many.
+constexpr size_t kGrowth = 12;
+
 }  // namespace
 
 PerformanceModel::PerformanceModel(const Problem& problem, const PerformanceModelOptions& options)
@@ -60,8 +63,13 @@ void PerformanceModel::Add(const Measured& measured) {
       static_cast<float>(std::log(measured.outcome.value) - Base(measured.request)));
 }
 
+bool PerformanceModel::Grown(const Data& data) {
+  return data.labels.size() > data.fitted + data.fitted / kGrowth;
+}
+
 void PerformanceModel::FitOne(Data& data, bool spread) const {
   data.ensemble.clear();
+  data.fitted = data.labels.size();
   const BoostOptions boost = {.max_depth = 4, .learning_rate = 0.2, .max_rounds = 60};
   const auto count = static_cast<int64_t>(data.labels.size());
   const int64_t members = spread ? std::max<int64_t>(1, options_.ensemble) : 1;
@@ -85,9 +93,11 @@ void PerformanceModel::FitOne(Data& data, bool spread) const {
 
 void PerformanceModel::Fit() {
   for (Data& data : data_) {
-    if (!data.labels.empty()) FitOne(data, /*spread=*/true);
+    if (Grown(data)) FitOne(data, /*spread=*/true);
   }
-  if (options_.validity && refusals_ >= kLeastRefusals) FitOne(validity_, /*spread=*/false);
+  if (options_.validity && refusals_ >= kLeastRefusals && Grown(validity_)) {
+    FitOne(validity_, /*spread=*/false);
+  }
 }
 
 PerformanceModel::Prediction PerformanceModel::Predict(const Request& request) const {

@@ -36,6 +36,7 @@ class PerformanceModel {
   PerformanceModel(const Problem& problem, const PerformanceModelOptions& options);
 
   void Add(const Measured& measured);
+  // Trains, if there is enough new.
   void Fit();
 
   // Natural logarithm of the objective's part, and how unsure that is.
@@ -53,11 +54,13 @@ class PerformanceModel {
     std::vector<float> rows;
     std::vector<float> labels;
     std::vector<BoostedTrees> ensemble;
+    size_t fitted = 0;  // rows at the last training
   };
 
   double Base(const Request& request) const;
   size_t Fill(const Request& request, FeatureRow& row) const;
   Data& DataOf(const Request& request) { return data_[options_.transfer ? 0 : request.layer]; }
+  static bool Grown(const Data& data);
   void FitOne(Data& data, bool spread) const;
 
   const Problem& problem_;
