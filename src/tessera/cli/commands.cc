@@ -18,6 +18,7 @@ extern const Command kAssignCommand;
 extern const Command kTrainCommand;
 extern const Command kProfileCommand;
 extern const Command kEnvCommand;
+extern const Command kCooptimizeCommand;
 extern const Command kCompileCommand;
 extern const Command kSimulateCommand;
 extern const Command kAssembleCommand;
@@ -42,6 +43,7 @@ std::span<const Command* const> Commands() {
       &kTrainCommand,
       &kProfileCommand,
       &kEnvCommand,
+      &kCooptimizeCommand,
       &kCompileCommand,
       &kSimulateCommand,
       &kAssembleCommand,

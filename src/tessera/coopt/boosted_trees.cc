@@ -45,11 +45,14 @@ class Booster {
   BoosterHandle handle_ = nullptr;
 };
 
-Result<void> SetParameters(BoosterHandle booster, const BoostOptions& options) {
+// Rows from which on splits are looked for among binned values.
+constexpr size_t kManyRows = 1'000;
+
+Result<void> SetParameters(BoosterHandle booster, size_t rows, const BoostOptions& options) {
   const std::vector<std::pair<std::string, std::string>> parameters = {
       {"booster", "gbtree"},
       {"objective", "reg:squarederror"},
-      {"tree_method", "exact"},
+      {"tree_method", rows > kManyRows ? "hist" : "exact"},
       {"nthread", "1"},
       {"seed", "0"},
       {"verbosity", "0"},
@@ -146,7 +149,8 @@ Result<BoostedTrees> BoostedTrees::Fit(std::span<const float> rows, int64_t widt
   Booster booster;
   const DMatrixHandle matrices[] = {matrix.handle()};
   if (XGBoosterCreate(matrices, 1, booster.get()) != 0) return LibraryError("create");
-  if (Result<void> set = SetParameters(booster.handle(), options); !set) return set.error();
+  if (Result<void> set = SetParameters(booster.handle(), labels.size(), options); !set)
+    return set.error();
   const Result<int64_t> rounds = Train(booster.handle(), matrix.handle(), options);
   if (!rounds) return rounds.error();
   bst_ulong count = 0;

@@ -29,8 +29,8 @@ struct BoostOptions {
 
 class BoostedTrees {
  public:
-  // Rows of `width` features each. Deterministic: one thread, exact splits. The error is for
-  // failures inside the library; without rows the model predicts `base`.
+  // Rows of `width` features each. Deterministic: one thread; exact splits up to 1,000 rows. The
+  // error is for failures inside the library; without rows the model predicts `base`.
   static Result<BoostedTrees> Fit(std::span<const float> rows, int64_t width,
                                   std::span<const float> labels, const BoostOptions& options = {});
 

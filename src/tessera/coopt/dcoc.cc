@@ -1,6 +1,375 @@
+// DCOC: three agents with a shared critic propose hardware and schedules, Confidence Sampling picks
+// what is measured, a cost model learns from it. The published method is there with its parts as
+// described; our additions can be switched off one by one.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "tessera/base/check.h"
+#include "tessera/coopt/confidence_sampling.h"
+#include "tessera/coopt/performance_model.h"
 #include "tessera/coopt/searcher.h"
+#include "tessera/coopt/team.h"
+
 namespace tessera::coopt {
-MethodInfo DcocMethod();
-MethodInfo RandomMethod();
-MethodInfo DcocMethod() { return RandomMethod(); }
+namespace {
+
+struct DcocOptions {
+  std::string team = "three";
+  std::string confidence = "model";
+  std::string sampling = "confidence";
+  bool roofline = true;
+  bool transfer = true;
+  int64_t ensemble = 3;
+  bool validity = true;
+  double optimism = 0.5;
+  int64_t plan = 4;
+  int64_t hardware_plan = 3;
+  int64_t steps = 16;
+  double temperature = 0.01;
+};
+
+// Candidates of a task that are looked at beside those that agents came by.
+constexpr size_t kWarm = 48;
+constexpr size_t kWalkersPerLayer = 8;
+constexpr size_t kMaxWalkers = 256;
+// Accelerators whose worth is estimated before the first measurement, and how many more per round.
+constexpr size_t kFirstHardware = 24;
+constexpr size_t kNewHardware = 6;
+constexpr size_t kMaxHardware = 128;
+
+TeamKind KindOf(const std::string& name) {
+  if (name == "one") return TeamKind::kOne;
+  return name == "independent" ? TeamKind::kIndependent : TeamKind::kTeam;
+}
+
+class DcocSearcher final : public Searcher {
+ public:
+  DcocSearcher(const Setup& setup, const DcocOptions& options)
+      : setup_(setup),
+        problem_(setup.problem),
+        options_(options),
+        layers_(problem_.layers().size()),
+        model_(problem_, {.roofline = options.roofline,
+                          .transfer = options.transfer,
+                          .ensemble = options.ensemble,
+                          .validity = options.validity,
+                          .seed = setup.seed}),
+        team_(problem_,
+              {.kind = KindOf(options.team),
+               .walkers = static_cast<int64_t>(std::min(kMaxWalkers, kWalkersPerLayer * layers_)),
+               .steps = options.steps,
+               .seed = setup.seed}) {}
+
+  std::vector<Request> Propose() override {
+    CounterRng rng(setup_.seed, StreamId("coopt.dcoc"), rounds_++);
+    const bool fixed = problem_.hardware().fixed();
+    const std::vector<uint32_t> hardware = fixed ? std::vector<uint32_t>{0} : ChooseHardware(rng);
+    std::vector<Request> requests;
+    for (const uint32_t one : hardware) ChooseSchedules(one, rng, requests);
+    return requests;
+  }
+
+  void Observe(std::span<const Measured> measured) override {
+    for (const Measured& item : measured) {
+      if (!known_.emplace(item.request, item.outcome).second) continue;
+      model_.Add(item);
+      if (!item.outcome.valid) continue;
+      Best& best = best_[{item.request.hardware, item.request.layer}];
+      if (best.value == 0 || item.outcome.value < best.value) {
+        best = {item.outcome.value, item.request.point};
+      }
+    }
+    model_.Fit();
+    estimates_.clear();
+  }
+
+ private:
+  struct Best {
+    double value = 0;  // 0: none yet
+    SchedulePoint point = {};
+  };
+
+  // Optimistic logarithm of a value: what is uncertain may be better than it looks.
+  double Expect(const Request& request) const {
+    const PerformanceModel::Prediction prediction = model_.Predict(request);
+    return prediction.log_value - options_.optimism * prediction.deviation;
+  }
+
+  // The most promising candidates of a task that were not measured, best first.
+  std::vector<Request> WarmStarts(uint32_t hardware, uint32_t layer, size_t count,
+                                  CounterRng& rng) const {
+    const Task& task = problem_.task(hardware, layer);
+    std::vector<size_t> order(task.candidates.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    if (options_.roofline) {
+      const size_t look = std::min(order.size(), 4 * count);
+      std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(look), order.end(),
+                        [&](size_t a, size_t b) {
+                          return task.estimates[a] != task.estimates[b]
+                                     ? task.estimates[a] < task.estimates[b]
+                                     : a < b;
+                        });
+      order.resize(look);
+    } else {
+      rng.Shuffle(std::span(order));
+      order.resize(std::min(order.size(), count));
+    }
+    std::vector<std::pair<double, Request>> ranked;
+    for (const size_t i : order) {
+      const Request request = {hardware, layer, task.candidates[i]};
+      if (known_.contains(request) || model_.Refused(request)) continue;
+      ranked.emplace_back(Expect(request), request);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Request> starts;
+    for (const auto& [expected, request] : ranked) {
+      if (starts.size() == count) break;
+      starts.push_back(request);
+    }
+    return starts;
+  }
+
+  // Logarithm of the best value of a layer on an accelerator: measured, or expected.
+  double BestLog(uint32_t hardware, uint32_t layer) {
+    const auto known = estimates_.find({hardware, layer});
+    if (known != estimates_.end()) return known->second;
+    double best = std::numeric_limits<double>::infinity();
+    const auto measured = best_.find({hardware, layer});
+    if (measured != best_.end()) {
+      best = std::log(measured->second.value);
+    } else {
+      CounterRng rng(setup_.seed, StreamId("coopt.dcoc.estimate", hardware), layer);
+      const std::vector<Request> starts = WarmStarts(hardware, layer, 4, rng);
+      if (!starts.empty()) best = model_.Predict(starts.front()).log_value;
+    }
+    estimates_[{hardware, layer}] = best;
+    return best;
+  }
+
+  // Expected objective of an accelerator.
+  double Worth(uint32_t hardware) {
+    double sum = 0;
+    for (uint32_t layer = 0; layer < layers_; ++layer) sum += std::exp(BestLog(hardware, layer));
+    return sum;
+  }
+
+  // Candidates are the accelerators whose matrix unit promises most, and those that the hardware
+  // agent comes by.
+  std::vector<uint32_t> ChooseHardware(CounterRng& rng) {
+    if (pool_.empty()) StartPool(rng);
+    double best = std::numeric_limits<double>::infinity();
+    for (const uint32_t hardware : pool_) best = std::min(best, Worth(hardware));
+    Explore(best, rng);
+    std::vector<std::pair<double, uint32_t>> ranked;
+    for (const uint32_t hardware : pool_) {
+      const double worth = Worth(hardware);
+      if (!std::isfinite(worth)) continue;
+      const double noise = -std::log(-std::log(std::max(rng.Uniform(), 1e-300)));
+      // Accelerators that had their turns step back: their schedules are mostly known.
+      const double turns = static_cast<double>(turns_[hardware]);
+      ranked.emplace_back(std::log(worth / best) + 0.004 * turns - 0.01 * noise, hardware);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<uint32_t> chosen;
+    for (const auto& [key, hardware] : ranked) {
+      if (std::ssize(chosen) == options_.hardware_plan) break;
+      chosen.push_back(hardware);
+      ++turns_[hardware];
+    }
+    return chosen;
+  }
+
+  void StartPool(CounterRng& rng) {
+    std::vector<std::pair<double, uint32_t>> order;
+    if (options_.roofline) {
+      for (const size_t hardware : problem_.hardware().LargestBuffers()) {
+        order.emplace_back(problem_.FloorCycles(hardware), static_cast<uint32_t>(hardware));
+      }
+      std::stable_sort(order.begin(), order.end());
+    } else {
+      for (size_t i = 0; i < kFirstHardware; ++i) {
+        const int64_t drawn = rng.UniformInt(static_cast<int64_t>(problem_.hardware().size()));
+        order.emplace_back(0, static_cast<uint32_t>(drawn));
+      }
+    }
+    for (const auto& [floor, hardware] : order) {
+      if (pool_.size() == kFirstHardware) break;
+      AddToPool(hardware);
+    }
+  }
+
+  void AddToPool(uint32_t hardware) {
+    if (in_pool_.insert(hardware).second) pool_.push_back(hardware);
+  }
+
+  // The team walks from good accelerators; what it comes by joins the pool, the critic's favourites
+  // first.
+  void Explore(double best, CounterRng& rng) {
+    std::vector<std::pair<double, uint32_t>> ranked;
+    for (const uint32_t hardware : pool_) ranked.emplace_back(Worth(hardware), hardware);
+    std::stable_sort(ranked.begin(), ranked.end());
+    std::vector<Request> starts;
+    for (size_t i = 0; i < std::min<size_t>(4, ranked.size()); ++i) {
+      const auto layer = static_cast<uint32_t>(rng.UniformInt(static_cast<int64_t>(layers_)));
+      AddStarts(ranked[i].second, layer, 2, rng, starts);
+    }
+    if (starts.empty()) return;
+    std::vector<Request> found;
+    std::unordered_set<uint32_t> seen;
+    team_.Walk(
+        starts, /*freeze_hardware=*/false,
+        [&](const Request& state) { return ScoreState(state, best); },
+        [&](const Request& state) {
+          if (!in_pool_.contains(state.hardware) && seen.insert(state.hardware).second) {
+            found.push_back(state);
+          }
+        });
+    if (found.empty()) return;
+    const std::vector<float> values = team_.Values(found);
+    std::vector<size_t> order(found.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return values[a] > values[b]; });
+    for (size_t i = 0; i < std::min(kNewHardware, order.size()) && pool_.size() < kMaxHardware;
+         ++i) {
+      AddToPool(found[order[i]].hardware);
+    }
+  }
+
+  // Part of the best known: of the hardware, where it is known, times that of the schedule.
+  double ScoreState(const Request& state, double best) {
+    double hardware = 1;
+    if (!problem_.hardware().fixed()) {
+      hardware = in_pool_.contains(state.hardware)
+                     ? best / Worth(state.hardware)
+                     : std::min(1.0, best / (1.1 * problem_.FloorCycles(state.hardware)));
+    }
+    const double log_value = model_.Predict(state).log_value;
+    const double reference = in_pool_.contains(state.hardware) || problem_.hardware().fixed()
+                                 ? BestLog(state.hardware, state.layer)
+                                 : log_value;
+    return hardware * std::exp(std::min(0.0, reference - log_value));
+  }
+
+  // Where walks on one task begin: the most promising, the best measured, and anywhere.
+  void AddStarts(uint32_t hardware, uint32_t layer, size_t count, CounterRng& rng,
+                 std::vector<Request>& starts) {
+    const Task& task = problem_.task(hardware, layer);
+    if (task.candidates.empty()) return;
+    const auto best = best_.find({hardware, layer});
+    const size_t before = starts.size();
+    if (best != best_.end()) starts.push_back({hardware, layer, best->second.point});
+    for (const Request& start : WarmStarts(hardware, layer, count / 2 + 1, rng)) {
+      if (starts.size() - before + 1 < count) starts.push_back(start);
+    }
+    while (starts.size() - before < count) {
+      const int64_t drawn = rng.UniformInt(std::ssize(task.candidates));
+      starts.push_back({hardware, layer, task.candidates[static_cast<size_t>(drawn)]});
+    }
+  }
+
+  void ChooseSchedules(uint32_t hardware, CounterRng& rng, std::vector<Request>& requests) {
+    std::vector<Request> starts;
+    for (uint32_t layer = 0; layer < layers_; ++layer) {
+      AddStarts(hardware, layer, kWalkersPerLayer, rng, starts);
+    }
+    if (starts.empty()) return;
+    std::vector<std::vector<SchedulePoint>> visited(layers_);
+    std::unordered_set<Request, RequestHash> seen;
+    const auto offer = [&](const Request& state) {
+      if (known_.contains(state) || !seen.insert(state).second) return;
+      visited[state.layer].push_back(state.point);
+    };
+    team_.Walk(
+        starts, /*freeze_hardware=*/true,
+        [&](const Request& state) { return ScoreState(state, Worth(hardware)); }, offer);
+    for (uint32_t layer = 0; layer < layers_; ++layer) {
+      for (const Request& state : WarmStarts(hardware, layer, kWarm, rng)) offer(state);
+      Choose(hardware, layer, visited[layer], rng, requests);
+    }
+  }
+
+  // Confidence Sampling over what was visited.
+  void Choose(uint32_t hardware, uint32_t layer, const std::vector<SchedulePoint>& visited,
+              CounterRng& rng, std::vector<Request>& requests) {
+    const Task& task = problem_.task(hardware, layer);
+    std::vector<SchedulePoint> candidates;
+    std::vector<Request> states;
+    for (const SchedulePoint& point : visited) {
+      const Request state = {hardware, layer, point};
+      if (model_.Refused(state)) continue;
+      candidates.push_back(point);
+      states.push_back(state);
+    }
+    if (candidates.empty()) return;
+    const bool by_critic = options_.confidence == "critic";
+    const double reference = BestLog(hardware, layer);
+    const auto confidence = [&](const SchedulePoint& point) {
+      return reference - Expect({hardware, layer, point});
+    };
+    std::vector<double> values;
+    if (by_critic) {
+      for (const float value : team_.Values(states)) values.push_back(value);
+    } else {
+      for (const SchedulePoint& point : candidates) values.push_back(confidence(point));
+    }
+    const std::vector<SchedulePoint> chosen = ConfidenceSample(
+        task.space, candidates, values,
+        {.count = options_.plan,
+         .temperature = by_critic ? 10 * options_.temperature : options_.temperature,
+         .uniform = options_.sampling == "uniform"},
+        [&](const SchedulePoint& point) {
+          return task.space.Valid(point) && !known_.contains({hardware, layer, point});
+        },
+        [&](const SchedulePoint& point) {
+          return by_critic ? std::numeric_limits<double>::infinity() : confidence(point);
+        },
+        rng);
+    for (const SchedulePoint& point : chosen) requests.push_back({hardware, layer, point});
+  }
+
+  const Setup setup_;
+  const Problem& problem_;
+  const DcocOptions options_;
+  const size_t layers_;
+  PerformanceModel model_;
+  Team team_;
+  uint64_t rounds_ = 0;
+  std::unordered_map<Request, Outcome, RequestHash> known_;
+  std::map<std::pair<uint32_t, uint32_t>, Best> best_;         // by hardware and layer
+  std::map<std::pair<uint32_t, uint32_t>, double> estimates_;  // since the last fit
+  std::vector<uint32_t> pool_;
+  std::unordered_set<uint32_t> in_pool_;
+  std::map<uint32_t, int64_t> turns_;
+};
+
+}  // namespace
+
+MethodInfo DcocMethod() {
+  using O = DcocOptions;
+  return DeclareMethod<DcocSearcher, O>(
+      "dcoc", "three agents with a shared critic, Confidence Sampling, learned cost model",
+      {{"team", &O::team, Choices{"three", "one", "independent"},
+        "three agents with a central critic, one agent, or three with critics of their own"},
+       {"confidence", &O::confidence, Choices{"model", "critic"},
+        "whose predictions Confidence Sampling uses"},
+       {"sampling", &O::sampling, Choices{"confidence", "uniform"}, "what is measured"},
+       {"roofline", &O::roofline, "start from the analytical estimate"},
+       {"transfer", &O::transfer, "one cost model for all layers"},
+       {"ensemble", &O::ensemble, Range{1, 32}, "models whose spread is the uncertainty"},
+       {"validity", &O::validity, "learn what the generator refuses"},
+       {"optimism", &O::optimism, Range{0, 10}, "deviations that a prediction is bettered by"},
+       {"plan", &O::plan, Range{1, 1'000}, "measurements per layer and accelerator in a round"},
+       {"hardware_plan", &O::hardware_plan, Range{1, 100}, "accelerators in a round"},
+       {"steps", &O::steps, Range{1, 1'000}, "steps of a walk"},
+       {"temperature", &O::temperature, Range{1e-6, 100}, "of the soft-max; small is greedy"}});
+}
+
 }  // namespace tessera::coopt

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tessera/base/check.h"
+#include "tessera/base/checked.h"
 #include "tessera/vta/codegen/best.h"
 
 namespace tessera::coopt {
@@ -12,11 +13,49 @@ namespace {
 
 constexpr size_t kBatch = 256;
 
-// Cycles that a candidate needs at least; 0 where no bound is known.
+// Zeros that all tiles along an axis take for padding, at most.
+int64_t MostPadding(int64_t pad, int64_t tile, int64_t stride) {
+  return pad * CeilDiv(pad, tile * stride);
+}
+
+// Cycles that a candidate needs at least: those of the matrix unit and the ALU, and those of the
+// bus for operands without padding. 0 where no bound is known.
 int64_t LowerBound(const Problem& problem, const ScheduleSpace& space, const SchedulePoint& point) {
   if (space.generator() != Generator::kReference) return 0;
-  return vta::ReferenceLowerBound(space.shape(), space.ReferenceKnobs(point), space.config(),
-                                  problem.options().epilogue, problem.options().timing);
+  const ProblemOptions& options = problem.options();
+  const vta::ConvShape& s = space.shape();
+  const vta::Config& config = space.config();
+  const vta::Knobs k = space.ReferenceKnobs(point);
+  const int64_t compute = vta::ReferenceLowerBound(s, k, config, options.epilogue, options.timing);
+  const int64_t rows = s.oh() / k.tile_h * ((k.tile_h - 1) * s.stride_h + s.kh) -
+                       MostPadding(s.pad_top, k.tile_h, s.stride_h) -
+                       MostPadding(s.pad_bottom, k.tile_h, s.stride_h);
+  const int64_t columns = s.ow() / k.tile_w * ((k.tile_w - 1) * s.stride_w + s.kw) -
+                          MostPadding(s.pad_left, k.tile_w, s.stride_w) -
+                          MostPadding(s.pad_right, k.tile_w, s.stride_w);
+  const int64_t channel_tiles = OutputBlocks(s, config) / k.tile_co;
+  const int64_t inputs = BatchBlocks(s, config) * channel_tiles * InputBlocks(s, config) *
+                         std::max<int64_t>(rows, 0) * std::max<int64_t>(columns, 0);
+  const int64_t weights = BatchBlocks(s, config) * (s.oh() / k.tile_h) * (s.ow() / k.tile_w) *
+                          OutputBlocks(s, config) * InputBlocks(s, config) * s.kh * s.kw;
+  const int64_t bytes =
+      inputs * config.TileBytes(vta::Memory::kInp) + weights * config.TileBytes(vta::Memory::kWgt);
+  return std::max(compute, bytes / options.timing.bus_bytes * options.timing.beat_gap_cycles);
+}
+
+// Of the objective, for a network on an accelerator.
+double NetworkBound(const Problem& problem, size_t hardware) {
+  double sum = 0;
+  for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
+    const Task& task = problem.task(hardware, layer);
+    double least = std::numeric_limits<double>::infinity();
+    for (const SchedulePoint& point : task.candidates) {
+      const int64_t cycles = LowerBound(problem, task.space, point);
+      least = std::min(least, problem.Value(hardware, layer, cycles, /*energy_pj=*/0));
+    }
+    sum += least;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -67,13 +106,15 @@ std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulat
 Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
                                      std::span<const size_t> among) {
   CHECK(problem.options().objective != Objective::kEdpProxy);
+  CHECK(problem.options().generator == Generator::kReference);
   std::vector<std::pair<double, size_t>> order;
   for (const size_t hardware : among) {
-    order.emplace_back(problem.FloorCycles(hardware), hardware);
+    order.emplace_back(NetworkBound(problem, hardware), hardware);
   }
   std::sort(order.begin(), order.end());
   NetworkOptimum best = {.value = std::numeric_limits<double>::infinity()};
   int64_t measured = 0, tried = 0;
+  std::vector<int64_t> layer_measured(problem.layers().size());
   for (const auto& [floor, hardware] : order) {
     if (floor >= best.value) break;
     ++tried;
@@ -81,6 +122,7 @@ Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& si
     for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
       LayerOptimum optimum = BestOfLayer(problem, simulator, hardware, layer);
       measured += optimum.measured;
+      layer_measured[layer] += optimum.measured;
       candidate.value +=
           optimum.best ? optimum.best->outcome.value : std::numeric_limits<double>::infinity();
       if (candidate.value >= best.value) break;
@@ -89,6 +131,7 @@ Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& si
     if (candidate.value < best.value) best = std::move(candidate);
   }
   best.measured = measured;
+  best.layer_measured = std::move(layer_measured);
   best.hardware_tried = tried;
   if (best.layers.empty()) {
     return Error{.kind = ErrorKind::kInfeasible,

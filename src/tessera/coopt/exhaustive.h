@@ -29,11 +29,13 @@ struct NetworkOptimum {
   double value = 0;                   // of the objective
   std::vector<Measured> layers = {};  // best of every layer
   int64_t measured = 0;
-  int64_t hardware_tried = 0;  // the others were ruled out by the matrix unit's floor
+  std::vector<int64_t> layer_measured = {};
+  int64_t hardware_tried = 0;  // the others were ruled out by a lower bound
 };
 
-// The best accelerator of `among`, each with the best candidate of every layer. Objectives other
-// than energy only: the floor that rules accelerators out is one of cycles. The error is for a
+// The best accelerator of `among`, each with the best candidate of every layer. For the reference
+// template and objectives other than energy only: the bound that rules accelerators out is one of
+// cycles with padding counted as data. The error is for a
 // space in which no accelerator runs all layers.
 Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
                                      std::span<const size_t> among);

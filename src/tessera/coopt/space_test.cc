@@ -123,7 +123,7 @@ TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
                         {.generator = Generator::kBest});
   const Task& task = problem.task(0, 0);
   int64_t generated = 0;
-  for (size_t i = 0; i < task.candidates.size(); i += 7) {
+  for (size_t i = 0; i < task.candidates.size(); i += 41) {
     const Result<GeneratedSchedule> code = task.space.Generate(task.candidates[i], {});
     if (code) {
       ++generated;
@@ -131,7 +131,7 @@ TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
       EXPECT_EQ(code.error().kind, ErrorKind::kInfeasible) << code.error();
     }
   }
-  EXPECT_GT(generated, 10);
+  EXPECT_GT(generated, 3);
 }
 
 TEST(RooflineTest, RanksTheBestSchedulesHigh) {

@@ -299,7 +299,7 @@ class Unit {
   std::vector<float> stored_block_, probabilities_;
 };
 
-class Ppo final : public Learner {
+class Ppo final : public OnPolicyLearner {
  public:
   Ppo(const LearnerSetup& setup, const PpoOptions& options, UnitKind kind)
       : setup_(setup),
@@ -432,6 +432,24 @@ class Ppo final : public Learner {
     step_ = 0;
     ++updates_;
     return report;
+  }
+
+  void Values(int64_t rows, std::span<const float> observations,
+              std::span<float> values) override {
+    const int64_t size = spec_.observation_size();
+    std::vector<float> one(static_cast<size_t>(rows_));
+    for (int64_t first = 0; first < rows; first += rows_) {
+      const int64_t count = std::min(rows_, rows - first);
+      features_.FromRows(kernels_, observations.data() + first * size, size, count);
+      std::fill_n(values.begin() + first, count, 0.0f);
+      for (auto& unit : units_) {
+        unit->Values(features_, setup_.pool, one.data());
+        for (int64_t row = 0; row < count; ++row) {
+          values[static_cast<size_t>(first + row)] +=
+              one[static_cast<size_t>(row)] / static_cast<float>(units_.size());
+        }
+      }
+    }
   }
 
   void Save(const std::string& prefix, TensorWriter& writer) const override {
@@ -607,9 +625,14 @@ const ParameterList<PpoOptions>& PpoParameters() {
   return parameters;
 }
 
+std::unique_ptr<OnPolicyLearner> MakeOnPolicy(const LearnerSetup& setup, const PpoOptions& options,
+                                              UnitKind kind) {
+  return std::make_unique<Ppo>(setup, options, kind);
+}
+
 Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOptions& options,
                                          UnitKind kind) {
-  return std::unique_ptr<Learner>(std::make_unique<Ppo>(setup, options, kind));
+  return std::unique_ptr<Learner>(MakeOnPolicy(setup, options, kind));
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,19 @@ enum class UnitKind {
   kCentral,      // MAPPO: a policy per agent, critics see all observations
 };
 
+// A learner whose critics can be asked.
+class OnPolicyLearner : public Learner {
+ public:
+  // What `rows` rows of all agents' observations are worth, to values: the mean over the units'
+  // critics. Not between an Act and its Observe.
+  virtual void Values(int64_t rows, std::span<const float> observations,
+                      std::span<float> values) = 0;
+};
+
+std::unique_ptr<OnPolicyLearner> MakeOnPolicy(const LearnerSetup& setup, const PpoOptions& options,
+                                              UnitKind kind);
+
+// The same as a Learner.
 Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOptions& options,
                                          UnitKind kind);
 

@@ -1,0 +1,335 @@
+// Co-optimization methods against each other and against the truth, on equal terms: measurements
+// that each needs, and what each finds. Results are in docs/results/dcoc.md.
+//
+//   coopt_bench fixed SEEDS METHOD...            ResNet-18 C2..C11 on the default hardware:
+//                                                measurements until within 1 % of the optimum
+//   coopt_bench joint NETWORK MACS MEASUREMENTS SEEDS METHOD...   hardware decided, too
+//   coopt_bench truth NETWORK MACS               the exhaustive optimum
+//   coopt_bench critic                           what the cost model and the critic know
+//
+// A method may start with '!': without the validity filter, as published.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tessera/coopt/exhaustive.h"
+#include "tessera/coopt/performance_model.h"
+#include "tessera/coopt/session.h"
+#include "tessera/coopt/team.h"
+#include "tessera/workload/format.h"
+
+namespace tessera::coopt {
+namespace {
+
+constexpr int64_t kMeasurements = 1'000;
+
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::vector<TaskLayer> LayersOf(const std::string& name) {
+  const Result<Network> network = LoadNetwork(name);
+  if (!network) {
+    fmt::print(stderr, "{}\n", ToString(network.error()));
+    std::exit(3);
+  }
+  return TasksOf({&*network, 1})->layers;
+}
+
+// The layers that tuning on VTA is usually judged by.
+std::vector<TaskLayer> ResNetLayers() {
+  std::vector<TaskLayer> layers = LayersOf("resnet18");
+  return {layers.begin() + 1, layers.end() - 1};
+}
+
+struct Choice {
+  std::string text;
+  bool filter = true;
+  MethodChoice method;
+};
+
+std::vector<Choice> Choices(int count, char** names) {
+  std::vector<Choice> choices;
+  for (int i = 0; i < count; ++i) {
+    Choice choice = {.text = names[i], .filter = names[i][0] != '!', .method = {}};
+    const Result<MethodChoice> method = ParseMethod(names[i] + (choice.filter ? 0 : 1));
+    if (!method) {
+      fmt::print(stderr, "{}\n", ToString(method.error()));
+      std::exit(2);
+    }
+    choice.method = *method;
+    choices.push_back(choice);
+  }
+  return choices;
+}
+
+SessionResult RunOne(const Choice& choice, const Problem& problem, const Simulator& simulator,
+                     uint64_t seed, int64_t measurements, std::vector<double> targets = {}) {
+  const auto searcher = choice.method.Make({.problem = problem,
+                                            .seed = seed,
+                                            .measurements = measurements,
+                                            .validity_filter = choice.filter});
+  Result<SessionResult> result = RunSession(**searcher, problem, simulator,
+                                            {.measurements = measurements,
+                                             .validity_filter = choice.filter,
+                                             .targets = std::move(targets)});
+  return *std::move(result);
+}
+
+template <typename T>
+T Median(std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void Fixed(int seeds, const std::vector<Choice>& choices) {
+  const Problem problem(ResNetLayers(), HardwareSpace::Fixed(vta::Config{}),
+                        {.generator = Generator::kReference});
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  std::vector<double> targets;
+  for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
+    targets.push_back(1.01 * BestOfLayer(problem, simulator, 0, layer).best->outcome.value);
+  }
+  fmt::print(
+      "measurements until within 1 % of the optimum, median of {} seeds (1000: not "
+      "reached)\n{:44}",
+      seeds, "method");
+  for (size_t layer = 0; layer < targets.size(); ++layer) fmt::print("   C{:<3}", layer + 2);
+  fmt::print("   sum  worst  seconds\n");
+  for (const Choice& choice : choices) {
+    std::vector<std::vector<int64_t>> needed(targets.size());
+    const double begin = Seconds();
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const SessionResult result =
+          RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), kMeasurements, targets);
+      for (size_t layer = 0; layer < targets.size(); ++layer) {
+        const std::vector<Step>& curve = result.layer_curves[layer];
+        const bool there = !curve.empty() && curve.back().value <= targets[layer];
+        needed[layer].push_back(there ? curve.back().measurements : kMeasurements);
+      }
+    }
+    int64_t sum = 0, worst = 0;
+    fmt::print("{:44}", choice.text);
+    for (const std::vector<int64_t>& values : needed) {
+      fmt::print(" {:6}", Median(values));
+      sum += Median(values);
+      worst = std::max(worst, *std::max_element(values.begin(), values.end()));
+    }
+    fmt::print(" {:6} {:6} {:8.1f}\n", sum, worst, Seconds() - begin);
+    std::fflush(stdout);
+  }
+}
+
+HardwareSpace Budget(int64_t macs) {
+  const double area = CostOf(vta::Config{}, 100).area_um2;
+  return *HardwareSpace::Make({.macs = macs,
+                               .sram_bytes = macs * 2'048,
+                               .area_um2 = area * static_cast<double>(macs) / 256});
+}
+
+void Truth(const std::string& network, int64_t macs) {
+  const Problem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  const double begin = Seconds();
+  const std::vector<size_t> largest = problem.hardware().LargestBuffers();
+  const Result<NetworkOptimum> best = BestOfNetwork(problem, simulator, largest);
+  fmt::print(
+      "{} {} MACs: {} accelerators, {} with largest buffers, {} tried, {} measurements, "
+      "{:.1f} s\n  optimum {:.0f} cycles per image on {}\n",
+      network, macs, problem.hardware().size(), largest.size(), best->hardware_tried,
+      best->measured, Seconds() - begin, best->value,
+      problem.hardware().config(best->hardware).name);
+}
+
+void Joint(const std::string& network, int64_t macs, int64_t measurements, int seeds,
+           const std::vector<Choice>& choices) {
+  const Problem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  const auto layers = std::ssize(problem.layers());
+  fmt::print("{} {} MACs, {} layers, {} measurements per layer, {} seeds, {} accelerators\n",
+             network, macs, layers, measurements, seeds, problem.hardware().size());
+  std::vector<double> finals;
+  std::vector<std::vector<std::vector<Step>>> curves;
+  for (const Choice& choice : choices) {
+    std::vector<double> values;
+    curves.emplace_back();
+    std::string hardware;
+    const double begin = Seconds();
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const SessionResult result =
+          RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), measurements);
+      curves.back().push_back(result.curve);
+      values.push_back(result.curve.empty() ? INFINITY : result.curve.back().value);
+      if (seed == 1 && result.hardware) hardware = problem.hardware().config(*result.hardware).name;
+    }
+    finals.push_back(Median(values));
+    fmt::print("  {:44} {:12.0f} cycles (best {:.0f}, worst {:.0f}) {:8.1f} s  {}\n", choice.text,
+               finals.back(), *std::min_element(values.begin(), values.end()),
+               *std::max_element(values.begin(), values.end()), Seconds() - begin, hardware);
+    std::fflush(stdout);
+  }
+  // Measurements per layer until the first method has what another one ends with.
+  for (size_t i = 1; i < choices.size(); ++i) {
+    const auto reach = [&](const std::vector<std::vector<Step>>& runs) {
+      std::vector<double> needed;
+      for (const std::vector<Step>& curve : runs) {
+        double at = INFINITY;
+        for (const Step& step : curve) {
+          if (step.value <= finals[i] && std::isinf(at)) {
+            at = static_cast<double>(step.measurements) / static_cast<double>(layers);
+          }
+        }
+        needed.push_back(at);
+      }
+      return Median(needed);
+    };
+    fmt::print(
+        "  {} reaches the final result of {} after {:.1f} measurements per layer, {} after "
+        "{:.1f}\n",
+        choices[0].text, choices[i].text, reach(curves[0]), choices[i].text, reach(curves[i]));
+  }
+}
+
+double RankCorrelation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto ranks = [](const std::vector<double>& values) {
+    std::vector<size_t> order(values.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t i, size_t j) { return values[i] < values[j]; });
+    std::vector<double> rank(values.size());
+    for (size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<double>(i);
+    return rank;
+  };
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = static_cast<double>(x.size() - 1) / 2;
+  double product = 0, square = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    product += (x[i] - mean) * (y[i] - mean);
+    square += (x[i] - mean) * (x[i] - mean);
+  }
+  return product / square;
+}
+
+// The share of the k best that is among the k best predicted.
+double Recall(const std::vector<double>& truth, const std::vector<double>& predicted, size_t k) {
+  const auto best = [k](const std::vector<double>& values) {
+    std::vector<size_t> order(values.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t i, size_t j) { return values[i] < values[j]; });
+    order.resize(std::min(k, order.size()));
+    std::sort(order.begin(), order.end());
+    return order;
+  };
+  const std::vector<size_t> a = best(truth), b = best(predicted);
+  std::vector<size_t> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return static_cast<double>(both.size()) / static_cast<double>(a.size());
+}
+
+// Predictions over whole landscapes, after 0, 8, 16, ... random measurements per layer.
+void Critic() {
+  const Problem problem(ResNetLayers(), HardwareSpace::Fixed(vta::Config{}),
+                        {.generator = Generator::kReference});
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  std::vector<std::vector<Measured>> landscapes;
+  std::vector<Request> starts;
+  for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
+    landscapes.push_back(Landscape(problem, simulator, 0, layer));
+  }
+  fmt::print(
+      "means over C2..C11: rank correlation and recall@16 with the exact landscape\n"
+      "{:>12} {:>22} {:>22} {:>22}\n",
+      "measurements", "model with roofline", "model without", "critic of the team");
+  PerformanceModel with(problem, {}), without(problem, {.roofline = false});
+  Team team(problem, {.walkers = 80});
+  CounterRng rng(1, StreamId("coopt.bench"));
+  for (int64_t count = 0; count <= 64; count = count == 0 ? 8 : 2 * count) {
+    for (int64_t i = count / 2 == 4 ? 0 : count / 2; i < count; ++i) {
+      for (const std::vector<Measured>& landscape : landscapes) {
+        const Measured& drawn =
+            landscape[static_cast<size_t>(rng.UniformInt(std::ssize(landscape)))];
+        with.Add(drawn);
+        without.Add(drawn);
+      }
+    }
+    with.Fit();
+    without.Fit();
+    // The team is trained by walks on the model, as in a run.
+    for (int walk = 0; walk < 4; ++walk) {
+      starts.clear();
+      for (const std::vector<Measured>& landscape : landscapes) {
+        for (int i = 0; i < 8; ++i) {
+          starts.push_back(
+              landscape[static_cast<size_t>(rng.UniformInt(std::ssize(landscape)))].request);
+        }
+      }
+      std::vector<double> best(landscapes.size(), INFINITY);
+      for (size_t layer = 0; layer < landscapes.size(); ++layer) {
+        for (const Measured& item : landscapes[layer]) {
+          best[layer] = std::min(best[layer], with.Predict(item.request).log_value);
+        }
+      }
+      team.Walk(
+          starts, true,
+          [&](const Request& state) {
+            return std::exp(std::min(0.0, best[state.layer] - with.Predict(state).log_value));
+          },
+          [](const Request&) {});
+    }
+    double sums[6] = {};
+    for (const std::vector<Measured>& landscape : landscapes) {
+      std::vector<double> truth, first, second, third;
+      std::vector<Request> states;
+      for (const Measured& item : landscape) {
+        truth.push_back(item.outcome.value);
+        first.push_back(with.Predict(item.request).log_value);
+        second.push_back(without.Predict(item.request).log_value);
+        states.push_back(item.request);
+      }
+      for (const float value : team.Values(states)) third.push_back(-double{value});
+      int at = 0;
+      for (const std::vector<double>* predicted : {&first, &second, &third}) {
+        sums[at++] += RankCorrelation(truth, *predicted);
+        sums[at++] += Recall(truth, *predicted, 16);
+      }
+    }
+    for (double& sum : sums) sum /= static_cast<double>(landscapes.size());
+    fmt::print("{:12} {:14.3f} {:7.3f} {:14.3f} {:7.3f} {:14.3f} {:7.3f}\n", count, sums[0],
+               sums[1], sums[2], sums[3], sums[4], sums[5]);
+    std::fflush(stdout);
+  }
+}
+
+int Main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "fixed" && argc > 3) {
+    Fixed(std::atoi(argv[2]), Choices(argc - 3, argv + 3));
+  } else if (mode == "joint" && argc > 6) {
+    Joint(argv[2], std::atoll(argv[3]), std::atoll(argv[4]), std::atoi(argv[5]),
+          Choices(argc - 6, argv + 6));
+  } else if (mode == "truth" && argc == 4) {
+    Truth(argv[2], std::atoll(argv[3]));
+  } else if (mode == "critic" || argc == 1) {
+    Critic();
+  } else {
+    fmt::print(stderr, "see the head of coopt_bench.cc\n");
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tessera::coopt
+
+int main(int argc, char** argv) { return tessera::coopt::Main(argc, argv); }

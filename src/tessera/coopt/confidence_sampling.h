@@ -1,0 +1,42 @@
+// Confidence Sampling: which of many candidates are worth a measurement. Candidates are drawn with
+// probabilities that follow their predicted values; those below a threshold, which follows from the
+// drawn ones, are replaced by new ones made of the settings that the others have most often.
+#ifndef TESSERA_COOPT_CONFIDENCE_SAMPLING_H_
+#define TESSERA_COOPT_CONFIDENCE_SAMPLING_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "tessera/base/rng.h"
+#include "tessera/coopt/schedule_space.h"
+
+namespace tessera::coopt {
+
+struct ConfidenceOptions {
+  // Measurements to choose. Default: 8.
+  int64_t count = 8;
+
+  // Scale of values in the soft-max: small is greedy. Default: 0.05.
+  double temperature = 0.05;
+
+  // The threshold is this quantile of the drawn values. Default: 0.5, their median.
+  double quantile = 0.5;
+
+  // Uniform draws, no threshold: what the paper compares with. Default: false.
+  bool uniform = false;
+};
+
+// Chooses from `candidates`, whose predicted values are `values` (higher is better). `acceptable`
+// says whether a new point has a program and was not measured; a synthesised one is asked for its
+// value by `value`, and kept if it reaches the threshold. Without one the drawn point stays.
+std::vector<SchedulePoint> ConfidenceSample(
+    const ScheduleSpace& space, std::span<const SchedulePoint> candidates,
+    std::span<const double> values, const ConfidenceOptions& options,
+    const std::function<bool(const SchedulePoint&)>& acceptable,
+    const std::function<double(const SchedulePoint&)>& value, CounterRng& rng);
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_CONFIDENCE_SAMPLING_H_

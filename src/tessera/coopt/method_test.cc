@@ -1,0 +1,259 @@
+// The contract of every method, the baselines' parts, and that DCOC finds what is to be found.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/file.h"
+#include "tessera/base/temporary_folder.h"
+#include "tessera/coopt/boosted_trees.h"
+#include "tessera/coopt/confidence_sampling.h"
+#include "tessera/coopt/emit.h"
+#include "tessera/coopt/exhaustive.h"
+#include "tessera/coopt/journal.h"
+#include "tessera/coopt/session.h"
+
+namespace tessera::coopt {
+namespace {
+
+// Two layers of ResNet-18 that are quick to simulate: C10 and C11.
+std::vector<TaskLayer> SmallLayers() {
+  return {
+      {"C10", "net", {}, {.ci = 256, .co = 512, .h = 14, .w = 14, .stride_h = 2, .stride_w = 2}, 1},
+      {"C11",
+       "net",
+       {},
+       {.ci = 512,
+        .co = 512,
+        .h = 7,
+        .w = 7,
+        .kh = 3,
+        .kw = 3,
+        .pad_top = 1,
+        .pad_left = 1,
+        .pad_bottom = 1,
+        .pad_right = 1},
+       3}};
+}
+
+Problem FixedProblem() {
+  return Problem(SmallLayers(), HardwareSpace::Fixed(vta::Config{}),
+                 {.generator = Generator::kReference});
+}
+
+Problem JointProblem() {
+  Result<HardwareSpace> hardware =
+      HardwareSpace::Make({.macs = 256, .sram_bytes = 512 << 10, .max_batch = 2});
+  return Problem(SmallLayers(), *std::move(hardware), {.generator = Generator::kReference});
+}
+
+Result<SessionResult> RunMethod(const Problem& problem, std::string_view method, uint64_t seed,
+                                int64_t measurements, int threads, bool filter = true,
+                                const Outcomes* recorded = nullptr) {
+  ThreadPool pool(threads);
+  const Simulator simulator(problem, pool);
+  const Result<MethodChoice> choice = ParseMethod(method);
+  if (!choice) return choice.error();
+  const Result<std::unique_ptr<Searcher>> searcher = choice->Make(
+      {.problem = problem, .seed = seed, .measurements = measurements, .validity_filter = filter});
+  if (!searcher) return searcher.error();
+  return RunSession(
+      **searcher, problem, simulator,
+      {.measurements = measurements, .validity_filter = filter, .recorded = recorded});
+}
+
+class MethodTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(MethodTest, KeepsItsContractOnFixedAndFreeHardware) {
+  const Problem fixed = FixedProblem(), joint = JointProblem();
+  for (const Problem* problem : {&fixed, &joint}) {
+    const Result<SessionResult> once = RunMethod(*problem, GetParam(), 3, 24, 1);
+    ASSERT_TRUE(once) << once.error();
+    const Result<SessionResult> again = RunMethod(*problem, GetParam(), 3, 24, 2);
+    ASSERT_TRUE(again) << again.error();
+    EXPECT_EQ(once->curve, again->curve);
+    EXPECT_EQ(once->hardware, again->hardware);
+    EXPECT_EQ(once->measurements, again->measurements);
+    EXPECT_EQ(once->invalid, 0);
+    for (const int64_t used : once->layer_measurements) EXPECT_LE(used, 24);
+    ASSERT_NE(once->best(), nullptr);
+    for (size_t i = 1; i < once->curve.size(); ++i) {
+      EXPECT_LT(once->curve[i].value, once->curve[i - 1].value);
+      EXPECT_GE(once->curve[i].measurements, once->curve[i - 1].measurements);
+    }
+  }
+}
+
+TEST_P(MethodTest, WithoutFilterInvalidPointsCostMeasurements) {
+  if (GetParam() == "dcoc") GTEST_SKIP() << "dcoc always filters";
+  const Problem problem = FixedProblem();
+  const Result<SessionResult> result = RunMethod(problem, GetParam(), 1, 64, 2, /*filter=*/false);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_GT(result->invalid, 0);
+  EXPECT_EQ(result->refused, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, MethodTest, testing::ValuesIn(MethodNames()),
+                         [](const auto& method) { return method.param; });
+
+TEST(DcocTest, ComesWithinAPercentOfTheOptimumInSixtyMeasurements) {
+  const Problem problem = FixedProblem();
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  const Result<SessionResult> result = RunMethod(problem, "dcoc", 1, 60, 2);
+  ASSERT_TRUE(result) << result.error();
+  for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
+    const LayerOptimum optimum = BestOfLayer(problem, simulator, 0, layer);
+    EXPECT_LE(result->best()->layers[layer]->outcome.value, 1.01 * optimum.best->outcome.value);
+  }
+}
+
+TEST(DcocTest, AblationsRun) {
+  const Problem problem = FixedProblem();
+  for (const char* method :
+       {"dcoc:team=one", "dcoc:team=independent", "dcoc:sampling=uniform", "dcoc:confidence=critic",
+        "dcoc:roofline=false:transfer=false:ensemble=1:confidence=critic"}) {
+    const Result<SessionResult> result = RunMethod(problem, method, 1, 12, 2);
+    ASSERT_TRUE(result) << method << ": " << result.error();
+    EXPECT_NE(result->best(), nullptr) << method;
+  }
+}
+
+TEST(MethodsTest, UnknownNamesAndSettingsHaveHints) {
+  const Result<MethodChoice> unknown = ParseMethod("autotv");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(ToString(unknown.error()),
+            "unknown co-optimization method 'autotv'; did you mean 'autotvm'?");
+  const Result<MethodChoice> setting = ParseMethod("dcoc:team=four");
+  ASSERT_FALSE(setting);
+  EXPECT_NE(setting.error().message.find("team"), std::string::npos) << setting.error();
+}
+
+TEST(JournalTest, ResumedRunEndsAsTheUninterruptedOne) {
+  const Problem problem = JointProblem();
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/journal.txt";
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  const Result<MethodChoice> method = ParseMethod("dcoc");
+  const auto searcher = method->Make({.problem = problem, .measurements = 24});
+  {
+    const auto journal = Journal::Create(path, "settings");
+    ASSERT_TRUE(journal) << journal.error();
+    SessionOptions options = {.measurements = 24};
+    int batches = 0;
+    options.observe = [&](std::span<const Measured> fresh, const SessionResult&) {
+      return (*journal)->Append(fresh);
+    };
+    options.interrupted = [&] { return ++batches > 1; };
+    ASSERT_TRUE(RunSession(**searcher, problem, simulator, options));
+  }
+  // Killed in the middle of a line.
+  std::string text = *ReadFile(path);
+  text.resize(text.size() - 3);
+  ASSERT_TRUE(WriteFileAtomically(path, text));
+  EXPECT_FALSE(ReadJournal(path, "other settings", problem));
+  const Result<JournalContents> contents = ReadJournal(path, "settings", problem);
+  ASSERT_TRUE(contents) << contents.error();
+  EXPECT_GT(contents->outcomes.size(), 0u);
+  const Result<SessionResult> whole = RunMethod(problem, "dcoc", 1, 24, 2);
+  const Result<SessionResult> resumed =
+      RunMethod(problem, "dcoc", 1, 24, 2, true, &contents->outcomes);
+  ASSERT_TRUE(whole && resumed);
+  EXPECT_EQ(whole->curve, resumed->curve);
+  EXPECT_EQ(whole->layer_measurements, resumed->layer_measurements);
+}
+
+TEST(JournalTest, BadLinesAreErrorsWithTheirPlace) {
+  const Problem problem = FixedProblem();
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/journal.txt";
+  ASSERT_TRUE(Journal::Create(path, "s"));
+  const std::string head = *ReadFile(path);
+  for (const char* line : {"nonsense\n", "9 0 0.0.0.0.0.0.0.0 5 1\n", "0 0 99.0.0.0.0.0.0.0 5 1\n",
+                           "0 0 0.0.0.0.0.0.0.0 -5 1\n", "0 0 0.0 5 1\n"}) {
+    ASSERT_TRUE(WriteFileAtomically(path, head + line));
+    const Result<JournalContents> contents = ReadJournal(path, "s", problem);
+    ASSERT_FALSE(contents) << line;
+    EXPECT_EQ(contents.error().where.line, 2) << line;
+  }
+}
+
+TEST(EmitTest, ProgramsOfBothGeneratorsAreVerified) {
+  for (const Generator generator : {Generator::kReference, Generator::kBest}) {
+    const Problem problem({SmallLayers().front()}, HardwareSpace::Fixed(vta::Config{}),
+                          {.generator = generator});
+    ThreadPool pool;
+    const Simulator simulator(problem, pool);
+    const Result<SessionResult> result = RunMethod(problem, "dcoc", 1, 8, 1);
+    ASSERT_TRUE(result) << result.error();
+    Measured best = *result->best()->layers[0];
+    EXPECT_TRUE(EmitProgram(problem, simulator, best, 1).ok());
+    ++best.outcome.cycles;
+    EXPECT_FALSE(EmitProgram(problem, simulator, best, 1).ok());
+  }
+}
+
+TEST(BoostedTreesTest, LearnsAStepAndPredictsTheSameEveryTime) {
+  std::vector<float> rows, labels;
+  for (int i = 0; i < 200; ++i) {
+    rows.push_back(static_cast<float>(i));
+    rows.push_back(static_cast<float>(i % 7));
+    labels.push_back(i < 100 ? 1.0f : 3.0f + 0.1f * static_cast<float>(i % 7));
+  }
+  const Result<BoostedTrees> trees = BoostedTrees::Fit(rows, 2, labels, {});
+  ASSERT_TRUE(trees) << trees.error();
+  const Result<BoostedTrees> again = BoostedTrees::Fit(rows, 2, labels, {});
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const std::span<const float> row(rows.data() + 2 * i, 2);
+    EXPECT_NEAR(trees->Predict(row), labels[i], 0.05);
+    EXPECT_EQ(trees->Predict(row), again->Predict(row));
+  }
+  const Result<BoostedTrees> none = BoostedTrees::Fit({}, 2, {}, {.base = 7});
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->Predict(std::span<const float>(rows.data(), 2)), 7);
+}
+
+TEST(ConfidenceSamplingTest, KeepsTheBestAndReplacesTheRest) {
+  const ScheduleSpace space(SmallLayers()[1].shape, vta::Config{}, Generator::kReference);
+  std::vector<SchedulePoint> candidates;
+  std::vector<double> values;
+  for (int64_t i = 0; i < space.size(); ++i) {
+    const SchedulePoint point = space.At(i);
+    if (!space.Valid(point)) continue;
+    candidates.push_back(point);
+    values.push_back(-static_cast<double>(candidates.size()));  // the first is the best
+  }
+  CounterRng rng(1, 2, 3);
+  const auto accept = [&](const SchedulePoint& point) { return space.Valid(point); };
+  const auto value = [](const SchedulePoint&) { return 0.0; };
+  const std::vector<SchedulePoint> chosen = ConfidenceSample(
+      space, candidates, values, {.count = 8, .temperature = 1e-3}, accept, value, rng);
+  EXPECT_LE(chosen.size(), 8u);
+  EXPECT_GE(chosen.size(), 5u);
+  EXPECT_EQ(chosen.front(), candidates.front());
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    EXPECT_TRUE(space.Valid(chosen[i]));
+    EXPECT_EQ(std::count(chosen.begin(), chosen.end(), chosen[i]), 1);
+  }
+  const std::vector<SchedulePoint> uniform = ConfidenceSample(
+      space, candidates, values, {.count = 8, .uniform = true}, accept, value, rng);
+  EXPECT_EQ(uniform.size(), 8u);
+}
+
+TEST(ParetoTest, NoPointIsBeatenInBoth) {
+  const Problem problem = JointProblem();
+  const Result<SessionResult> result = RunMethod(problem, "random", 1, 24, 2);
+  ASSERT_TRUE(result) << result.error();
+  const std::vector<ParetoPoint> front = ParetoFront(problem, *result);
+  ASSERT_FALSE(front.empty());
+  EXPECT_EQ(front.back().cycles, result->best()->cycles);
+  for (size_t i = 1; i < front.size(); ++i) {
+    EXPECT_GT(front[i].area_um2, front[i - 1].area_um2);
+    EXPECT_LT(front[i].cycles, front[i - 1].cycles);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::coopt

@@ -1,0 +1,128 @@
+#include "tessera/coopt/performance_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/base/rng.h"
+#include "tessera/coopt/roofline.h"
+
+namespace tessera::coopt {
+namespace {
+
+// Refusals that the validity model needs before it has a say, and where it draws the line.
+constexpr int64_t kLeastRefusals = 8;
+constexpr double kRefused = 0.25;
+
+// A model is trained again once its data have grown by one part in this many.
+constexpr size_t kGrowth = 12;
+
+}  // namespace
+
+PerformanceModel::PerformanceModel(const Problem& problem, const PerformanceModelOptions& options)
+    : problem_(problem), options_(options), data_(options.transfer ? 1 : problem.layers().size()) {}
+
+double PerformanceModel::Base(const Request& request) const {
+  const Task& task = problem_.task(request.hardware, request.layer);
+  const ProblemOptions& options = problem_.options();
+  const double cycles =
+      options_.roofline
+          ? EstimateCycles(task.space, request.point, options.epilogue, options.timing)
+          : static_cast<double>(GemmFloor(task.space.shape(), task.space.config()));
+  const double images = static_cast<double>(problem_.images(request.hardware));
+  const double count = static_cast<double>(problem_.layers()[request.layer].count);
+  return std::log(count * (options.objective == Objective::kLatency ? cycles : cycles / images));
+}
+
+size_t PerformanceModel::Fill(const Request& request, FeatureRow& row) const {
+  const Task& task = problem_.task(request.hardware, request.layer);
+  const ProblemOptions& options = problem_.options();
+  size_t size = FillFeatures(FeatureKind::kLoop, task, request.point, options, row);
+  for (const float feature : WorkloadFeatures(task.space.shape())) row[size++] = feature;
+  if (!options_.roofline) return size;
+  const Work work = CountWork(task.space, request.point, options.epilogue, options.timing);
+  const double most = std::max({work.gemm + work.alu, work.load, work.store});
+  for (const double part : {work.gemm, work.alu, work.load, work.store}) {
+    row[size++] = static_cast<float>(part / most);
+  }
+  return size;
+}
+
+void PerformanceModel::Add(const Measured& measured) {
+  FeatureRow row;
+  width_ = Fill(measured.request, row);
+  const auto end = row.begin() + static_cast<ptrdiff_t>(width_);
+  validity_.rows.insert(validity_.rows.end(), row.begin(), end);
+  validity_.labels.push_back(measured.outcome.valid ? 1.0f : 0.0f);
+  if (!measured.outcome.valid) {
+    ++refusals_;
+    return;
+  }
+  Data& data = DataOf(measured.request);
+  data.rows.insert(data.rows.end(), row.begin(), end);
+  data.labels.push_back(
+      static_cast<float>(std::log(measured.outcome.value) - Base(measured.request)));
+}
+
+bool PerformanceModel::Grown(const Data& data) {
+  return data.labels.size() > data.fitted + data.fitted / kGrowth;
+}
+
+void PerformanceModel::FitOne(Data& data, bool spread) const {
+  data.ensemble.clear();
+  data.fitted = data.labels.size();
+  const BoostOptions boost = {.max_depth = 4, .learning_rate = 0.2, .max_rounds = 60};
+  const auto count = static_cast<int64_t>(data.labels.size());
+  const int64_t members = spread ? std::max<int64_t>(1, options_.ensemble) : 1;
+  for (int64_t member = 0; member < members; ++member) {
+    std::vector<float> rows, labels;
+    CounterRng rng(options_.seed, StreamId("coopt.ensemble", static_cast<uint64_t>(member)),
+                   static_cast<uint64_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      // The first member sees everything, the others a resample.
+      const auto at = static_cast<size_t>(member == 0 ? i : rng.UniformInt(count));
+      const auto first = data.rows.begin() + static_cast<ptrdiff_t>(at * width_);
+      rows.insert(rows.end(), first, first + static_cast<ptrdiff_t>(width_));
+      labels.push_back(data.labels[at]);
+    }
+    // A model that cannot be trained is left out: the base alone still ranks.
+    Result<BoostedTrees> trees =
+        BoostedTrees::Fit(rows, static_cast<int64_t>(width_), labels, boost);
+    if (trees) data.ensemble.push_back(*std::move(trees));
+  }
+}
+
+void PerformanceModel::Fit() {
+  for (Data& data : data_) {
+    if (Grown(data)) FitOne(data, /*spread=*/true);
+  }
+  if (options_.validity && refusals_ >= kLeastRefusals && Grown(validity_)) {
+    FitOne(validity_, /*spread=*/false);
+  }
+}
+
+PerformanceModel::Prediction PerformanceModel::Predict(const Request& request) const {
+  const Data& data = data_[options_.transfer ? 0 : request.layer];
+  Prediction prediction = {.log_value = Base(request)};
+  if (data.ensemble.empty()) return prediction;
+  FeatureRow row;
+  const size_t width = Fill(request, row);
+  double sum = 0, squares = 0;
+  for (const BoostedTrees& trees : data.ensemble) {
+    const double correction = trees.Predict({row.data(), width});
+    sum += correction;
+    squares += correction * correction;
+  }
+  const double count = static_cast<double>(data.ensemble.size()), mean = sum / count;
+  prediction.log_value += mean;
+  prediction.deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+  return prediction;
+}
+
+bool PerformanceModel::Refused(const Request& request) const {
+  if (validity_.ensemble.empty()) return false;
+  FeatureRow row;
+  const size_t width = Fill(request, row);
+  return validity_.ensemble.front().Predict({row.data(), width}) < kRefused;
+}
+
+}  // namespace tessera::coopt

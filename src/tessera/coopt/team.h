@@ -1,0 +1,65 @@
+// The agents of DCOC: one for the hardware, one for scheduling (threads, order) and one for mapping
+// (tiles). Walkers carry a joint state; at every step each agent may move one of its own knobs by
+// one. Policies see their own knobs and the layer; critics see everything (MAPPO).
+#ifndef TESSERA_COOPT_TEAM_H_
+#define TESSERA_COOPT_TEAM_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tessera/coopt/simulator.h"
+#include "tessera/rl/on_policy.h"
+
+namespace tessera::coopt {
+
+// How the knobs are divided and who sees what.
+enum class TeamKind : uint8_t {
+  kTeam,         // three agents, critics that see everything
+  kOne,          // one agent for all knobs
+  kIndependent,  // three agents, each with a critic of its own observation
+};
+
+struct TeamOptions {
+  TeamKind kind = TeamKind::kTeam;  // Default: kTeam.
+  int64_t walkers = 64;             // Default: 64.
+  int64_t steps = 16;               // per walk, after which the team learns. Default: 16.
+  uint64_t seed = 1;
+};
+
+class Team {
+ public:
+  // The problem outlives the team.
+  Team(const Problem& problem, const TeamOptions& options);
+
+  // How good a state is, from 0 to about 1; the reward of reaching it.
+  using Score = std::function<double(const Request&)>;
+
+  // Every walker goes its steps from its start; starts are repeated if they are fewer than walkers.
+  // `visit` is told of every state. Moves to states without a program are not made and cost a
+  // penalty. With `freeze_hardware` the hardware agent's choices have no effect.
+  void Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
+            const std::function<void(const Request&)>& visit);
+
+  // What the critics expect of states.
+  std::vector<float> Values(std::span<const Request> states);
+
+ private:
+  bool Apply(const float* actions, bool freeze_hardware, Request& state) const;
+  bool MoveHardware(int64_t choice, Request& state) const;
+  bool MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const;
+  void Observe(const Request& state, float* out) const;
+
+  const Problem& problem_;
+  const TeamOptions options_;
+  const bool decides_hardware_;
+  const size_t scheduling_knobs_;
+  EnvSpec spec_;
+  std::unique_ptr<OnPolicyLearner> learner_;
+};
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_TEAM_H_

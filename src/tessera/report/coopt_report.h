@@ -1,0 +1,40 @@
+// The result of a co-optimization: the accelerator, the schedules, how it got there.
+#ifndef TESSERA_REPORT_COOPT_REPORT_H_
+#define TESSERA_REPORT_COOPT_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/coopt/session.h"
+#include "tessera/report/json.h"
+#include "tessera/report/table.h"
+
+namespace tessera {
+
+// What stands beside the measurements.
+struct CooptRun {
+  std::string network;
+  std::string method;
+  uint64_t seed = 1;
+  bool validity_filter = true;
+};
+
+// Everything for programs. The result must have an accelerator.
+Json CooptJson(const CooptRun& run, const coopt::Problem& problem,
+               const coopt::Simulator& simulator, const coopt::SessionResult& result,
+               const std::vector<coopt::LeftOut>& left_out);
+
+// The layers for people.
+Table CooptTable(const coopt::Problem& problem, const coopt::Simulator& simulator,
+                 const coopt::SessionResult& result);
+
+// Area against throughput, the best of each.
+Table ParetoTable(const coopt::Problem& problem, const coopt::SessionResult& result);
+
+// "1x16x16_...: 256 MACs, 491,520 bytes of SRAM, ...; 12.3 inferences/s at 100 MHz".
+std::string CooptSummary(const coopt::Problem& problem, const coopt::SessionResult& result);
+
+}  // namespace tessera
+
+#endif  // TESSERA_REPORT_COOPT_REPORT_H_
