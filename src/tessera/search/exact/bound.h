@@ -101,9 +101,9 @@ class Bounder {
   // Sets all but the positions and extents of a tile.
   void Measure(Tile& tile);
 
-  // The frame of the level inside `parent`, above `tile`; `spatial` are the level's parallel
-  // factors.
-  void MakeFrame(const Frame& parent, const Tile& tile, const int32_t* spatial, Frame& frame);
+  // Sets frames[level], above `tile`, from the frames of the outer levels; `spatial` are the
+  // level's parallel factors.
+  void MakeFrame(std::span<Frame> frames, int level, const Tile& tile, const int32_t* spatial);
 
   // Lower bound of all mappings with this chain of innermost loops, where `dim` is the choice at
   // this level (-1: it has no loops). `frames` are indexed by level.
@@ -132,10 +132,13 @@ class Bounder {
   double NewPart(int v, const int32_t* extents, int dim, double step);
   bool MayMatch(std::span<const Frame> frames, int level, int v, int first_level, int dim) const;
   double OperandCost(int v, int level, double copies, double idle_extents) const;
-  bool LinkRisk(int v, const Frame& frame) const;
+  template <typename Use>
+  bool AnyDisplacement(std::span<const Frame> frames, int level, int v, int r, uint32_t still,
+                       int first_level, int first_dim, const Use& use) const;
+  bool LinkRisk(std::span<const Frame> frames, int v, const Frame& frame) const;
   double Groups(int v, const Frame& frame) const;
   double EnterCost(int v, int level, double used, double copies, double& fixed_pj) const;
-  void AddTensor(int v, const Frame& parent, const Tile& tile, Frame& frame);
+  void AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame);
 
   struct TileTerms;
   void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) const;

@@ -103,7 +103,7 @@ void Tree::ForEachSpatial(int level, const Use& use) {
     if (work_left_ < 0) return;
     if (d == model_.num_dims) {
       if (!SpatialFits(level, spatial)) return;
-      bounder_.MakeFrame(parent, tile, spatial, frames_[level]);
+      bounder_.MakeFrame(frames_, level, tile, spatial);
       if (model_.restrictions->none || AllowsTemporal(level)) use();
       return;
     }
@@ -353,7 +353,7 @@ bool Tree::Load(const Branch& node) {
     }
     for (int d = 0; d < model_.num_dims; ++d) spatial[d] = *choice++;
     bounder_.Measure(tile);
-    bounder_.MakeFrame(frames_[i + 1], tile, spatial, frames_[i]);
+    bounder_.MakeFrame(frames_, i, tile, spatial);
     bounder_.Least(frames_, i, chains_[i + 1], options_.goal, Limit() / options_.bound_scale,
                    chains_[i]);
     if (chains_[i].empty()) return false;
