@@ -464,6 +464,79 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
           .cycles = cycles + model_.latency_cycles};
 }
 
+ChainSummary Bounder::Summarize(std::span<const Chain> chains) const {
+  ChainSummary summary{.closed_pj = kInfinity, .cycles = kInfinity};
+  for (const Chain& chain : chains) {
+    summary.closed_pj = std::min(summary.closed_pj, chain.closed_pj);
+    summary.cycles = std::min(summary.cycles, chain.cycles);
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      summary.idle_run[v] = std::max(summary.idle_run[v], chain.idle_run[v]);
+    }
+  }
+  return summary;
+}
+
+// As Ratio, or less, if `dim` is the innermost loop of the level.
+double Bounder::QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
+                           const ChainSummary& chains) {
+  const TensorFacts& tensor = model_.tensors[v];
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  if (level == 0 && (model_.exact || frame.parallel == 0)) return 1;
+  const bool idle = !Has(tensor.dims, dim);
+  const bool slides = !tensor.simple && (level == 0 || (tensor.window & frame.loops_above) != 0);
+  if (!slides && !idle) return 1;
+  if (slides && Has(tensor.plain, dim))
+    return level == 0 ? frame.plain_visits[v] / frame.visits : 1;
+  bool alone = !model_.exact && level > 0 && !tensor.shares;  // no rank is moved by two loops
+  if (slides) {
+    for (int r = 0; r < tensor.num_ranks && alone; ++r) {
+      const RankTerms& rank = tensor.ranks[r];
+      int loops = 0;
+      for (int k = 0; k < rank.num_terms; ++k)
+        loops += Has(frame.loops_above, rank.dims[k]) ? 1 : 0;
+      alone = rank.num_terms == 1 || loops <= 1;
+    }
+    // The same dimension further out may move by as much, too.
+    if (!idle) alone = alone && !Has(frames[static_cast<size_t>(level) + 1].loops_above, dim);
+  }
+  if (idle && (!slides || alone)) {
+    return 1 / (frame.idle[v] * (frame.all_idle[v] ? chains.idle_run[v] : 1));
+  }
+  const double least = frame.plain_visits[v] / frame.visits;
+  if (idle || level == 0) return least;
+  const double count = frame.temporal[dim];
+  const double part =
+      NewPart(v, frame.extents, dim, static_cast<double>(frame.extents[dim]) * frame.spatial[dim]);
+  if (model_.exact) return std::min(1.0, part * (1 - 1 / count) + least);
+  return part + (1 - part) * (alone ? 1 / count : least);
+}
+
+double Bounder::QuickLeast(std::span<const Frame> frames, int level, const ChainSummary& chains,
+                           Goal goal) {
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  Bound bound{.energy_pj = 0, .cycles = std::max(frame.cycles, chains.cycles)};
+  bound.cycles += model_.latency_cycles;
+  if (goal == Goal::kCycles) return bound.cycles;
+  double least = kInfinity;
+  for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
+    const int dim = std::countr_zero(rest);
+    double energy = 0;
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      const double pj = frame.close_pj[v] + frame.later_pj[v];
+      if (pj == 0) continue;
+      const double ratio = frame.closes[v] ? QuickRatio(frames, level, v, dim, chains)
+                           : Has(model_.tensors[v].dims, dim)
+                               ? 1
+                               : 1 / (frame.idle[v] * (frame.all_idle[v] ? chains.idle_run[v] : 1));
+      energy += frame.words[v] * ratio * pj;
+    }
+    least = std::min(least, energy);
+  }
+  if (frame.loops == 0) least = 0;  // The innermost loop is one of an outer level.
+  bound.energy_pj = chains.closed_pj + frame.fixed_pj + frame.later_fixed_pj + least;
+  return bound.Value(goal);
+}
+
 double Bounder::Least(std::span<const Frame> frames, int level, std::span<const Chain> chains,
                       Goal goal, double limit, std::vector<Chain>& extended) {
   const Frame& frame = frames[static_cast<size_t>(level)];

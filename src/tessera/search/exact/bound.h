@@ -84,6 +84,12 @@ struct Chain {
   double cycles = 0;  // that the busiest level needs, without latency
 };
 
+// What all chains of a list have in common, at least.
+struct ChainSummary {
+  double closed_pj = 0, cycles = 0;
+  double idle_run[kMaxTensors] = {};
+};
+
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
@@ -109,6 +115,12 @@ class Bounder {
   // this level (-1: it has no loops). `frames` are indexed by level.
   Bound Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim, Chain& out);
 
+  ChainSummary Summarize(std::span<const Chain> chains) const;
+
+  // A quick bound on what Least returns.
+  double QuickLeast(std::span<const Frame> frames, int level, const ChainSummary& chains,
+                    Goal goal);
+
   // Least value over `chains` and all choices at this level. Chains whose value stays below `limit`
   // are put into `extended`; if those are too many, one stands for all.
   double Least(std::span<const Frame> frames, int level, std::span<const Chain> chains, Goal goal,
@@ -129,6 +141,8 @@ class Bounder {
 
  private:
   double Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain);
+  double QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
+                    const ChainSummary& chains);
   double NewPart(int v, const int32_t* extents, int dim, double step);
   bool MayMatch(std::span<const Frame> frames, int level, int v, int first_level, int dim) const;
   double OperandCost(int v, int level, double copies, double idle_extents) const;

@@ -133,6 +133,7 @@ bool Tree::AllowsTemporal(int level) const {
 template <typename Use>
 void Tree::ForEachTiling(int level, const Use& use) {
   const std::span<const Frame> frames(frames_);
+  const ChainSummary summary = bounder_.Summarize(chains_[level + 1]);
   ForEachTile(level, [&] {
     Tile& tile = tiles_[level];
     if (level > 0) {
@@ -144,6 +145,8 @@ void Tree::ForEachTiling(int level, const Use& use) {
     ForEachSpatial(level, [&] {
       ++counters_.nodes;
       --work_left_;
+      const double quick = Scaled(bounder_.QuickLeast(frames, level, summary, options_.goal));
+      if (quick >= Limit()) return use(quick);
       use(Scaled(bounder_.Least(frames, level, chains_[level + 1], options_.goal,
                                 Limit() / options_.bound_scale, chains_[level])));
     });
