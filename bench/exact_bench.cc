@@ -24,6 +24,7 @@ namespace {
 struct Arguments {
   std::string machine = "simple3", network, gemm, layer, goal = "energy", semantics = "timeloop3";
   int threads = 1;
+  bool verbose = false;
   double seconds = 60;
 };
 
@@ -63,6 +64,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.threads = std::stoi(value);
     else if (flag == "--seconds")
       arguments.seconds = std::stod(value);
+    else if (flag == "--verbose")
+      arguments.verbose = value == "1";
     else
       Fail("unknown option " + flag);
   }
@@ -114,6 +117,10 @@ int Run(const Arguments& arguments) {
       more = mapper->Step(pool);
       const exact::Progress progress = mapper->progress();
       if (!progress.best || progress.best->value >= last) continue;
+      if (arguments.verbose)
+        fmt::print("  round {} best {} bound {} evals {} cpu {:.3f}\n", progress.rounds,
+                   progress.best->value, progress.bound, progress.counters.evaluations,
+                   CpuSeconds() - begin);
       last = progress.best->value;
       found = CpuSeconds() - begin;
     }
