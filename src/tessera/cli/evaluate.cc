@@ -23,9 +23,9 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
   std::vector<Flag> flags = {
       {.name = "--Mapping_file,--mapping",
        .target = &arguments.mapping,
-       .help = "mappings to evaluate: a MAESTRO mapping file (.m)",
+       .help = "mappings to evaluate: a MAESTRO mapping file (.m), or a Timeloop mapping (.yaml)",
        .value = "FILE"},
-      {.name = "--HW_file,--hw",
+      {.name = "--HW_file,--hw,--accelerator",
        .target = &arguments.hardware,
        .help = "the machine: a file, or the name of a preset ('tessera list accelerators')",
        .value = "FILE"},
@@ -50,6 +50,7 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
        .help = "show for one layer how every number came about"}};
   for (const Flag& flag : MaestroFlags(arguments.maestro)) flags.push_back(flag);
   for (const Flag& flag : ExternalFlags(arguments.external)) flags.push_back(flag);
+  for (const Flag& flag : LoopnestFlags(arguments.loopnest)) flags.push_back(flag);
   return flags;
 }
 
@@ -80,6 +81,7 @@ Result<void> Run(const EvaluateArguments& arguments, Context& context) {
     return EvaluateExternal(model.substr(kExternalPrefix.size()), arguments, context);
   }
   if (model == "maestro") return EvaluateMaestro(arguments, context);
+  if (model == "loopnest") return EvaluateLoopnest(arguments, context);
   return Error{.kind = ErrorKind::kUnknownName,
                .message = fmt::format("unknown model {}", Quoted(model)),
                .hint = DidYouMean(model, ModelNames())};

@@ -24,6 +24,15 @@ struct ExternalArguments {
   int64_t batch_rows = 64;
 };
 
+// Choices of model `loopnest`.
+struct LoopnestArguments {
+  std::string network;            // what is mapped: a network, or a Timeloop problem
+  std::vector<std::string> bind;  // values of the network's symbolic sizes
+  std::optional<std::string> semantics;
+  std::vector<std::string> energy;  // files with energy tables
+  std::string timeloop;             // version of Timeloop to write files for
+};
+
 struct EvaluateArguments {
   std::optional<std::string> model;
   std::string mapping;   // a file
@@ -33,11 +42,14 @@ struct EvaluateArguments {
   bool explain = false;
   MaestroArguments maestro;
   ExternalArguments external;
+  LoopnestArguments loopnest;
 };
 
 std::vector<Flag> ExternalFlags(ExternalArguments& arguments);
+std::vector<Flag> LoopnestFlags(LoopnestArguments& arguments);
 
 Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context);
+Result<void> EvaluateLoopnest(const EvaluateArguments& arguments, Context& context);
 Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
                               Context& context);
 
