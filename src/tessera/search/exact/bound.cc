@@ -70,9 +70,48 @@ void Bounder::Measure(Tile& tile) {
   }
 }
 
-// Whether a neighbour can hold what a child asks for: some rank moves in time by one dimension and
-// in space by another. With the same dimension in both, time steps are longer than the array.
-bool Bounder::LinkRisk(int v, const Frame& frame) const {
+// Calls use(displacement, dim) for every way in which an advance of a loop at or above `level` can
+// move rank r of a window tensor: its own step, less those of the loops inside it. Inside it are
+// all loops of the levels further in, and any of its own level. `first_dim` at `first_level` is the
+// innermost loop of all, if one is chosen (-1). Loops outside a loop over other ranks that may not
+// move (`still`) are left out. Stops and returns true as soon as `use` does.
+template <typename Use>
+bool Bounder::AnyDisplacement(std::span<const Frame> frames, int level, int v, int r,
+                              uint32_t still, int first_level, int first_dim,
+                              const Use& use) const {
+  const RankTerms& rank = model_.tensors[v].ranks[r];
+  double inside = 0;  // steps of the levels further in
+  for (int k = level; k < model_.num_levels; ++k) {
+    const Frame& frame = frames[static_cast<size_t>(k)];
+    double steps[4] = {};
+    for (int t = 0; t < rank.num_terms; ++t) {
+      const int d = rank.dims[t];
+      if (frame.temporal[d] == 1) continue;
+      steps[t] = rank.coefficients[t] * frame.extents[d] * frame.spatial[d];
+      if (k == first_level && d == first_dim) {
+        inside += steps[t];
+        steps[t] = 0;
+      }
+    }
+    for (int subset = 0; subset < 1 << rank.num_terms; ++subset) {
+      double sum = inside;
+      for (int t = 0; t < rank.num_terms; ++t)
+        sum += Has(static_cast<uint32_t>(subset), t) ? steps[t] : 0;
+      for (int t = 0; t < rank.num_terms; ++t) {
+        if (steps[t] == 0 || Has(static_cast<uint32_t>(subset), t)) continue;
+        if (use(steps[t] - sum, rank.dims[t])) return true;
+      }
+      if (use(-sum, -1)) return true;
+    }
+    if ((frame.loops & still) != 0) return false;
+    for (const double step : steps) inside += step;
+  }
+  return false;
+}
+
+// Whether a neighbour can hold what a child asks for: two children lie as far apart as some step
+// moves a rank.
+bool Bounder::LinkRisk(std::span<const Frame> frames, int v, const Frame& frame) const {
   if (frame.parallel == 0) return false;
   const TensorFacts& tensor = model_.tensors[v];
   if (model_.exact) return model_.linked_level && !tensor.read_write && frame.level > 0;
@@ -80,11 +119,27 @@ bool Bounder::LinkRisk(int v, const Frame& frame) const {
   if (tensor.simple) return false;
   if (tensor.shares) return true;
   for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
     uint32_t dims = 0;
-    for (int k = 0; k < tensor.ranks[r].num_terms; ++k) dims |= 1u << tensor.ranks[r].dims[k];
+    for (int k = 0; k < rank.num_terms; ++k) dims |= 1u << rank.dims[k];
     const uint32_t space = dims & frame.parallel, time = dims & frame.loops_above;
-    if (space == 0) continue;
-    if ((time & ~space) != 0 || (std::popcount(space) > 1 && time != 0)) return true;
+    if (space == 0 || time == 0) continue;
+    // With the same dimension in time and space, steps are longer than the array.
+    if ((time & ~space) == 0 && std::popcount(space) == 1) continue;
+    if (rank.num_terms > 2) return true;
+    const double step[2] = {rank.coefficients[0] * frame.extents[rank.dims[0]],
+                            rank.coefficients[1] * frame.extents[rank.dims[1]]};
+    const int32_t count[2] = {frame.spatial[rank.dims[0]], frame.spatial[rank.dims[1]]};
+    const auto apart = [&](double distance, int /*dim*/) {
+      if (distance == 0) return false;
+      for (int32_t a = 1 - count[0]; a < count[0]; ++a) {
+        const double left = distance - a * step[0];
+        const double b = std::nearbyint(left / step[1]);
+        if (std::abs(b) < count[1] && b * step[1] == left) return true;
+      }
+      return false;
+    };
+    if (AnyDisplacement(frames, frame.level, v, r, tensor.plain, -1, -1, apart)) return true;
   }
   return false;
 }
@@ -156,9 +211,10 @@ double Bounder::EnterCost(int v, int level, double used, double copies, double& 
   return 2 * facts.enter_pj;
 }
 
-void Bounder::AddTensor(int v, const Frame& parent, const Tile& tile, Frame& frame) {
+void Bounder::AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame) {
   const TensorFacts& tensor = model_.tensors[v];
   const int i = frame.level;
+  const Frame& parent = frames[static_cast<size_t>(i) + 1];
   const LevelFacts& level = model_.levels[i];
   const bool kept = model_.Keeps(i, v);
   double idle_space = 1, moving_space = 1, idle_extents = 1;
@@ -177,7 +233,7 @@ void Bounder::AddTensor(int v, const Frame& parent, const Tile& tile, Frame& fra
   frame.all_idle[v] = (frame.loops & tensor.dims) == 0;
   frame.copies_here[v] = parent.copies[v];
   frame.copies[v] = parent.copies[v] * idle_space;
-  frame.link_risk[v] = LinkRisk(v, frame);
+  frame.link_risk[v] = LinkRisk(frames, v, frame);
   const double groups = Groups(v, frame);
   frame.groups[v] = (kept ? 1 : parent.groups[v]) * groups;
 
@@ -244,9 +300,11 @@ void Bounder::AddTensor(int v, const Frame& parent, const Tile& tile, Frame& fra
   frame.later_fixed_pj += OperandCost(v, i, frame.copies[v], idle_extents);
 }
 
-void Bounder::MakeFrame(const Frame& parent, const Tile& tile, const int32_t* spatial,
-                        Frame& frame) {
-  frame.level = parent.level - 1;
+void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
+                        const int32_t* spatial) {
+  const Frame& parent = frames[static_cast<size_t>(level) + 1];
+  Frame& frame = frames[static_cast<size_t>(level)];
+  frame.level = level;
   frame.loops = frame.parallel = 0;
   frame.visits = parent.visits;
   frame.used = frame.used_below = parent.used_below;
@@ -265,7 +323,7 @@ void Bounder::MakeFrame(const Frame& parent, const Tile& tile, const int32_t* sp
       model_.macs / (frame.used_below * std::min(tile.product, model_.fan_below[frame.level])));
   frame.fixed_pj = parent.fixed_pj;
   frame.later_fixed_pj = 0;
-  for (int v = 0; v < model_.num_tensors; ++v) AddTensor(v, parent, tile, frame);
+  for (int v = 0; v < model_.num_tensors; ++v) AddTensor(frames, v, tile, frame);
 }
 
 // The part of a window tile that is new when loop `dim` advances by `step`.
@@ -300,32 +358,25 @@ bool Bounder::MayMatch(std::span<const Frame> frames, int level, int v, int firs
                        int dim) const {
   const TensorFacts& tensor = model_.tensors[v];
   if (tensor.shares) return true;
-  const uint32_t loops = frames[static_cast<size_t>(level)].loops_above;
   const bool idle = !Has(tensor.dims, dim);
-  uint32_t same_rank = 0;
-  for (int r = 0; r < tensor.num_ranks; ++r) {
-    uint32_t dims = 0;
-    for (int k = 0; k < tensor.ranks[r].num_terms; ++k) dims |= 1u << tensor.ranks[r].dims[k];
-    if (idle) {
-      if (std::popcount(dims & loops) > 1) return true;
-    } else if (Has(dims, dim)) {
-      same_rank |= dims;
-    }
-  }
-  if (idle) return false;
-  if ((same_rank & loops & ~(1u << dim)) != 0) return true;
-  // Only the same dimension again, further out: its step must be twice the first, and nothing but
-  // idle loops may lie between.
   const Frame& first = frames[static_cast<size_t>(first_level)];
-  const double step = static_cast<double>(first.extents[dim]) * first.spatial[dim];
-  uint32_t between = first.loops & ~(1u << dim);
-  for (int k = first_level + 1; k < model_.num_levels; ++k) {
-    const Frame& frame = frames[static_cast<size_t>(k)];
-    if (frame.temporal[dim] > 1) {
-      return (between & tensor.dims) == 0 &&
-             static_cast<double>(frame.extents[dim]) * frame.spatial[dim] == 2 * step;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    if (rank.num_terms == 1) continue;
+    uint32_t dims = 0;
+    double moved = 0;
+    for (int k = 0; k < rank.num_terms; ++k) {
+      dims |= 1u << rank.dims[k];
+      if (rank.dims[k] == dim) {
+        moved = rank.coefficients[k] * first.extents[dim] * first.spatial[dim];
+      }
     }
-    between |= frame.loops;
+    if (!idle && !Has(dims, dim)) continue;
+    // All other ranks have to stay, so nothing that moves them may lie inside.
+    const auto same = [&](double distance, int by) { return by >= 0 && distance == moved; };
+    if (AnyDisplacement(frames, level, v, r, tensor.dims & ~dims, first_level, dim, same)) {
+      return true;
+    }
   }
   return false;
 }
@@ -411,6 +462,79 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
   out.cycles = cycles;
   return {.energy_pj = out.closed_pj + frame.fixed_pj + later,
           .cycles = cycles + model_.latency_cycles};
+}
+
+ChainSummary Bounder::Summarize(std::span<const Chain> chains) const {
+  ChainSummary summary{.closed_pj = kInfinity, .cycles = kInfinity};
+  for (const Chain& chain : chains) {
+    summary.closed_pj = std::min(summary.closed_pj, chain.closed_pj);
+    summary.cycles = std::min(summary.cycles, chain.cycles);
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      summary.idle_run[v] = std::max(summary.idle_run[v], chain.idle_run[v]);
+    }
+  }
+  return summary;
+}
+
+// As Ratio, or less, if `dim` is the innermost loop of the level.
+double Bounder::QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
+                           const ChainSummary& chains) {
+  const TensorFacts& tensor = model_.tensors[v];
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  if (level == 0 && (model_.exact || frame.parallel == 0)) return 1;
+  const bool idle = !Has(tensor.dims, dim);
+  const bool slides = !tensor.simple && (level == 0 || (tensor.window & frame.loops_above) != 0);
+  if (!slides && !idle) return 1;
+  if (slides && Has(tensor.plain, dim))
+    return level == 0 ? frame.plain_visits[v] / frame.visits : 1;
+  bool alone = !model_.exact && level > 0 && !tensor.shares;  // no rank is moved by two loops
+  if (slides) {
+    for (int r = 0; r < tensor.num_ranks && alone; ++r) {
+      const RankTerms& rank = tensor.ranks[r];
+      int loops = 0;
+      for (int k = 0; k < rank.num_terms; ++k)
+        loops += Has(frame.loops_above, rank.dims[k]) ? 1 : 0;
+      alone = rank.num_terms == 1 || loops <= 1;
+    }
+    // The same dimension further out may move by as much, too.
+    if (!idle) alone = alone && !Has(frames[static_cast<size_t>(level) + 1].loops_above, dim);
+  }
+  if (idle && (!slides || alone)) {
+    return 1 / (frame.idle[v] * (frame.all_idle[v] ? chains.idle_run[v] : 1));
+  }
+  const double least = frame.plain_visits[v] / frame.visits;
+  if (idle || level == 0) return least;
+  const double count = frame.temporal[dim];
+  const double part =
+      NewPart(v, frame.extents, dim, static_cast<double>(frame.extents[dim]) * frame.spatial[dim]);
+  if (model_.exact) return std::min(1.0, part * (1 - 1 / count) + least);
+  return part + (1 - part) * (alone ? 1 / count : least);
+}
+
+double Bounder::QuickLeast(std::span<const Frame> frames, int level, const ChainSummary& chains,
+                           Goal goal) {
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  Bound bound{.energy_pj = 0, .cycles = std::max(frame.cycles, chains.cycles)};
+  bound.cycles += model_.latency_cycles;
+  if (goal == Goal::kCycles) return bound.cycles;
+  double least = kInfinity;
+  for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
+    const int dim = std::countr_zero(rest);
+    double energy = 0;
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      const double pj = frame.close_pj[v] + frame.later_pj[v];
+      if (pj == 0) continue;
+      const double ratio = frame.closes[v] ? QuickRatio(frames, level, v, dim, chains)
+                           : Has(model_.tensors[v].dims, dim)
+                               ? 1
+                               : 1 / (frame.idle[v] * (frame.all_idle[v] ? chains.idle_run[v] : 1));
+      energy += frame.words[v] * ratio * pj;
+    }
+    least = std::min(least, energy);
+  }
+  if (frame.loops == 0) least = 0;  // The innermost loop is one of an outer level.
+  bound.energy_pj = chains.closed_pj + frame.fixed_pj + frame.later_fixed_pj + least;
+  return bound.Value(goal);
 }
 
 double Bounder::Least(std::span<const Frame> frames, int level, std::span<const Chain> chains,

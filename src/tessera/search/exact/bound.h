@@ -84,6 +84,12 @@ struct Chain {
   double cycles = 0;  // that the busiest level needs, without latency
 };
 
+// What all chains of a list have in common, at least.
+struct ChainSummary {
+  double closed_pj = 0, cycles = 0;
+  double idle_run[kMaxTensors] = {};
+};
+
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
@@ -101,13 +107,19 @@ class Bounder {
   // Sets all but the positions and extents of a tile.
   void Measure(Tile& tile);
 
-  // The frame of the level inside `parent`, above `tile`; `spatial` are the level's parallel
-  // factors.
-  void MakeFrame(const Frame& parent, const Tile& tile, const int32_t* spatial, Frame& frame);
+  // Sets frames[level], above `tile`, from the frames of the outer levels; `spatial` are the
+  // level's parallel factors.
+  void MakeFrame(std::span<Frame> frames, int level, const Tile& tile, const int32_t* spatial);
 
   // Lower bound of all mappings with this chain of innermost loops, where `dim` is the choice at
   // this level (-1: it has no loops). `frames` are indexed by level.
   Bound Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim, Chain& out);
+
+  ChainSummary Summarize(std::span<const Chain> chains) const;
+
+  // A quick bound on what Least returns.
+  double QuickLeast(std::span<const Frame> frames, int level, const ChainSummary& chains,
+                    Goal goal);
 
   // Least value over `chains` and all choices at this level. Chains whose value stays below `limit`
   // are put into `extended`; if those are too many, one stands for all.
@@ -129,13 +141,18 @@ class Bounder {
 
  private:
   double Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain);
+  double QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
+                    const ChainSummary& chains);
   double NewPart(int v, const int32_t* extents, int dim, double step);
   bool MayMatch(std::span<const Frame> frames, int level, int v, int first_level, int dim) const;
   double OperandCost(int v, int level, double copies, double idle_extents) const;
-  bool LinkRisk(int v, const Frame& frame) const;
+  template <typename Use>
+  bool AnyDisplacement(std::span<const Frame> frames, int level, int v, int r, uint32_t still,
+                       int first_level, int first_dim, const Use& use) const;
+  bool LinkRisk(std::span<const Frame> frames, int v, const Frame& frame) const;
   double Groups(int v, const Frame& frame) const;
   double EnterCost(int v, int level, double used, double copies, double& fixed_pj) const;
-  void AddTensor(int v, const Frame& parent, const Tile& tile, Frame& frame);
+  void AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame);
 
   struct TileTerms;
   void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) const;

@@ -134,7 +134,10 @@ void Mapper::State::Start() {
 // The nodes of the next round; those that cannot hold anything better are dropped.
 std::vector<Branch> Mapper::State::NextRound() {
   std::vector<Branch> nodes;
-  while (!queue.empty() && std::ssize(nodes) < options.round_nodes) {
+  // The first rounds are small: what they find saves work in all others.
+  const int64_t most =
+      std::min(options.round_nodes, int64_t{1} << std::min<int64_t>(rounds - 1, 62));
+  while (!queue.empty() && std::ssize(nodes) < most) {
     std::pop_heap(queue.begin(), queue.end(), Later());
     Branch node = std::move(queue.back().node);
     queue.pop_back();

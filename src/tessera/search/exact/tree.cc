@@ -103,7 +103,7 @@ void Tree::ForEachSpatial(int level, const Use& use) {
     if (work_left_ < 0) return;
     if (d == model_.num_dims) {
       if (!SpatialFits(level, spatial)) return;
-      bounder_.MakeFrame(parent, tile, spatial, frames_[level]);
+      bounder_.MakeFrame(frames_, level, tile, spatial);
       if (model_.restrictions->none || AllowsTemporal(level)) use();
       return;
     }
@@ -129,25 +129,45 @@ bool Tree::AllowsTemporal(int level) const {
   return true;
 }
 
+// The tiles below a level that may lead to something better, best bound first.
+void Tree::SortTiles(int level) {
+  std::vector<Promise>& promises = promises_[level];
+  promises.clear();
+  ForEachTile(level, [&] {
+    double bound = 0;
+    if (level > 0) {
+      ++counters_.tiles;
+      bound = Scaled(
+          bounder_.TileBound(frames_[level + 1], chains_[level + 1], tiles_[level], options_.goal));
+      if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tiles_[level], nullptr);
+    }
+    promises.push_back({bound, tiles_[level]});
+  });
+  std::stable_sort(promises.begin(), promises.end(),
+                   [](const Promise& a, const Promise& b) { return a.bound < b.bound; });
+}
+
 // Calls use(bound) with the frame and the chains of the level in place.
 template <typename Use>
 void Tree::ForEachTiling(int level, const Use& use) {
   const std::span<const Frame> frames(frames_);
-  ForEachTile(level, [&] {
-    Tile& tile = tiles_[level];
-    if (level > 0) {
-      ++counters_.tiles;
-      const double bound =
-          Scaled(bounder_.TileBound(frames_[level + 1], chains_[level + 1], tile, options_.goal));
-      if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tile, nullptr);
+  const ChainSummary summary = bounder_.Summarize(chains_[level + 1]);
+  SortTiles(level);
+  for (const Promise& promise : promises_[level]) {
+    tiles_[level] = promise.tile;
+    if (promise.bound >= Limit()) {
+      Prune(Rule::kTile, promise.bound, level + 1, &tiles_[level], nullptr);
+      continue;
     }
     ForEachSpatial(level, [&] {
       ++counters_.nodes;
       --work_left_;
+      const double quick = Scaled(bounder_.QuickLeast(frames, level, summary, options_.goal));
+      if (quick >= Limit()) return use(quick);
       use(Scaled(bounder_.Least(frames, level, chains_[level + 1], options_.goal,
                                 Limit() / options_.bound_scale, chains_[level])));
     });
-  });
+  }
 }
 
 void Tree::SearchLevel(int level) {
@@ -353,7 +373,7 @@ bool Tree::Load(const Branch& node) {
     }
     for (int d = 0; d < model_.num_dims; ++d) spatial[d] = *choice++;
     bounder_.Measure(tile);
-    bounder_.MakeFrame(frames_[i + 1], tile, spatial, frames_[i]);
+    bounder_.MakeFrame(frames_, i, tile, spatial);
     bounder_.Least(frames_, i, chains_[i + 1], options_.goal, Limit() / options_.bound_scale,
                    chains_[i]);
     if (chains_[i].empty()) return false;
@@ -387,7 +407,7 @@ bool Tree::Search(const Branch& node, int64_t work) {
 void Tree::Dive(const Branch& node, int width) {
   diving_ = true;
   work_left_ = kNoLimit;
-  struct Promise {
+  struct Start {
     double bound;
     size_t node;
     Tile tile;
@@ -395,7 +415,7 @@ void Tree::Dive(const Branch& node, int width) {
   const auto better = [](const auto& a, const auto& b) { return a.bound < b.bound; };
   std::vector<Branch> beam = {node};
   for (int level = model_.num_levels - 1 - LevelsDecided(node); level >= 0; --level) {
-    std::vector<Promise> promises;
+    std::vector<Start> promises;
     for (size_t k = 0; k < beam.size(); ++k) {
       if (!Load(beam[k])) continue;
       ForEachTile(level, [&] {
@@ -408,7 +428,7 @@ void Tree::Dive(const Branch& node, int width) {
     std::stable_sort(promises.begin(), promises.end(), better);
     if (promises.size() > static_cast<size_t>(width)) promises.resize(static_cast<size_t>(width));
     std::vector<Branch> children;
-    for (const Promise& promise : promises) {
+    for (const Start& promise : promises) {
       if (!Load(beam[promise.node])) continue;
       tiles_[level] = promise.tile;
       ForEachSpatial(level, [&] {

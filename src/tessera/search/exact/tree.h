@@ -100,6 +100,11 @@ class Tree {
  private:
   static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
+  struct Promise {
+    double bound;
+    Tile tile;
+  };
+
   double Limit() const { return best_.value * (1 - kTolerance); }
   double Scaled(double bound) const { return bound * options_.bound_scale; }
   void Prune(Rule rule, double bound, int level, const Tile* tile, const Chain* chain,
@@ -114,6 +119,7 @@ class Tree {
   template <typename Use>
   void ForEachTiling(int level, const Use& use);
 
+  void SortTiles(int level);
   bool AllowsTemporal(int level) const;
   void SearchLevel(int level);
   void SearchOrders(int level, const Chain& chain);
@@ -132,6 +138,7 @@ class Tree {
   Frame frames_[kMaxLevels + 1];
   std::vector<Chain> chains_[kMaxLevels + 1];
   Tile tiles_[kMaxLevels];
+  std::vector<Promise> promises_[kMaxLevels];
   LoopMapping mapping_ = {};
   bool diving_ = false;  // looking for something good, not for everything
   double last_value_ = 0;

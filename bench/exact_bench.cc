@@ -1,0 +1,144 @@
+// Time to the proof: every distinct layer of networks, or a matrix product, on a machine, by the
+// exact mapper. Not a ratio against a baseline: optima and seconds are what users ask for.
+//
+//   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK] [--goal energy]
+//               [--semantics timeloop3] [--threads 1] [--seconds 60]
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tessera/arch/format.h"
+#include "tessera/base/text.h"
+#include "tessera/mapping/loop_problem.h"
+#include "tessera/search/exact/mapper.h"
+#include "tessera/workload/zoo.h"
+
+namespace tessera {
+namespace {
+
+struct Arguments {
+  std::string machine = "simple3", network, gemm, layer, goal = "energy", semantics = "timeloop3";
+  int threads = 1;
+  bool verbose = false;
+  double seconds = 60;
+};
+
+struct Job {
+  std::string name;
+  LoopProblem problem;
+};
+
+[[noreturn]] void Fail(const std::string& message) {
+  fmt::print(stderr, "{}\n", message);
+  std::exit(2);
+}
+
+template <typename T>
+T Must(Result<T> result) {
+  if (!result) Fail(result.error().message);
+  return *std::move(result);
+}
+
+Arguments Parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i], value = argv[i + 1];
+    if (flag == "--machine")
+      arguments.machine = value;
+    else if (flag == "--network")
+      arguments.network = value;
+    else if (flag == "--gemm")
+      arguments.gemm = value;
+    else if (flag == "--layer")
+      arguments.layer = value;
+    else if (flag == "--goal")
+      arguments.goal = value;
+    else if (flag == "--semantics")
+      arguments.semantics = value;
+    else if (flag == "--threads")
+      arguments.threads = std::stoi(value);
+    else if (flag == "--seconds")
+      arguments.seconds = std::stod(value);
+    else if (flag == "--verbose")
+      arguments.verbose = value == "1";
+    else
+      Fail("unknown option " + flag);
+  }
+  return arguments;
+}
+
+std::vector<Job> Jobs(const Arguments& arguments) {
+  std::vector<Job> jobs;
+  if (!arguments.gemm.empty()) {
+    const std::vector<std::string_view> sizes = Split(arguments.gemm, 'x');
+    if (sizes.size() != 3) Fail("--gemm takes MxNxK");
+    const auto size = [&](size_t k) { return std::stoll(std::string(sizes[k])); };
+    jobs.push_back(
+        {arguments.gemm,
+         Must(MakeLoopProblem("gemm", {{"M", size(0)}, {"N", size(1)}, {"K", size(2)}}))});
+  }
+  if (arguments.network.empty()) return jobs;
+  for (const NetworkLayer& layer : Must(LoadZooNetwork(arguments.network)).layers) {
+    if (!arguments.layer.empty() && layer.name != arguments.layer) continue;
+    jobs.push_back({layer.name, Must(MakeLoopProblem(layer.layer))});
+  }
+  return jobs;
+}
+
+double CpuSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+int Run(const Arguments& arguments) {
+  const Accelerator machine = Must(LoadAccelerator(arguments.machine));
+  const std::optional<loopnest::Semantics> semantics = loopnest::FindSemantics(arguments.semantics);
+  if (!semantics) Fail("unknown semantics");
+  const exact::Goal goal = arguments.goal == "cycles"   ? exact::Goal::kCycles
+                           : arguments.goal == "energy" ? exact::Goal::kEnergy
+                                                        : exact::Goal::kEdp;
+  ThreadPool pool(arguments.threads);
+  fmt::print("{:24} {:9} {:>16} {:>9} {:>9} {:>11} {:>10} {:>8} {:>8}\n", "layer", "status", "best",
+             "gap", "tiles", "tilings", "evaluated", "first s", "cpu s");
+  double total = 0;
+  for (const Job& job : Jobs(arguments)) {
+    const double begin = CpuSeconds();
+    const auto mapper = Must(exact::Mapper::Make(job.problem, *machine.hierarchy,
+                                                 {.goal = goal, .semantics = *semantics}));
+    double found = 0, last = exact::kInfinity;
+    bool more = true;
+    while (more && CpuSeconds() - begin < arguments.seconds) {
+      more = mapper->Step(pool);
+      const exact::Progress progress = mapper->progress();
+      if (!progress.best || progress.best->value >= last) continue;
+      if (arguments.verbose)
+        fmt::print("  round {} best {} bound {} evals {} cpu {:.3f}\n", progress.rounds,
+                   progress.best->value, progress.bound, progress.counters.evaluations,
+                   CpuSeconds() - begin);
+      last = progress.best->value;
+      found = CpuSeconds() - begin;
+    }
+    const exact::Progress progress = mapper->progress();
+    const double spent = CpuSeconds() - begin;
+    total += spent;
+    fmt::print("{:24} {:9} {:16.10g} {:8.3f}% {:9} {:11} {:10} {:8.3f} {:8.3f}\n", job.name,
+               exact::kStatusNames[static_cast<size_t>(progress.status)],
+               progress.best ? progress.best->value : 0, 100 * progress.Gap(),
+               progress.counters.tiles, progress.counters.nodes, progress.counters.evaluations,
+               found, spent);
+    std::fflush(stdout);
+  }
+  fmt::print("total {:.3f} cpu s\n", total);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::Run(tessera::Parse(argc, argv)); }

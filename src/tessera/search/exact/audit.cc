@@ -1,0 +1,167 @@
+// Random mappings below a part of the tree.
+#include "tessera/search/exact/audit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace tessera::exact {
+namespace {
+
+// Bounds are sums of a few doubles, taken in another order than costs.
+constexpr double kRounding = 1e-12;
+
+}  // namespace
+
+Auditor::Auditor(Goal goal, uint64_t seed, int64_t per_part, int64_t most)
+    : goal_(goal), per_part_(per_part), most_(most), rng_(seed, StreamId("search.exact.audit")) {}
+
+void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<const Frame> frames,
+                       int level, const Tile* tile, const Chain* chain,
+                       const LoopMapping* mapping) {
+  RuleAudit& audit = rules_[static_cast<size_t>(rule)];
+  if (audit.audited >= most_ || std::isinf(bound)) return;
+  if (setup_ != model.setup) {
+    setup_ = model.setup;
+    workspace_ = {};
+    Reserve(*setup_, workspace_);
+  }
+  for (int64_t k = 0; k < per_part_; ++k) {
+    if (mapping != nullptr) {
+      mapping_ = *mapping;
+      bool placed = true;
+      if (rule == Rule::kSamePlace) {
+        placed = Place(model, level);
+      } else {
+        for (int i = 0; i < model.num_levels; ++i) Shuffle(model, i, chain);
+      }
+      if (!placed) continue;
+    } else {
+      Draw(model, frames, level, tile, chain);
+      bool placed = true;
+      for (int i = 0; i < model.num_levels; ++i) {
+        Shuffle(model, i, chain != nullptr && i >= level ? chain : nullptr);
+        placed = placed && Place(model, i);
+      }
+      if (!placed) continue;
+    }
+    Check(model, rule, bound);
+  }
+}
+
+// Factors of all levels: those from `level` outwards are given, and so may be the tile inside.
+void Auditor::Draw(const Model& model, std::span<const Frame> frames, int level, const Tile* tile,
+                   const Chain* /*chain*/) {
+  mapping_ = {.num_levels = model.num_levels};
+  for (int i = 0; i < model.num_levels; ++i) {
+    mapping_.levels[static_cast<size_t>(i)].keep = model.keep[i];
+  }
+  int32_t left[kMaxDims];
+  for (int d = 0; d < model.num_dims; ++d) left[d] = model.bounds[d];
+  for (int i = model.num_levels - 1; i >= level; --i) {
+    LoopLevel& loops = mapping_.levels[static_cast<size_t>(i)];
+    for (int d = 0; d < model.num_dims; ++d) {
+      loops.temporal[static_cast<size_t>(d)] = frames[static_cast<size_t>(i)].temporal[d];
+      loops.spatial[static_cast<size_t>(d)] = frames[static_cast<size_t>(i)].spatial[d];
+      left[d] = frames[static_cast<size_t>(i)].extents[d];
+    }
+  }
+  int next = level - 1;
+  if (tile != nullptr) {
+    // The level above the tile gets parallel factors at random, and the rest is temporal.
+    int32_t ratio[kMaxDims];
+    for (int d = 0; d < model.num_dims; ++d) ratio[d] = left[d] / tile->extents[d];
+    LoopLevel& loops = mapping_.levels[static_cast<size_t>(next)];
+    for (int d = 0; d < model.num_dims; ++d) {
+      const DivisorTable parts = MakeDivisors(ratio[d]);
+      const int32_t spatial =
+          model.levels[next].fan > 1
+              ? parts.values[static_cast<size_t>(rng_.UniformInt(std::ssize(parts.values)))]
+              : 1;
+      loops.spatial[static_cast<size_t>(d)] = spatial;
+      loops.temporal[static_cast<size_t>(d)] = ratio[d] / spatial;
+      left[d] = tile->extents[d];
+    }
+    --next;
+  }
+  for (int i = next; i >= 0; --i) Complete(model, i, left);
+}
+
+// Splits what is left between this level and those further in.
+void Auditor::Complete(const Model& model, int level, int32_t* left) {
+  LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
+  for (int d = 0; d < model.num_dims; ++d) {
+    const auto draw = [&](int32_t whole) {
+      const DivisorTable parts = MakeDivisors(whole);
+      return parts.values[static_cast<size_t>(rng_.UniformInt(std::ssize(parts.values)))];
+    };
+    const int32_t spatial = model.levels[level].fan > 1 ? draw(left[d]) : 1;
+    const int32_t temporal = level == 0 ? left[d] / spatial : draw(left[d] / spatial);
+    loops.spatial[static_cast<size_t>(d)] = spatial;
+    loops.temporal[static_cast<size_t>(d)] = temporal;
+    left[d] /= spatial * temporal;
+  }
+}
+
+// A random order of a level's loops, with the innermost one of the chain.
+void Auditor::Shuffle(const Model& model, int level, const Chain* chain) {
+  LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
+  const int first = chain == nullptr ? -1 : chain->dims[level];
+  const auto count = static_cast<size_t>(model.num_dims);
+  for (size_t d = 0; d < count; ++d) loops.temporal_order[d] = static_cast<uint8_t>(d);
+  size_t begin = 0;
+  if (first >= 0) {
+    std::swap(loops.temporal_order[0], loops.temporal_order[static_cast<size_t>(first)]);
+    begin = 1;
+  }
+  rng_.Shuffle(std::span(loops.temporal_order).subspan(begin, count - begin));
+}
+
+// Random axes and orders of a level's parallel loops; false if they do not fit.
+bool Auditor::Place(const Model& model, int level) {
+  LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
+  uint8_t x[kMaxDims], y[kMaxDims];
+  size_t num_x = 0, num_y = 0;
+  int64_t used_x = 1, used_y = 1;
+  for (int d = 0; d < model.num_dims; ++d) {
+    const int32_t factor = loops.spatial[static_cast<size_t>(d)];
+    const bool fits_x = used_x * factor <= model.levels[level].fan_x;
+    const bool fits_y = used_y * factor <= model.levels[level].fan_y;
+    if (!fits_x && !fits_y) return false;
+    const bool on_y = fits_y && (!fits_x || rng_.UniformInt(2) == 0);
+    (on_y ? used_y : used_x) *= factor;
+    (on_y ? y[num_y++] : x[num_x++]) = static_cast<uint8_t>(d);
+  }
+  rng_.Shuffle(std::span(x, num_x));
+  rng_.Shuffle(std::span(y, num_y));
+  std::copy_n(x, num_x, loops.spatial_order.begin());
+  std::copy_n(y, num_y, loops.spatial_order.begin() + static_cast<std::ptrdiff_t>(num_x));
+  loops.split = static_cast<uint8_t>(num_x);
+  return true;
+}
+
+void Auditor::Check(const Model& model, Rule rule, double bound) {
+  loopnest::Evaluate(*model.setup, mapping_, workspace_);
+  if (workspace_.nest_error.kind != loopnest::NestError::Kind::kNone) return;
+  Bound cost;
+  if (model.exact) {
+    if (workspace_.exact.status != loopnest::ExactResult::Status::kOk) return;
+    cost = {workspace_.exact.energy, static_cast<double>(workspace_.exact.cycles)};
+  } else {
+    if (workspace_.timeloop.status != loopnest::TimeloopResult::Status::kOk) return;
+    cost = {workspace_.timeloop.energy, static_cast<double>(workspace_.timeloop.cycles)};
+  }
+  RuleAudit& audit = rules_[static_cast<size_t>(rule)];
+  const double value = cost.Value(goal_);
+  ++audit.audited;
+  audit.tightest = std::max(audit.tightest, bound / value);
+  if (value >= bound * (1 - kRounding)) return;
+  ++audit.violations;
+  if (!first_violation_.empty()) return;
+  first_violation_ = fmt::format(
+      "rule {}: bound {} > cost {} of\n{}", kRuleNames[static_cast<size_t>(rule)], bound, value,
+      PrintLoopNest(mapping_, model.setup->data.problem, model.setup->machine.level_names));
+}
+
+}  // namespace tessera::exact

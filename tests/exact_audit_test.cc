@@ -1,0 +1,111 @@
+// Pruning by example: random mappings below what searches leave out never cost less than the bound
+// that left it out; and the audit notices bounds that are a little too high.
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "loopnest_random.h"
+#include "tessera/arch/format.h"
+#include "tessera/cost/bounds.h"
+#include "tessera/search/exact/audit.h"
+#include "tessera/search/exact/mapper.h"
+
+namespace tessera::exact {
+namespace {
+
+using loopnest::Semantics;
+
+class Audits {
+ public:
+  // Searches one problem for one goal with an auditor; the first search only finds the optimum, so
+  // that the second one prunes as much as it can.
+  void Run(const LoopProblem& problem, const Hierarchy& machine, MapperOptions options,
+           uint64_t seed, int64_t per_part, int64_t most) {
+    ThreadPool pool(1);
+    const double scale = options.bound_scale;
+    options.bound_scale = 1;
+    const auto mapper = Mapper::Make(problem, machine, options);
+    if (!mapper) return;
+    while ((*mapper)->Step(pool)) {
+    }
+    const Progress progress = (*mapper)->progress();
+    if (!progress.best) return;
+    Auditor auditor(options.goal, seed, per_part, most);
+    options.bound_scale = scale;
+    options.observer = &auditor;
+    options.dive_width = 0;
+    const auto audited = Mapper::Make(problem, machine, options);
+    // A little above the optimum, so that the search still goes down to single orders.
+    (*audited)->OfferValue(progress.best->value * 1.02);
+    while ((*audited)->Step(pool)) {
+    }
+    for (size_t r = 0; r < kRules; ++r) {
+      rules_[r].audited += auditor.rules()[r].audited;
+      rules_[r].violations += auditor.rules()[r].violations;
+      rules_[r].tightest = std::max(rules_[r].tightest, auditor.rules()[r].tightest);
+    }
+    if (first_violation_.empty() && !auditor.first_violation().empty()) {
+      first_violation_ = ToString(problem) + ", " + auditor.first_violation();
+    }
+  }
+
+  void RunRandom(Semantics semantics, uint64_t cases, double scale) {
+    for (uint64_t k = 0; k < cases; ++k) {
+      CounterRng rng(11, StreamId("exact.audit", static_cast<uint64_t>(semantics)), k);
+      const RandomCase random =
+          MakeRandomCase(rng, {.max_macs = 400, .max_levels = 4, .perfect = true});
+      std::vector<uint8_t> keep = KeepSets(random.mapping);
+      const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
+      for (uint8_t& set : keep) set &= all;
+      keep.back() = all;
+      const MapperOptions options{.goal = static_cast<Goal>(k % 3),
+                                  .semantics = semantics,
+                                  .keep = keep,
+                                  .node_steps = 20'000,
+                                  .bound_scale = scale};
+      Run(random.problem, random.machine, options, k, 2, 2'000);
+    }
+  }
+
+  void Print(const char* what) const {
+    fmt::print("{:12} {:>9} {:>10} {:>10}   {}\n", "rule", "audited", "violations", "tightest",
+               what);
+    for (size_t r = 0; r < kRules; ++r) {
+      fmt::print("{:12} {:>9} {:>10} {:>10.6f}\n", kRuleNames[r], rules_[r].audited,
+                 rules_[r].violations, rules_[r].tightest);
+    }
+  }
+
+  const std::array<RuleAudit, kRules>& rules() const { return rules_; }
+  const std::string& first_violation() const { return first_violation_; }
+
+ private:
+  std::array<RuleAudit, kRules> rules_ = {};
+  std::string first_violation_;
+};
+
+constexpr uint64_t kCases = 1500;
+
+TEST(ExactAudit, NoMappingIsBelowItsBound) {
+  for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
+    Audits audits;
+    audits.RunRandom(semantics, kCases, 1);
+    audits.Print(loopnest::kSemanticsNames[static_cast<size_t>(semantics)].data());
+    for (size_t r = 0; r < kRules; ++r) {
+      EXPECT_EQ(audits.rules()[r].violations, 0) << audits.first_violation();
+      EXPECT_GE(audits.rules()[r].audited, 100'000) << kRuleNames[r];
+    }
+  }
+}
+
+TEST(ExactAudit, BoundsTwoPercentTooHighAreNoticed) {
+  Audits audits;
+  audits.RunRandom(Semantics::kTimeloop3, kCases / 5, 1.02);
+  audits.Print("bounds multiplied by 1.02");
+  for (size_t r = 0; r < kRules; ++r) EXPECT_GT(audits.rules()[r].violations, 0) << kRuleNames[r];
+}
+
+}  // namespace
+}  // namespace tessera::exact
