@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/xml.h"
+
 namespace tessera {
 namespace {
 
@@ -15,19 +17,6 @@ constexpr double kLeft = 90, kTop = 36, kWidth = 620, kHeight = 360, kLegend = 2
 constexpr std::array<std::string_view, 10> kColors = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e",
                                                       "#9467bd", "#8c564b", "#e377c2", "#17becf",
                                                       "#bcbd22", "#555555"};
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // One axis: where a value lies, and which values to mark.
 class Axis {
@@ -97,7 +86,7 @@ std::string ToSvg(const Chart& chart) {
       "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"{:.0f}\" y=\"20\" "
       "font-size=\"14\">{}</text>\n<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
       "height=\"{:.0f}\" fill=\"none\" stroke=\"#888\"/>\n",
-      kLeft + kWidth + kLegend, kTop + kHeight + 50, kLeft, Escaped(chart.title), kLeft, kTop,
+      kLeft + kWidth + kLegend, kTop + kHeight + 50, kLeft, EscapedXml(chart.title), kLeft, kTop,
       kWidth, kHeight);
   for (const double tick : x.Ticks()) {
     const double at = kLeft + kWidth * x.At(tick);
@@ -116,8 +105,8 @@ std::string ToSvg(const Chart& chart) {
   svg += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n<text "
       "transform=\"translate(16,{:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-      kLeft + kWidth / 2, kTop + kHeight + 38, Escaped(chart.x_label), kTop + kHeight / 2,
-      Escaped(chart.y_label));
+      kLeft + kWidth / 2, kTop + kHeight + 38, EscapedXml(chart.x_label), kTop + kHeight / 2,
+      EscapedXml(chart.y_label));
   std::vector<std::string_view> names;
   for (const Curve& curve : chart.curves) {
     const auto known = std::find(names.begin(), names.end(), curve.name);
@@ -129,7 +118,7 @@ std::string ToSvg(const Chart& chart) {
           "<path d=\"M{0:.1f} {1:.1f}h18\" stroke=\"{2}\" stroke-width=\"3\"/><text "
           "x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
           kLeft + kWidth + 12, at, kColors[color % kColors.size()], kLeft + kWidth + 36, at + 4,
-          Escaped(curve.name));
+          EscapedXml(curve.name));
     }
     svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
                        Path(curve, x, y, chart.steps), kColors[color % kColors.size()]);
