@@ -35,16 +35,27 @@ class Axis {
   double At(double value) const {
     return std::log(value / least_) / std::log(most_ / least_);  // 0 to 1
   }
+  // Powers of ten over many of them, round numbers in between; a narrow axis is as good as linear,
+  // and gets steps of 1, 2 or 5.
   std::vector<double> Ticks() const {
+    constexpr double kNarrow = 4, kWide = 30;
     std::vector<double> ticks;
-    const bool wide = most_ / least_ > 30;
+    if (most_ / least_ < kNarrow) {
+      const double rough = (most_ - least_) / 6;
+      const double power = std::pow(10, std::floor(std::log10(rough)));
+      const double step = power * (rough < 2 * power ? 2 : rough < 5 * power ? 5 : 10);
+      for (double tick = std::ceil(least_ / step); tick * step <= most_; ++tick) {
+        ticks.push_back(tick * step);
+      }
+      return ticks;
+    }
+    const bool wide = most_ / least_ > kWide;
     for (double power = std::pow(10, std::floor(std::log10(least_))); power <= most_; power *= 10) {
       for (const double digit : {1.0, 2.0, 3.0, 5.0, 7.0}) {
         const double tick = digit * power;
         if (tick >= least_ && tick <= most_ && (!wide || digit == 1)) ticks.push_back(tick);
       }
     }
-    if (ticks.empty()) ticks = {least_, std::sqrt(least_ * most_), most_};
     return ticks;
   }
 
@@ -54,7 +65,6 @@ class Axis {
 
 std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
   std::string path;
-  double height = 0;
   for (const auto& [px, py] : curve.points) {
     const double cx = kLeft + kWidth * x.At(px), cy = kTop + kHeight * (1 - y.At(py));
     if (path.empty()) {
@@ -64,9 +74,8 @@ std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
     } else {
       path += fmt::format("L{:.1f} {:.1f}", cx, cy);
     }
-    height = cy;
   }
-  return path.empty() ? path : path + fmt::format("M{:.1f} {:.1f}", kLeft, height);
+  return path;
 }
 
 }  // namespace
