@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/xml.h"
+
 namespace tessera {
 namespace {
 
@@ -22,21 +24,6 @@ size_t Widest(const std::vector<std::string>& names) {
   size_t widest = 0;
   for (const std::string& name : names) widest = std::max(widest, name.size());
   return widest;
-}
-
-// Names come from decisions today, but a drawing must not break on the day they come from a file.
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
 }
 
 // Blue for negative, red for positive, white for none.
@@ -191,9 +178,9 @@ std::string MatrixSvg(const CorrelationMatrix& matrix) {
   for (size_t i = 0; i < names.size(); ++i) {
     const int at = kMargin + kCell * static_cast<int>(i);
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n", kMargin - 6,
-                       at + kCell / 2 + 4, Escaped(names[i]));
+                       at + kCell / 2 + 4, EscapedXml(names[i]));
     svg += fmt::format("<text transform=\"translate({},{}) rotate(-90)\">{}</text>\n",
-                       at + kCell / 2 + 4, kMargin - 6, Escaped(names[i]));
+                       at + kCell / 2 + 4, kMargin - 6, EscapedXml(names[i]));
     for (size_t j = 0; j < names.size(); ++j) {
       const int x = kMargin + kCell * static_cast<int>(j);
       const double r = std::round(matrix.at(i, j) * 100) / 100 + 0.0;
@@ -219,7 +206,7 @@ std::string DendrogramSvg(const Dendrogram& tree, const std::vector<std::string>
       kLeft + kWidth + 30, bottom + 34);
   for (size_t item = 0; item < tree.items; ++item) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 6,
-                       y(places[item].row) + 4, Escaped(names[item]));
+                       y(places[item].row) + 4, EscapedXml(names[item]));
   }
   for (const Merge& merge : tree.merges) {
     const Place &left = places[merge.left], &right = places[merge.right];

@@ -61,7 +61,7 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .help = "model loopnest: whether a level holds a tensor is a decision"},
       {.name = "--constraints",
        .target = &settings.constraints,
-       .help = "YAML file with what mappings must be like (docs/mapping-space.md)",
+       .help = "YAML file with what mappings must be like (docs/mapping.md)",
        .value = "FILE"},
       {.name = "--energy",
        .target = &settings.energy,

@@ -37,6 +37,8 @@ std::vector<Case> Cases() {
            {{"compat", compat}, {"controller", controller}, {"agents", "5"}, {"prey", "3"}}});
     }
   }
+  cases.push_back({"mapping", {{"agents", "one"}, {"reward", "log"}, {"objective", "edp"}}});
+  cases.push_back({"mapping", {{"accelerator", "eyeriss-256"}, {"repair", "false"}}});
   return cases;
 }
 

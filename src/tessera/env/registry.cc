@@ -7,12 +7,14 @@ namespace tessera {
 
 extern const EnvInfo kPredatorPreyEnv;
 extern const EnvInfo kNavigationEnv;
+extern const EnvInfo kMappingEnv;
 
 namespace {
 
 constexpr const EnvInfo* kEnvs[] = {
     &kPredatorPreyEnv,
     &kNavigationEnv,
+    &kMappingEnv,
 };
 
 }  // namespace

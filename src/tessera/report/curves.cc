@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/xml.h"
+
 namespace tessera {
 namespace {
 
@@ -15,19 +17,6 @@ constexpr double kLeft = 90, kTop = 36, kWidth = 620, kHeight = 360, kLegend = 2
 constexpr std::array<std::string_view, 10> kColors = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e",
                                                       "#9467bd", "#8c564b", "#e377c2", "#17becf",
                                                       "#bcbd22", "#555555"};
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '&': escaped += "&amp;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // One axis: where a value lies, and which values to mark.
 class Axis {
@@ -46,16 +35,27 @@ class Axis {
   double At(double value) const {
     return std::log(value / least_) / std::log(most_ / least_);  // 0 to 1
   }
+  // Powers of ten over many of them, round numbers in between; a narrow axis is as good as linear,
+  // and gets steps of 1, 2 or 5.
   std::vector<double> Ticks() const {
+    constexpr double kNarrow = 4, kWide = 30;
     std::vector<double> ticks;
-    const bool wide = most_ / least_ > 30;
+    if (most_ / least_ < kNarrow) {
+      const double rough = (most_ - least_) / 6;
+      const double power = std::pow(10, std::floor(std::log10(rough)));
+      const double step = power * (rough < 2 * power ? 2 : rough < 5 * power ? 5 : 10);
+      for (double tick = std::ceil(least_ / step); tick * step <= most_; ++tick) {
+        ticks.push_back(tick * step);
+      }
+      return ticks;
+    }
+    const bool wide = most_ / least_ > kWide;
     for (double power = std::pow(10, std::floor(std::log10(least_))); power <= most_; power *= 10) {
       for (const double digit : {1.0, 2.0, 3.0, 5.0, 7.0}) {
         const double tick = digit * power;
         if (tick >= least_ && tick <= most_ && (!wide || digit == 1)) ticks.push_back(tick);
       }
     }
-    if (ticks.empty()) ticks = {least_, std::sqrt(least_ * most_), most_};
     return ticks;
   }
 
@@ -65,7 +65,6 @@ class Axis {
 
 std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
   std::string path;
-  double height = 0;
   for (const auto& [px, py] : curve.points) {
     const double cx = kLeft + kWidth * x.At(px), cy = kTop + kHeight * (1 - y.At(py));
     if (path.empty()) {
@@ -75,9 +74,8 @@ std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
     } else {
       path += fmt::format("L{:.1f} {:.1f}", cx, cy);
     }
-    height = cy;
   }
-  return path.empty() ? path : path + fmt::format("M{:.1f} {:.1f}", kLeft, height);
+  return path;
 }
 
 }  // namespace
@@ -97,7 +95,7 @@ std::string ToSvg(const Chart& chart) {
       "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"{:.0f}\" y=\"20\" "
       "font-size=\"14\">{}</text>\n<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
       "height=\"{:.0f}\" fill=\"none\" stroke=\"#888\"/>\n",
-      kLeft + kWidth + kLegend, kTop + kHeight + 50, kLeft, Escaped(chart.title), kLeft, kTop,
+      kLeft + kWidth + kLegend, kTop + kHeight + 50, kLeft, EscapedXml(chart.title), kLeft, kTop,
       kWidth, kHeight);
   for (const double tick : x.Ticks()) {
     const double at = kLeft + kWidth * x.At(tick);
@@ -116,8 +114,8 @@ std::string ToSvg(const Chart& chart) {
   svg += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n<text "
       "transform=\"translate(16,{:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-      kLeft + kWidth / 2, kTop + kHeight + 38, Escaped(chart.x_label), kTop + kHeight / 2,
-      Escaped(chart.y_label));
+      kLeft + kWidth / 2, kTop + kHeight + 38, EscapedXml(chart.x_label), kTop + kHeight / 2,
+      EscapedXml(chart.y_label));
   std::vector<std::string_view> names;
   for (const Curve& curve : chart.curves) {
     const auto known = std::find(names.begin(), names.end(), curve.name);
@@ -129,7 +127,7 @@ std::string ToSvg(const Chart& chart) {
           "<path d=\"M{0:.1f} {1:.1f}h18\" stroke=\"{2}\" stroke-width=\"3\"/><text "
           "x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
           kLeft + kWidth + 12, at, kColors[color % kColors.size()], kLeft + kWidth + 36, at + 4,
-          Escaped(curve.name));
+          EscapedXml(curve.name));
     }
     svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
                        Path(curve, x, y, chart.steps), kColors[color % kColors.size()]);

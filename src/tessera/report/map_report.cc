@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/text.h"
+#include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
 #include "tessera/run/export.h"
 #include "tessera/space/maestro_space.h"
@@ -147,6 +148,9 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
   const Result<Json> json = ToJson(job, mapping);
   if (!json) return json.error();
   all.push_back({"result.json", ToText(*json)});
+  Result<std::string> page = MapPage(job, mapping);
+  if (!page) return page.error();
+  all.push_back({"report.html", *std::move(page)});
   return all;
 }
 

@@ -31,7 +31,7 @@ struct SpaceSize {
 };
 Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces);
 
-// Files with the best mapping of every layer, below "mappings/", and result.json.
+// Files with the best mapping of every layer, below "mappings/", result.json and report.html.
 Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping);
 
 }  // namespace tessera

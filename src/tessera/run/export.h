@@ -26,10 +26,6 @@ Result<std::vector<ExportedFile>> ExportMapping(const std::string& stem, const L
 // Where the files of a layer's mapping go in a run: "mappings/003_conv2".
 std::string MappingStem(size_t layer, std::string_view name);
 
-// The mapping part of Timeloop's input, innermost level last, as Timeloop's examples have it.
-std::string TimeloopMappingText(const LoopMapping& mapping, const LoopProblem& problem,
-                                const Hierarchy& hierarchy);
-
 // The JSON form alone, on one line: the format of the rows of `tessera evaluate --batch`, that is
 // [["S",1,1,"K"],["C",64,"P"],...] for dataflows and {"levels":[...]} for loop mappings.
 Result<std::string> MappingJson(const Layer& layer, const Accelerator& accelerator,

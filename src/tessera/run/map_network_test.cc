@@ -71,6 +71,43 @@ TEST(MapNetwork, MapsEveryLayerAndAddsUp) {
   }
 }
 
+TEST(MapNetwork, NothingIsBelowItsBound) {
+  for (const char* objective : {"latency", "energy", "edp"}) {
+    const Result<NetworkMapping> mapping =
+        MapNetwork(Job({.accelerator = "eyeriss-256", .objective = objective}), 1, {});
+    ASSERT_TRUE(mapping) << mapping.error();
+    for (const LayerMapping& layer : mapping->layers) {
+      ASSERT_TRUE(layer.bound) << objective;
+      EXPECT_GE(layer.value, *layer.bound);
+      EXPECT_EQ(layer.status, StatusOf(layer.value, layer.bound));
+    }
+    ASSERT_TRUE(mapping->total.gap());
+    EXPECT_GE(*mapping->total.gap(), 0);
+  }
+  const Result<NetworkMapping> area =
+      MapNetwork(Job({.accelerator = "eyeriss-256", .objective = "area"}), 1, {});
+  ASSERT_TRUE(area) << area.error();
+  EXPECT_FALSE(area->total.gap());
+  EXPECT_EQ(area->layers[0].status, MapStatus::kHeuristic);
+}
+
+TEST(MapNetwork, BoundsOfLayersBoundTheNetworksEdp) {
+  const auto layer = [](int64_t count, int64_t cycles, double energy_pj, double bound) {
+    LayerMapping made{.count = count, .bound = bound};
+    made.cost = Cost{.cycles = cycles, .energy_pj = energy_pj};
+    return made;
+  };
+  // Both layers are at their bounds, and so is the network: all have one ratio of energy to cycles.
+  const NetworkTotal total =
+      AddUp({layer(1, 10, 20, 200), layer(3, 30, 60, 1800)}, Objective::kEdp);
+  EXPECT_EQ(total.cycles, 100);
+  EXPECT_EQ(total.edp(), 20'000);
+  EXPECT_DOUBLE_EQ(*total.bound, 20'000);
+  // Whatever the ratios, the bound is not above the value.
+  const NetworkTotal mixed = AddUp({layer(1, 10, 20, 200), layer(2, 30, 5, 150)}, Objective::kEdp);
+  EXPECT_LT(*mixed.bound, mixed.edp());
+}
+
 TEST(MapNetwork, DoesNotDependOnThreads) {
   const MapJob job = Job({.objective = "edp", .method = "ga"});
   const Result<NetworkMapping> one = MapNetwork(job, 1, {}), two = MapNetwork(job, 2, {});

@@ -4,6 +4,7 @@
 //   RUN/inputs/               network, accelerator, constraints as they were
 //   RUN/journal/001.jsonl     every evaluated point of the first layer, and so on
 //   RUN/result.json           written when the run ends
+//   RUN/report.html           the same for people
 //   RUN/mappings/             the best mapping of every layer in several formats
 #ifndef TESSERA_RUN_RUN_DIRECTORY_H_
 #define TESSERA_RUN_RUN_DIRECTORY_H_

@@ -84,11 +84,9 @@ Point DecisionSpace::Sample(CounterRng& rng, int64_t redraws) const {
     for (const size_t i : open_) {
       point[i] = static_cast<int32_t>(rng.UniformInt(decisions_[i].size()));
     }
-    Point repaired = point;
-    Repair(repaired);
-    if (repaired == point) return point;  // It was legal.
-    if (draw == redraws) return repaired;
+    if (Check(point)) return point;
   }
+  Repair(point);
   return point;
 }
 

@@ -49,8 +49,10 @@ struct LoopSpace::Factors {
 };
 
 // The outermost temporal factor is what the others leave over, 0 if they do not divide the bound.
-LoopSpace::Factors LoopSpace::FactorsOf(const Point& point) const {
-  Factors factors;
+// Returns the first dimension of that kind, or dims_.size(). `stop` there leaves the rest unset:
+// most random points fail so, and finding out is what random search spends its time on.
+size_t LoopSpace::FillFactors(const Point& point, bool stop, Factors& factors) const {
+  size_t failed = dims_.size();
   const auto value = [&](size_t decision) {
     return decision == kNone ? 1 : decisions()[decision].value(point[decision]);
   };
@@ -61,11 +63,23 @@ LoopSpace::Factors LoopSpace::FactorsOf(const Point& point) const {
       factors.temporal[i][d] = value(dims_[d].temporal[i]);
       for (const int64_t factor : {factors.spatial[i][d], factors.temporal[i][d]}) {
         if (factor == 1) continue;  // Most are, and divisions are what takes time here.
-        rest = rest % factor == 0 ? rest / factor : 0;
+        if (rest % factor == 0) {
+          rest /= factor;
+          continue;
+        }
+        rest = 0;
+        failed = std::min(failed, d);
+        if (stop) return failed;
       }
     }
     factors.temporal[levels_.size() - 1][d] = rest;
   }
+  return failed;
+}
+
+LoopSpace::Factors LoopSpace::FactorsOf(const Point& point) const {
+  Factors factors;
+  FillFactors(point, /*stop=*/false, factors);
   return factors;
 }
 
@@ -113,9 +127,8 @@ int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t 
 
 Result<void> LoopSpace::Check(const Point& point) const {
   if (Result<void> range = CheckRange(point); !range) return range;
-  const Factors factors = FactorsOf(point);
-  for (size_t d = 0; d < dims_.size(); ++d) {
-    if (factors.temporal[levels_.size() - 1][d] > 0) continue;
+  Factors factors;
+  if (const size_t d = FillFactors(point, /*stop=*/true, factors); d < dims_.size()) {
     return Broken(fmt::format("product of the factors of {} divides {}",
                               problem_.dimensions[static_cast<size_t>(dims_[d].index)].name.view(),
                               dims_[d].bound));

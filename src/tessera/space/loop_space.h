@@ -83,6 +83,7 @@ class LoopSpace final : public MappingSpace {
 
   LoopSpace(std::vector<Decision> decisions, Plan plan);
 
+  size_t FillFactors(const Point& point, bool stop, Factors& factors) const;
   Factors FactorsOf(const Point& point) const;
   bool OnX(const Point& point, size_t dim, size_t level) const;
   uint8_t KeepAt(const Point& point, size_t level) const;
