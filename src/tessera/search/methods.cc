@@ -16,10 +16,12 @@ SearcherInfo GaMethod();
 SearcherInfo GammaMethod();
 SearcherInfo BoMethod();
 SearcherInfo MarlMethod();
+SearcherInfo TeamMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
-      RandomMethod(), GridMethod(), SaMethod(), GaMethod(), GammaMethod(), BoMethod(), MarlMethod(),
+      RandomMethod(), GridMethod(), SaMethod(),   GaMethod(),
+      GammaMethod(),  BoMethod(),   MarlMethod(), TeamMethod(),
   };
   return kMethods;
 }
