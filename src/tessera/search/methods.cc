@@ -15,13 +15,15 @@ SearcherInfo SaMethod();
 SearcherInfo GaMethod();
 SearcherInfo GammaMethod();
 SearcherInfo BoMethod();
+SearcherInfo PpoMethod();
+SearcherInfo PpoDiscreteMethod();
 SearcherInfo MarlMethod();
 SearcherInfo TeamMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
-      RandomMethod(), GridMethod(), SaMethod(),   GaMethod(),
-      GammaMethod(),  BoMethod(),   MarlMethod(), TeamMethod(),
+      RandomMethod(), GridMethod(), SaMethod(),          GaMethod(),   GammaMethod(),
+      BoMethod(),     PpoMethod(),  PpoDiscreteMethod(), MarlMethod(), TeamMethod(),
   };
   return kMethods;
 }
