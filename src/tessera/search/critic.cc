@@ -168,9 +168,11 @@ void Critic::Consider(std::span<const double> rows) {
 
 double Critic::feasible(size_t candidate) const {
   if (!any_infeasible_) return 1;
-  return (options_.capacity ? Fits(std::span(considered_).subspan(candidate * width_, width_))
-                            : 1.0) *
-         0.5 * std::erfc(-(feasibility_.mean(candidate) - 0.5) / (0.35 * std::sqrt(2.0)));
+  // The process says 1 for feasible; between 0 and 1 it is unsure by about a third.
+  constexpr double kUnsure = 0.35;
+  const double lean = (feasibility_.mean(candidate) - 0.5) / (kUnsure * std::sqrt(2.0));
+  const double chance = 0.5 * std::erfc(-lean);
+  return chance * Fits(std::span<const double>(considered_).subspan(candidate * width_, width_));
 }
 
 void Critic::Believe(size_t candidate) { costs_.Believe(candidate); }

@@ -21,8 +21,6 @@ struct CriticOptions {
   // Weight of the bare decisions beside the above. Default: 0.3.
   double raw = 0.3;
 
-  bool capacity = true;
-
   // Points that it learns from at a time. Default: 160.
   int64_t history = 160;
 };

@@ -89,16 +89,9 @@ class MarlSearcher final : public Searcher {
   }
 
   std::vector<Note> Notes() const override {
-    std::string groups;
-    for (const std::vector<size_t>& agent : agents_) {
-      if (!groups.empty()) groups += " | ";
-      for (size_t i = 0; i < agent.size(); ++i) {
-        groups += (i == 0 ? "" : " ") + space_.decisions()[agent[i]].name();
-      }
-    }
     return {{"agents", std::ssize(agents_)},
             {"warmup_samples", warmup_samples_},
-            {"assignment", groups},
+            {"assignment", Describe(space_, agents_)},
             {"lives", lives_},
             {"entropy", policy_->Entropy()}};
   }

@@ -15,6 +15,7 @@ SearcherInfo SaMethod();
 SearcherInfo GaMethod();
 SearcherInfo GammaMethod();
 SearcherInfo BoMethod();
+SearcherInfo GradientMethod();
 SearcherInfo PpoMethod();
 SearcherInfo PpoDiscreteMethod();
 SearcherInfo MarlMethod();
@@ -22,8 +23,8 @@ SearcherInfo TeamMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
-      RandomMethod(), GridMethod(), SaMethod(),          GaMethod(),   GammaMethod(),
-      BoMethod(),     PpoMethod(),  PpoDiscreteMethod(), MarlMethod(), TeamMethod(),
+      RandomMethod(),   GridMethod(), SaMethod(),          GaMethod(),   GammaMethod(), BoMethod(),
+      GradientMethod(), PpoMethod(),  PpoDiscreteMethod(), MarlMethod(), TeamMethod(),
   };
   return kMethods;
 }
