@@ -31,10 +31,14 @@ struct GaussianProcess::State {
   template <typename A, typename B>
   Matrix Kernel(const A& a, const B& b) const {
     const Vector norm_a = a.colwise().squaredNorm(), norm_b = b.colwise().squaredNorm();
-    Matrix distance = -2.0 * (a.transpose() * b);
+    const Matrix products = a.transpose() * b;
+    Matrix distance = -2.0 * products;
     distance.colwise() += norm_a;
     distance.rowwise() += norm_b.transpose();
-    return (distance.array().max(0.0) * (-0.5 / (settings.length * settings.length))).exp();
+    const double rate = -0.5 / (settings.length * settings.length);
+    Matrix kernel = (distance.array().max(0.0) * rate).exp();
+    if (settings.slope > 0) kernel += settings.slope * products;
+    return kernel;
   }
 
   const size_t columns;
@@ -80,7 +84,9 @@ void GaussianProcess::Consider(std::span<const double> rows) {
   s.means = correlations.transpose() * s.weights;
   s.solved = s.factor.matrixL().solve(correlations);
   s.used_rows = s.solved.rows();
-  s.variances = (1.0 - s.solved.colwise().squaredNorm().transpose().array()).max(1e-12);
+  const Vector before =
+      1.0 + s.settings.slope * s.candidates.colwise().squaredNorm().transpose().array();
+  s.variances = (before - s.solved.colwise().squaredNorm().transpose()).array().max(1e-12);
 }
 
 size_t GaussianProcess::candidates() const { return static_cast<size_t>(state_->means.size()); }

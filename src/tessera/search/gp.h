@@ -15,9 +15,14 @@ struct GpSettings {
 
   // Variance of what rows do not explain, as a part of the whole. Default: 0.01.
   double noise = 0.01;
+
+  // Variance of the slope along each column, for costs that keep rising; 0: they level off far
+  // from all that is known. Default: 0.
+  double slope = 0;
 };
 
-// Costs are standardised inside; the kernel is squared-exponential in the distance of rows.
+// Costs are standardised inside; the kernel is squared-exponential in the distance of rows, plus
+// the product of rows times `slope`.
 // Deterministic; used by one thread at a time.
 class GaussianProcess {
  public:

@@ -21,14 +21,16 @@ struct MarlOptions {
   int64_t agents = 0;
   std::string assignment;
   double warmup = 0.1;
-  int64_t batch = 24;
+  int64_t batch = 12;
   double rate = 1.5;
-  double top = 0.25;
-  int64_t elites = 16;
-  double imitate = 0.3;
+  double top = 0.3;
+  int64_t elites = 8;
+  double imitate = 0.8;
   double explore = 0.2;
   double explore_last = 0.05;
-  double smooth = 0.3;
+  double smooth = 0.4;
+  int64_t settle = 500;
+  int64_t patience = 1000;
 };
 
 class MarlSearcher final : public Searcher {
@@ -70,7 +72,11 @@ class MarlSearcher final : public Searcher {
     for (const Trial& trial : trials) {
       points_.push_back(trial.point);
       costs_.push_back(LogCost(trial.outcome));
+      if (elites_.entries().empty() || costs_.back() < elites_.entries().front().cost - kGain) {
+        improved_ = observed_;
+      }
       elites_.Add(trial.point, costs_.back());
+      champions_.Add(trial.point, costs_.back());
       if (Collecting()) collected_.push_back(trial);
       ++observed_;
     }
@@ -79,23 +85,20 @@ class MarlSearcher final : public Searcher {
     points_.clear();
     costs_.clear();
     if (!collected_.empty() && !Collecting()) Regroup();
+    if (observed_ - improved_ >= options_.patience) StartLife();
   }
 
   std::vector<Note> Notes() const override {
-    std::string groups;
-    for (const std::vector<size_t>& agent : agents_) {
-      if (!groups.empty()) groups += " | ";
-      for (size_t i = 0; i < agent.size(); ++i) {
-        groups += (i == 0 ? "" : " ") + space_.decisions()[agent[i]].name();
-      }
-    }
     return {{"agents", std::ssize(agents_)},
             {"warmup_samples", warmup_samples_},
-            {"assignment", groups},
+            {"assignment", Describe(space_, agents_)},
+            {"lives", lives_},
             {"entropy", policy_->Entropy()}};
   }
 
  private:
+  static constexpr double kGain = 1e-6;  // of the logarithm of the cost: what counts as better
+
   MarlSearcher(const SearchSetup& setup, const MarlOptions& options, const Assignment& assignment)
       : space_(setup.space),
         options_(options),
@@ -104,7 +107,8 @@ class MarlSearcher final : public Searcher {
         agents_(Apply(assignment, setup.space).agents),
         policy_(std::make_unique<TeamPolicy>(setup.space, agents_,
                                              PolicyOptions{.smooth = options.smooth})),
-        elites_(static_cast<size_t>(options.elites)) {
+        elites_(static_cast<size_t>(options.elites)),
+        champions_(static_cast<size_t>(options.elites)) {
     const bool groups = options.agents > 0 && options.assignment.empty();
     if (groups) {
       warmup_samples_ = std::llround(options.warmup * static_cast<double>(samples_));
@@ -115,9 +119,9 @@ class MarlSearcher final : public Searcher {
   bool Collecting() const { return observed_ < warmup_samples_; }
 
   double Explore() const {
-    // Falls over the first quarter of the budget; the rest is spent close to what was learned.
-    const double progress =
-        std::min(1.0, 4.0 * static_cast<double>(observed_) / static_cast<double>(samples_));
+    // Falls over the first part of a life; the rest is spent close to what was learned.
+    const double progress = std::min(
+        1.0, static_cast<double>(observed_ - born_) / static_cast<double>(options_.settle));
     return options_.explore * std::pow(options_.explore_last / options_.explore, progress);
   }
 
@@ -129,6 +133,16 @@ class MarlSearcher final : public Searcher {
     for (double& weight : weights) weight *= options_.rate;
     elites_.Append(options_.imitate, points, weights);
     policy_->Learn(points, weights);
+  }
+
+  // Agents that agree on something and find nothing better forget all and begin anew; every second
+  // time they begin with the best points of all lives.
+  void StartLife() {
+    ++lives_;
+    born_ = improved_ = observed_;
+    elites_ = lives_ % 2 == 0 ? champions_ : Elites(static_cast<size_t>(options_.elites));
+    policy_ =
+        std::make_unique<TeamPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
   }
 
   // Algorithm 1 on what was collected. Agents start anew with their groups and learn first from the
@@ -157,9 +171,10 @@ class MarlSearcher final : public Searcher {
   int64_t warmup_samples_ = 0;
   std::vector<std::vector<size_t>> agents_;
   std::unique_ptr<TeamPolicy> policy_;
-  Elites elites_;
+  Elites elites_;     // of this life
+  Elites champions_;  // of all lives
   uint64_t drawn_ = 0;
-  int64_t observed_ = 0;
+  int64_t observed_ = 0, improved_ = 0, born_ = 0, lives_ = 1;
   std::vector<Point> points_;  // of the batch, with their costs
   std::vector<double> costs_;
   std::vector<Trial> collected_;
@@ -182,7 +197,10 @@ SearcherInfo MarlMethod() {
        {"elites", &Options::elites, Range{0, 10'000}, "best points kept for imitation"},
        {"imitate", &Options::imitate, Range{0, 100}, "size of the step towards the elites"},
        {"explore", &Options::explore, Range{1e-6, 1}, "first chance of a random change"},
-       {"explore_last", &Options::explore_last, Range{1e-6, 1}, "the same after a quarter"},
+       {"explore_last", &Options::explore_last, Range{1e-6, 1}, "the same once settled"},
+       {"settle", &Options::settle, Range{1, 1e9}, "samples over which exploration falls"},
+       {"patience", &Options::patience, Range{1, 1e9},
+        "samples without a better point after which agents begin anew"},
        {"smooth", &Options::smooth, Range{0, 1}, "part of a lesson for neighbouring numbers"}});
 }
 

@@ -15,11 +15,16 @@ SearcherInfo SaMethod();
 SearcherInfo GaMethod();
 SearcherInfo GammaMethod();
 SearcherInfo BoMethod();
+SearcherInfo GradientMethod();
+SearcherInfo PpoMethod();
+SearcherInfo PpoDiscreteMethod();
 SearcherInfo MarlMethod();
+SearcherInfo TeamMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
-      RandomMethod(), GridMethod(), SaMethod(), GaMethod(), GammaMethod(), BoMethod(), MarlMethod(),
+      RandomMethod(),   GridMethod(), SaMethod(),          GaMethod(),   GammaMethod(), BoMethod(),
+      GradientMethod(), PpoMethod(),  PpoDiscreteMethod(), MarlMethod(), TeamMethod(),
   };
   return kMethods;
 }

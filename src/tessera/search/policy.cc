@@ -182,4 +182,15 @@ double TeamPolicy::Entropy() const {
   return heads_.empty() ? 0 : sum / static_cast<double>(heads_.size());
 }
 
+std::string Describe(const DecisionSpace& space, const std::vector<std::vector<size_t>>& agents) {
+  std::string text;
+  for (const std::vector<size_t>& agent : agents) {
+    if (!text.empty()) text += " | ";
+    for (size_t i = 0; i < agent.size(); ++i) {
+      text += (i == 0 ? "" : " ") + space.decisions()[agent[i]].name();
+    }
+  }
+  return text;
+}
+
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/base/rng.h"
@@ -74,6 +75,9 @@ class TeamPolicy {
   std::vector<double> parameters_;
   std::vector<double> gradient_;
 };
+
+// "k_l2 c_l2 | order_l2 | ...": the decisions of each agent, for notes.
+std::string Describe(const DecisionSpace& space, const std::vector<std::vector<size_t>>& agents);
 
 }  // namespace tessera
 

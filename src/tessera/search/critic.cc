@@ -1,0 +1,180 @@
+// Encoding and fitting of the critic.
+#include "tessera/search/critic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/base/rng.h"
+
+namespace tessera {
+
+Critic::Critic(const DecisionSpace& space, const CriticOptions& options, uint64_t seed)
+    : space_(space),
+      options_(options),
+      raw_(space),
+      nest_(space),
+      width_(std::max<size_t>(1, raw_.size() + (options.nest ? nest_.size() : 0))),
+      shift_(width_, 0.0),
+      scale_(width_, 1.0),
+      costs_(width_),
+      feasibility_(width_) {
+  if (options.nest) {
+    for (const size_t column : nest_.WordsColumns()) {
+      capacities_.push_back({raw_.size() + column, -INFINITY, INFINITY, {}});
+    }
+  }
+  constexpr uint64_t kDraws = 256;
+  std::vector<Point> points;
+  for (uint64_t i = 0; i < kDraws; ++i) {
+    CounterRng rng(seed, StreamId("search.critic"), i);
+    points.push_back(space.Sample(rng, 0));
+  }
+  std::vector<double> rows;
+  Encode(points, rows);
+  const double raw = options.nest && nest_.size() > 0 ? options.raw : 1.0;
+  for (size_t c = 0; c < width_; ++c) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < points.size(); ++i) {
+      const double value = rows[i * width_ + c];
+      sum += value;
+      squares += value * value;
+    }
+    const double mean = sum / static_cast<double>(kDraws);
+    const double variance = squares / static_cast<double>(kDraws) - mean * mean;
+    const bool is_raw = c < raw_.size();
+    const double weight = (is_raw ? raw : 1.0) / std::sqrt(static_cast<double>(width_) / 4);
+    shift_[c] = mean;
+    scale_[c] = variance > 1e-12 ? weight / std::sqrt(variance) : 0.0;
+  }
+  for (Capacity& capacity : capacities_) {
+    const size_t c = capacity.column;
+    for (size_t i = 0; i < points.size(); ++i) {
+      capacity.sorted.push_back((rows[i * width_ + c] - shift_[c]) * scale_[c]);
+    }
+    std::sort(capacity.sorted.begin(), capacity.sorted.end());
+  }
+}
+
+void Critic::Encode(std::span<const Point> points, std::vector<double>& rows) const {
+  rows.resize(points.size() * width_);
+  for (size_t i = 0; i < points.size(); ++i) {
+    const std::span<double> row(rows.data() + i * width_, width_);
+    raw_.Encode(points[i], row.first(raw_.size()));
+    if (options_.nest && nest_.size() > 0) nest_.Encode(points[i], row.subspan(raw_.size()));
+    for (size_t c = 0; c < width_; ++c) row[c] = (row[c] - shift_[c]) * scale_[c];
+  }
+}
+
+double Critic::SizeRank(std::span<const double> row) const {
+  double most = 0;
+  for (const Capacity& capacity : capacities_) {
+    const auto above = std::lower_bound(capacity.sorted.begin(), capacity.sorted.end(),
+                                        row[capacity.column] - 1e-9);
+    most = std::max(most, static_cast<double>(above - capacity.sorted.begin()) /
+                              static_cast<double>(capacity.sorted.size()));
+  }
+  return most;
+}
+
+double Critic::Guess(std::span<const double> row) const {
+  if (!options_.nest || nest_.size() == 0) return 0;
+  std::vector<double> plain(nest_.size());
+  for (size_t c = 0; c < plain.size(); ++c) {
+    const size_t at = raw_.size() + c;
+    plain[c] = scale_[at] > 0 ? row[at] / scale_[at] + shift_[at] : shift_[at];
+  }
+  return nest_.Guess(plain);
+}
+
+// A tile no larger than one that fitted fits. Where all others fit, the one that does not is to
+// blame.
+void Critic::LearnCapacities(std::span<const double> rows, std::span<const double> costs) {
+  for (size_t i = 0; i < costs.size(); ++i) {
+    if (!std::isfinite(costs[i])) continue;
+    for (Capacity& capacity : capacities_) {
+      capacity.fits = std::max(capacity.fits, rows[i * width_ + capacity.column]);
+    }
+  }
+  for (size_t i = 0; i < costs.size(); ++i) {
+    if (std::isfinite(costs[i])) continue;
+    Capacity* culprit = nullptr;
+    int suspects = 0;
+    for (Capacity& capacity : capacities_) {
+      if (rows[i * width_ + capacity.column] <= capacity.fits) continue;
+      culprit = &capacity;
+      ++suspects;
+    }
+    if (suspects == 1) {
+      culprit->fails = std::min(culprit->fails, rows[i * width_ + culprit->column]);
+    }
+  }
+}
+
+double Critic::Fits(std::span<const double> row) const {
+  double chance = 1;
+  for (const Capacity& capacity : capacities_) {
+    const double words = row[capacity.column];
+    if (words <= capacity.fits) continue;
+    if (words >= capacity.fails) return 0;
+    const double bits = scale_[capacity.column];  // of a column per doubling
+    const double gap = std::min(capacity.fails - capacity.fits, 4 * bits);
+    chance *= std::max(0.0, 1 - (words - capacity.fits) / gap) * 0.7;
+  }
+  return chance;
+}
+
+void Critic::Fit(std::span<const double> rows, std::span<const double> costs) {
+  LearnCapacities(rows, costs);
+  std::vector<double> feasible_rows, feasible_costs, all_rows, labels;
+  const size_t limit = static_cast<size_t>(options_.history);
+  any_infeasible_ = false;
+  for (size_t i = 0; i < costs.size(); ++i) {
+    const std::span<const double> row = rows.subspan(i * width_, width_);
+    const bool good = std::isfinite(costs[i]);
+    any_infeasible_ = any_infeasible_ || !good;
+    if (good && feasible_costs.size() < limit) {
+      feasible_rows.insert(feasible_rows.end(), row.begin(), row.end());
+      feasible_costs.push_back(costs[i]);
+    }
+    if (labels.size() < limit) {
+      all_rows.insert(all_rows.end(), row.begin(), row.end());
+      labels.push_back(good ? 1.0 : 0.0);
+    }
+  }
+  GpSettings settings{.length = length_, .noise = 0.01, .slope = 0.5};
+  constexpr int kEvery = 8;
+  if (fits_++ % kEvery == 0) {
+    double most = -INFINITY;
+    for (const double length : {0.5, 1.0, 2.0, 4.0}) {
+      settings.length = length;
+      const double evidence = costs_.Fit(feasible_rows, feasible_costs, settings);
+      if (evidence <= most) continue;
+      most = evidence;
+      length_ = length;
+    }
+    settings.length = length_;
+  }
+  costs_.Fit(feasible_rows, feasible_costs, settings);
+  if (any_infeasible_) {
+    feasibility_.Fit(all_rows, labels, {.length = 1.0, .noise = 0.05, .slope = 0.5});
+  }
+}
+
+void Critic::Consider(std::span<const double> rows) {
+  considered_.assign(rows.begin(), rows.end());
+  costs_.Consider(rows);
+  if (any_infeasible_) feasibility_.Consider(rows);
+}
+
+double Critic::feasible(size_t candidate) const {
+  if (!any_infeasible_) return 1;
+  // The process says 1 for feasible; between 0 and 1 it is unsure by about a third.
+  constexpr double kUnsure = 0.35;
+  const double lean = (feasibility_.mean(candidate) - 0.5) / (kUnsure * std::sqrt(2.0));
+  const double chance = 0.5 * std::erfc(-lean);
+  return chance * Fits(std::span<const double>(considered_).subspan(candidate * width_, width_));
+}
+
+void Critic::Believe(size_t candidate) { costs_.Believe(candidate); }
+
+}  // namespace tessera

@@ -1,0 +1,416 @@
+// The flagship. A team of agents proposes many points, a critic that knows what a loop nest amounts
+// to predicts their costs, and only what is promising or informative is evaluated. The agents learn
+// from the samples, from the best points of all time and from the critic's opinion of points that
+// were never evaluated; which decisions share an agent is found again and again from the run's own
+// samples. Solved layers of the same kind are tried first.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tessera/agents/assignment.h"
+#include "tessera/search/critic.h"
+#include "tessera/search/elites.h"
+#include "tessera/search/log_cost.h"
+#include "tessera/search/method.h"
+#include "tessera/search/policy.h"
+
+namespace tessera {
+namespace {
+
+struct TeamOptions {
+  int64_t agents = 6;
+  int64_t regroup = 64;
+  int64_t start = 8;
+  int64_t batch = 4;
+  int64_t pool = 384;
+  int64_t refine = 1;
+  double policy = 0.3;
+  double fresh = 0.2;
+  bool critic = true;
+  bool nest = true;
+  bool guess = true;
+  double informative = 0.25;
+  double dream = 0.5;
+  int64_t elites = 24;
+  double imitate = 0.8;
+  int64_t history = 160;
+  int64_t patience = 400;
+  int64_t hints = 4;
+};
+
+class TeamSearcher final : public Searcher {
+ public:
+  static Result<std::unique_ptr<Searcher>> Make(const SearchSetup& setup,
+                                                const TeamOptions& options) {
+    return std::unique_ptr<Searcher>(new TeamSearcher(setup, options));
+  }
+
+  std::vector<Point> Propose(int64_t n) override {
+    CounterRng rng(seed_, StreamId("search.team"), rounds_++);
+    // Batches grow with what is known: the first samples teach the most.
+    constexpr int64_t kGrowth = 24, kMost = 64;
+    const int64_t grown = std::clamp<int64_t>(std::ssize(trials_) / kGrowth, options_.batch, kMost);
+    const int64_t count = std::min(n, grown);
+    std::vector<Point> points;
+    if (std::ssize(trials_) < std::ssize(hints_)) {
+      points = Hints(count);
+    } else if (std::ssize(trials_) < options_.start + std::ssize(hints_) ||
+               champions_.entries().empty()) {
+      points = Start(count, rng);
+    } else {
+      points = Choose(count, rng);
+    }
+    for (const Point& point : points) seen_.insert(PointHash()(point));
+    return points;
+  }
+
+  void Observe(std::span<const Trial> trials) override {
+    std::vector<Point> points;
+    std::vector<double> costs;
+    for (const Trial& trial : trials) {
+      const double cost = LogCost(trial.outcome);
+      if (cost < BestOfLife() - kGain) improved_ = std::ssize(trials_);
+      elites_.Add(trial.point, cost);
+      champions_.Add(trial.point, cost);
+      trials_.push_back(trial);
+      costs_.push_back(cost);
+      points.push_back(trial.point);
+      costs.push_back(cost);
+    }
+    std::vector<double> weights = RankWeights(costs, 0.3);
+    elites_.Append(options_.imitate, points, weights);
+    policy_->Learn(points, weights);
+    const int64_t known = std::ssize(trials_);
+    if (options_.regroup > 0 && known >= next_regroup_) Regroup();
+    if (known - improved_ >= options_.patience) StartLife();
+  }
+
+  std::vector<Note> Notes() const override {
+    return {{"agents", std::ssize(agents_)},
+            {"warmup_samples", int64_t{0}},
+            {"assignment", Describe(space_, agents_)},
+            {"regroupings", regroupings_},
+            {"lives", lives_},
+            {"entropy", policy_->Entropy()}};
+  }
+
+ private:
+  static constexpr double kGain = 1e-6;  // of the logarithm of the cost: what counts as better
+  static constexpr double kNothing = std::numeric_limits<double>::infinity();
+
+  TeamSearcher(const SearchSetup& setup, const TeamOptions& options)
+      : space_(setup.space),
+        options_(options),
+        seed_(setup.seed),
+        hints_(setup.hints),
+        agents_(Apply(AgentPerDecision(setup.space), setup.space).agents),
+        policy_(std::make_unique<TeamPolicy>(setup.space, agents_, PolicyOptions{})),
+        critic_(setup.space, {.nest = options.nest, .history = options.history}, setup.seed),
+        elites_(static_cast<size_t>(options.elites)),
+        champions_(static_cast<size_t>(options.elites)),
+        next_regroup_(options.regroup) {
+    if (std::ssize(hints_) > options.hints) hints_.resize(static_cast<size_t>(options.hints));
+  }
+
+  double BestOfLife() const {
+    return elites_.entries().empty() ? kNothing : elites_.entries().front().cost;
+  }
+
+  // Good points of solved layers.
+  std::vector<Point> Hints(int64_t n) const {
+    const auto first = hints_.begin() + std::ssize(trials_);
+    const auto last = first + std::min<int64_t>(n, hints_.end() - first);
+    return std::vector<Point>(first, last);
+  }
+
+  // The first points: those that look best before anything is known, within sizes that fall from
+  // point to point and again from batch to batch, so that something fits the memories soon.
+  std::vector<Point> Start(int64_t n, CounterRng& rng) {
+    std::vector<Point> points, pool;
+    if (!options_.guess) {
+      for (int64_t i = 0; i < n; ++i) points.push_back(space_.Sample(rng, 64));
+      return points;
+    }
+    constexpr int64_t kPerPoint = 128;
+    for (int64_t i = 0; i < kPerPoint * n; ++i) pool.push_back(space_.Sample(rng, 0));
+    std::vector<double> rows;
+    critic_.Encode(pool, rows);
+    const auto row = [&](size_t i) {
+      return std::span<const double>(rows).subspan(i * critic_.columns(), critic_.columns());
+    };
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < pool.size(); ++i) order.push_back({critic_.Guess(row(i)), i});
+    std::sort(order.begin(), order.end());
+    constexpr int64_t kSizes = 4;
+    for (int64_t i = 0; i < n; ++i) {
+      const double most = size_limit_ * std::pow(0.5, static_cast<double>(i % kSizes));
+      auto pick = std::find_if(order.begin(), order.end(), [&](const auto& entry) {
+        return critic_.SizeRank(row(entry.second)) <= most;
+      });
+      if (pick == order.end()) pick = order.begin();
+      points.push_back(pool[pick->second]);
+      order.erase(pick);
+    }
+    size_limit_ /= 2;
+    return points;
+  }
+
+  std::vector<Point> Choose(int64_t n, CounterRng& rng) {
+    std::vector<Point> pool = Pool(rng);
+    if (!options_.critic) {
+      pool.resize(std::min(pool.size(), static_cast<size_t>(n)));
+      return pool;
+    }
+    FitCritic(rng);
+    Consider(pool);
+    for (int64_t i = 0; i < options_.refine; ++i) {
+      Refine(pool, rng);
+      Consider(pool);
+    }
+    Dream(pool);
+    return Pick(pool, n, rng);
+  }
+
+  // Draws of the agents, changed good points, and some from anywhere; none was tried before.
+  std::vector<Point> Pool(CounterRng& rng) const {
+    std::vector<Point> pool;
+    std::unordered_set<size_t> fresh;
+    constexpr int64_t kTriesEach = 8;
+    for (int64_t i = 0; i < kTriesEach * options_.pool; ++i) {
+      if (std::ssize(pool) == options_.pool) break;
+      const double kind = rng.Uniform();
+      Point point;
+      if (kind < options_.policy) {
+        point = policy_->Draw(0.1, rng);
+      } else if (kind < options_.policy + options_.fresh || elites_.entries().empty()) {
+        point = space_.Sample(rng, 8);
+      } else {
+        point = Changed(elites_.entries(), rng);
+      }
+      const size_t hash = PointHash()(point);
+      if (!seen_.contains(hash) && fresh.insert(hash).second) pool.push_back(point);
+    }
+    if (pool.empty()) pool.push_back(space_.Sample(rng, 64));  // All is known.
+    return pool;
+  }
+
+  // A good point, perhaps crossed with another, and a few steps away.
+  Point Changed(std::span<const Elites::Entry> good, CounterRng& rng) const {
+    const auto pick = [&]() -> const Point& {
+      const int64_t most = std::ssize(good);
+      return good[static_cast<size_t>(std::min(rng.UniformInt(most), rng.UniformInt(most)))].point;
+    };
+    constexpr double kCross = 0.3;
+    constexpr int64_t kMostSteps = 4;
+    Point point = pick();
+    if (rng.Uniform() < kCross) {
+      const Point& other = pick();
+      for (const size_t i : space_.open()) {
+        if (rng.Bits32() & 1) point[i] = other[i];
+      }
+      space_.Repair(point);
+    }
+    for (int64_t steps = 1 + rng.UniformInt(kMostSteps); steps > 0; --steps) {
+      point = space_.Neighbor(point, rng);
+    }
+    return point;
+  }
+
+  // The critic learns from the best samples, the latest ones and a random rest.
+  void FitCritic(CounterRng& rng) {
+    std::vector<size_t> order(trials_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto better = [&](size_t a, size_t b) {
+      return costs_[a] != costs_[b] ? costs_[a] < costs_[b] : a < b;
+    };
+    const size_t limit = 2 * static_cast<size_t>(options_.history);
+    if (order.size() > limit) {
+      const size_t good = limit / 4, recent = limit / 4;
+      const auto middle = order.begin() + static_cast<std::ptrdiff_t>(good);
+      std::partial_sort(order.begin(), middle, order.end(), better);
+      std::sort(middle, order.end(), std::greater<>());
+      for (size_t i = good + recent; i < limit; ++i) {
+        const int64_t left = static_cast<int64_t>(order.size() - i);
+        std::swap(order[i], order[i + static_cast<size_t>(rng.UniformInt(left))]);
+      }
+      order.resize(limit);
+    } else {
+      std::sort(order.begin(), order.end(), better);
+    }
+    std::vector<Point> points;
+    std::vector<double> costs, rows;
+    for (const size_t i : order) {
+      points.push_back(trials_[i].point);
+      costs.push_back(costs_[i]);
+    }
+    critic_.Encode(points, rows);
+    critic_.Fit(rows, costs);
+  }
+
+  void Consider(const std::vector<Point>& pool) {
+    std::vector<double> rows;
+    critic_.Encode(pool, rows);
+    critic_.Consider(rows);
+  }
+
+  // How much better than the best of this life a candidate is expected to be.
+  double Gain(size_t i) const {
+    const double best = std::min(BestOfLife(), 1e300);
+    return critic_.feasible(i) * ExpectedImprovement(best, critic_.mean(i), critic_.deviation(i));
+  }
+
+  std::vector<std::pair<double, size_t>> Ranked(size_t count) const {
+    std::vector<std::pair<double, size_t>> ranked;
+    for (size_t i = 0; i < count; ++i) ranked.push_back({-Gain(i), i});
+    std::sort(ranked.begin(), ranked.end());
+    return ranked;
+  }
+
+  // Replaces what the critic thinks little of by neighbours of what it likes.
+  void Refine(std::vector<Point>& pool, CounterRng& rng) const {
+    constexpr size_t kKept = 64;
+    const std::vector<std::pair<double, size_t>> ranked = Ranked(pool.size());
+    std::vector<Point> next;
+    std::unordered_set<size_t> fresh;
+    for (size_t i = 0; i < std::min(kKept, pool.size()); ++i) {
+      next.push_back(pool[ranked[i].second]);
+      fresh.insert(PointHash()(next.back()));
+    }
+    const int64_t kept = std::ssize(next);
+    for (int64_t i = 0; i < 4 * options_.pool && std::ssize(next) < options_.pool; ++i) {
+      Point point = next[static_cast<size_t>(std::min(rng.UniformInt(kept), rng.UniformInt(kept)))];
+      for (int64_t steps = 1 + rng.UniformInt(2); steps > 0; --steps) {
+        point = space_.Neighbor(point, rng);
+      }
+      const size_t hash = PointHash()(point);
+      if (!seen_.contains(hash) && fresh.insert(hash).second) next.push_back(point);
+    }
+    pool = std::move(next);
+  }
+
+  // The agents learn from what the critic thinks of the pool, as if it had been evaluated.
+  void Dream(const std::vector<Point>& pool) {
+    if (options_.dream == 0) return;
+    constexpr size_t kDreamt = 8;
+    const std::vector<std::pair<double, size_t>> ranked = Ranked(pool.size());
+    std::vector<Point> points;
+    std::vector<double> weights;
+    for (size_t i = 0; i < std::min(kDreamt, ranked.size()); ++i) {
+      points.push_back(pool[ranked[i].second]);
+      weights.push_back(options_.dream / kDreamt);
+    }
+    policy_->Learn(points, weights);
+  }
+
+  // Confidence sampling: what promises the largest gain, and for a part of the batch what the
+  // critic is least sure of among what could still be good.
+  std::vector<Point> Pick(const std::vector<Point>& pool, int64_t n, CounterRng& rng) {
+    std::vector<Point> chosen;
+    std::vector<bool> taken(pool.size());
+    while (std::ssize(chosen) < n && chosen.size() < pool.size()) {
+      const bool inform = rng.Uniform() < options_.informative;
+      constexpr double kBold = 2.0;  // deviations
+      size_t winner = pool.size();
+      double most = -kNothing;
+      for (size_t i = 0; i < pool.size(); ++i) {
+        if (taken[i]) continue;
+        const double score =
+            inform ? critic_.feasible(i) * std::max(0.0, BestOfLife() - critic_.mean(i) +
+                                                             kBold * critic_.deviation(i))
+                   : Gain(i);
+        if (winner < pool.size() && !(score > most)) continue;
+        most = score;
+        winner = i;
+      }
+      taken[winner] = true;
+      chosen.push_back(pool[winner]);
+      critic_.Believe(winner);
+    }
+    return chosen;
+  }
+
+  // Algorithm 1 on all samples so far; the agents keep what the best points teach.
+  void Regroup() {
+    next_regroup_ *= 2;
+    const int64_t agents = std::min<int64_t>(options_.agents, static_cast<int64_t>(space_.size()));
+    const Result<AssignmentStudy> study = AssignAgents(
+        space_, trials_, {.correlation = {.reward = RewardScale::kLog}, .agents = agents});
+    if (!study) return;  // Too few feasible trials: the groups stay.
+    agents_ = Apply(study->assignment, space_).agents;
+    ++regroupings_;
+    Relearn();
+  }
+
+  // New policies that learn from the elites.
+  void Relearn() {
+    policy_ = std::make_unique<TeamPolicy>(space_, agents_, PolicyOptions{});
+    constexpr int kRounds = 8;
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<Point> points;
+      std::vector<double> weights;
+      elites_.Append(options_.imitate, points, weights);
+      policy_->Learn(points, weights);
+    }
+  }
+
+  // A team that finds nothing better looks elsewhere; every second time it returns to the best
+  // points of all lives. The critic keeps what it knows.
+  void StartLife() {
+    ++lives_;
+    improved_ = std::ssize(trials_);
+    elites_ = lives_ % 2 == 0 ? Elites(static_cast<size_t>(options_.elites)) : champions_;
+    Relearn();
+  }
+
+  const DecisionSpace& space_;
+  const TeamOptions options_;
+  const uint64_t seed_;
+  std::vector<Point> hints_;
+  std::vector<std::vector<size_t>> agents_;
+  std::unique_ptr<TeamPolicy> policy_;
+  Critic critic_;
+  Elites elites_;     // of this life
+  Elites champions_;  // of all lives
+  double size_limit_ = 0.5;
+  uint64_t rounds_ = 0;
+  int64_t improved_ = 0, lives_ = 1, regroupings_ = 0, next_regroup_;
+  std::vector<Trial> trials_;
+  std::vector<double> costs_;  // of trials_
+  std::unordered_set<size_t> seen_;
+};
+
+}  // namespace
+
+SearcherInfo TeamMethod() {
+  using O = TeamOptions;
+  return DeclareMethod<TeamSearcher, O>(
+      "team", "the flagship: clustered agents propose, a critic predicts, the best is evaluated",
+      {{"agents", &O::agents, Range{1, 96}, "agents once groups are known"},
+       {"regroup", &O::regroup, Range{0, 1e9},
+        "samples before the first grouping, which then doubles; 0: one agent per decision"},
+       {"start", &O::start, Range{1, 10'000}, "samples before the first prediction"},
+       {"batch", &O::batch, Range{1, 1000}, "points chosen at a time at first"},
+       {"pool", &O::pool, Range{1, 100'000}, "points that the critic compares"},
+       {"refine", &O::refine, Range{0, 20}, "times that the pool is improved before the choice"},
+       {"policy", &O::policy, Range{0, 1}, "part of the pool that the agents draw"},
+       {"fresh", &O::fresh, Range{0, 1}, "part of the pool that is random"},
+       {"critic", &O::critic, "whether a critic chooses; otherwise all of the pool is evaluated"},
+       {"nest", &O::nest, "whether the critic sees what a loop nest amounts to"},
+       {"guess", &O::guess, "whether the first points are those that look good, not random ones"},
+       {"informative", &O::informative, Range{0, 1}, "part chosen where the critic is unsure"},
+       {"dream", &O::dream, Range{0, 100}, "size of the lesson from the critic's opinion"},
+       {"elites", &O::elites, Range{1, 10'000}, "best points kept"},
+       {"imitate", &O::imitate, Range{0, 100}, "size of the lesson from the elites"},
+       {"history", &O::history, Range{8, 2000}, "points that the critic learns from"},
+       {"patience", &O::patience, Range{1, 1e9},
+        "samples without a better point after which the team looks elsewhere"},
+       {"hints", &O::hints, Range{0, 1000}, "points of solved layers that are tried first"}});
+}
+
+}  // namespace tessera
