@@ -98,7 +98,8 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = (*problem)->space(),
                      .seed = static_cast<uint64_t>(made.seed),
-                     .samples = job.settings.budget.samples});
+                     .samples = job.settings.budget.samples,
+                     .problem = problem->get()});
     if (!searcher) return searcher.error();
     ThreadPool one(1);
     Evaluator evaluator(**problem, one);

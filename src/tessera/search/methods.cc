@@ -16,10 +16,13 @@ SearcherInfo GaMethod();
 SearcherInfo GammaMethod();
 SearcherInfo BoMethod();
 SearcherInfo MarlMethod();
+SearcherInfo ExactMethod();
+SearcherInfo AutoMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
-      RandomMethod(), GridMethod(), SaMethod(), GaMethod(), GammaMethod(), BoMethod(), MarlMethod(),
+      RandomMethod(), GridMethod(), SaMethod(),    GaMethod(),   GammaMethod(),
+      BoMethod(),     MarlMethod(), ExactMethod(), AutoMethod(),
   };
   return kMethods;
 }

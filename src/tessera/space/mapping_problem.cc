@@ -124,6 +124,9 @@ Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
   Result<std::unique_ptr<MappingSpace>> space = MakeSpace(layer, accelerator, model, options);
   if (!space) return space.error();
   std::unique_ptr<MappingProblem> problem(new MappingProblem(*std::move(space), options));
+  if (model == "loopnest") {
+    problem->loopnest_ = {.problem = *MakeLoopProblem(layer), .hierarchy = *accelerator.hierarchy};
+  }
   problem->pes_decision_ = problem->space_->Find("num_pe");
   const bool decided = problem->pes_decision_ < problem->space_->size();
   const Decision* pes = decided ? &problem->space_->decisions()[problem->pes_decision_] : nullptr;

@@ -48,6 +48,9 @@ struct MapperOptions {
   // Default: false.
   bool decide_keep = false;
 
+  // With decide_keep: tensors that stay where `keep` has them, per level. Default: none.
+  std::vector<uint8_t> must_keep = {};
+
   // Default: nothing is ruled out.
   Restrictions restrictions = {};
 
@@ -56,8 +59,8 @@ struct MapperOptions {
   int64_t round_nodes = 16;
 
   // Steps after which a node is split into smaller ones instead of being searched to its end.
-  // Default: 2'000'000.
-  int64_t node_steps = 2'000'000;
+  // Default: 100'000.
+  int64_t node_steps = 100'000;
 
   // Nodes that the queue may hold; what exceeds it is given up, and the status is then never better
   // than BOUNDED. About 200 bytes each. Default: 4'000'000.

@@ -164,8 +164,8 @@ void Tree::ForEachTiling(int level, const Use& use) {
       --work_left_;
       const double quick = Scaled(bounder_.QuickLeast(frames, level, summary, options_.goal));
       if (quick >= Limit()) return use(quick);
-      use(Scaled(bounder_.Least(frames, level, chains_[level + 1], options_.goal,
-                                Limit() / options_.bound_scale, chains_[level])));
+      use(Scaled(bounder_.Least(frames, level, chains_[level + 1], options_.goal, ChainLimit(),
+                                chains_[level])));
     });
   }
 }
@@ -226,7 +226,7 @@ void Tree::EvaluateChain(const Chain& chain) {
   const bool every_order = !model_.restrictions->none || bounder_.OrderRisk(frames_, chain);
   if (every_order && !diving_) return EvaluateOrders(model_.num_levels - 1);
   EvaluatePlacements(model_.num_levels - 1);
-  if (!diving_) Prune(Rule::kSameOrder, last_value_, 0, nullptr, &chain, &mapping_);
+  if (!diving_) Prune(Rule::kSameOrder, Scaled(last_value_), 0, nullptr, &chain, &mapping_);
 }
 
 // All orders with the innermost loops that are in place.
@@ -316,7 +316,8 @@ void Tree::EvaluatePlacements(int level) {
     }
   };
   split(split, frames_[level].parallel, 0, 0, 1, 1);
-  if (!all && !diving_) Prune(Rule::kSamePlace, last_value_, level, nullptr, nullptr, &mapping_);
+  if (!all && !diving_)
+    Prune(Rule::kSamePlace, Scaled(last_value_), level, nullptr, nullptr, &mapping_);
 }
 
 void Tree::Evaluate(const LoopMapping& mapping) {
@@ -374,8 +375,7 @@ bool Tree::Load(const Branch& node) {
     for (int d = 0; d < model_.num_dims; ++d) spatial[d] = *choice++;
     bounder_.Measure(tile);
     bounder_.MakeFrame(frames_, i, tile, spatial);
-    bounder_.Least(frames_, i, chains_[i + 1], options_.goal, Limit() / options_.bound_scale,
-                   chains_[i]);
+    bounder_.Least(frames_, i, chains_[i + 1], options_.goal, ChainLimit(), chains_[i]);
     if (chains_[i].empty()) return false;
   }
   return true;

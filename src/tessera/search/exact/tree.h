@@ -106,6 +106,11 @@ class Tree {
   };
 
   double Limit() const { return best_.value * (1 - kTolerance); }
+  // Chains that cannot lead to anything better are dropped; but then bounds of inner levels hold
+  // for the others only, which an audit would take for a violation.
+  double ChainLimit() const {
+    return options_.observer != nullptr ? kInfinity : Limit() / options_.bound_scale;
+  }
   double Scaled(double bound) const { return bound * options_.bound_scale; }
   void Prune(Rule rule, double bound, int level, const Tile* tile, const Chain* chain,
              const LoopMapping* mapping = nullptr);
