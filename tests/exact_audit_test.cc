@@ -68,7 +68,7 @@ class Audits {
                                   .keep = keep,
                                   .node_steps = 5'000,
                                   .bound_scale = scale};
-      Run(random.problem, random.machine, options, k, 96, 1'500);
+      Run(random.problem, random.machine, options, k, 160, 6'000);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "tessera/cost/bounds.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/method.h"
 #include "tessera/space/mapping_problem.h"
@@ -148,8 +149,7 @@ ParameterList<ExactOptions> Parameters() {
 
 SearcherInfo ExactMethod() {
   return DeclareMethod<ExactOr<GridMethod>, ExactOptions>(
-      "exact",
-      "branch and bound with proof for model loopnest; other problems: all points in order",
+      "exact", "branch and bound with proof for model loopnest; a grid without proof elsewhere",
       Parameters());
 }
 
