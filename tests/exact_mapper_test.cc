@@ -9,6 +9,7 @@
 #include "tessera/arch/format.h"
 #include "tessera/search/driver.h"
 #include "tessera/search/exact/mapper.h"
+#include "tessera/search/exact/pareto.h"
 #include "tessera/search/method.h"
 #include "tessera/space/mapping_problem.h"
 
@@ -103,6 +104,36 @@ TEST(ExactMapper, SearchesBypasses) {
         Solve(problem, machine, {.goal = Goal::kEdp, .semantics = semantics, .decide_keep = true});
     EXPECT_EQ(progress.status, Status::kOptimal);
     EXPECT_NEAR(progress.best->value / best, 1, 1e-9);
+  }
+}
+
+TEST(ExactMapper, FindsTheFrontOfCyclesAndEnergy) {
+  const LoopProblem problem = *MakeLoopProblem(
+      "conv", {{"R", 2}, {"S", 1}, {"P", 4}, {"Q", 1}, {"C", 2}, {"K", 3}, {"N", 1}});
+  Hierarchy machine = SmallMachine();
+  machine.levels.erase(machine.levels.begin() + 1);
+  machine.levels[1].network.hop_pj = 40;  // so that few PEs are cheap and many are fast
+  for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
+    const OracleResult oracle = SearchEverything(problem, machine, semantics, {7, 7});
+    std::vector<std::pair<double, double>> expected, found;
+    for (const auto& [cycles, energy] : oracle.least_energy) {
+      if (expected.empty() || energy < expected.back().second * (1 - kTolerance)) {
+        expected.emplace_back(cycles, energy);
+      }
+    }
+    std::ranges::reverse(expected);
+    ThreadPool pool(1);
+    const auto front =
+        FindParetoFront(problem, machine, {.mapper = {.semantics = semantics}}, pool);
+    ASSERT_TRUE(front) << front.error();
+    EXPECT_TRUE(front->complete);
+    for (const Candidate& point : front->points) found.emplace_back(point.cycles, point.energy_pj);
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_GT(found.size(), 1u);
+    for (size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].first, expected[i].first);
+      EXPECT_NEAR(found[i].second / expected[i].second, 1, 1e-9);
+    }
   }
 }
 

@@ -81,9 +81,9 @@ struct Mapper::State {
     const size_t index = static_cast<size_t>(worker) * models.size() + static_cast<size_t>(choice);
     if (trees.size() <= index) trees.resize(index + 1);
     if (!trees[index]) {
-      trees[index] =
-          std::make_unique<Tree>(models[static_cast<size_t>(choice)],
-                                 TreeOptions{options.goal, options.bound_scale, options.observer});
+      trees[index] = std::make_unique<Tree>(
+          models[static_cast<size_t>(choice)],
+          TreeOptions{options.goal, options.max_cycles, options.bound_scale, options.observer});
     }
     return *trees[index];
   }

@@ -19,7 +19,7 @@ namespace {
 
 struct ExactOptions {
   int64_t round = 16;
-  int64_t steps = 100'000;
+  int64_t steps = 20'000;
   int64_t max_nodes = 4'000'000;
 };
 

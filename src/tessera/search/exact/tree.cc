@@ -26,7 +26,7 @@ void Counters::Add(const Counters& other) {
 }
 
 Tree::Tree(const Model& model, const TreeOptions& options)
-    : model_(model), options_(options), bounder_(model) {
+    : model_(model), options_(options), bounder_(model, options.max_cycles) {
   Reserve(*model.setup, workspace_);
   const auto outside = static_cast<size_t>(model.num_levels);
   frames_[outside] = bounder_.Root();
@@ -188,7 +188,7 @@ void Tree::SearchOrders(int level, const Chain& chain) {
     if (work_left_ < 0) return;
     Chain out;
     const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
-    const double value = Scaled(bound.Value(options_.goal));
+    const double value = Scaled(bounder_.ValueOf(bound, options_.goal));
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
     SearchOrders(level - 1, out);
   };
@@ -338,6 +338,7 @@ void Tree::Evaluate(const LoopMapping& mapping) {
     candidate.cycles = static_cast<double>(result.cycles);
     candidate.energy_pj = result.energy;
   }
+  if (candidate.cycles > options_.max_cycles) return;
   candidate.value =
       Bound{.energy_pj = candidate.energy_pj, .cycles = candidate.cycles}.Value(options_.goal);
   last_value_ = candidate.value;

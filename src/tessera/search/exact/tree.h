@@ -68,7 +68,8 @@ class PruneObserver {
 
 struct TreeOptions {
   Goal goal = Goal::kEnergy;
-  double bound_scale = 1;  // for tests of the audit only: anything else makes proofs false
+  double max_cycles = kInfinity;  // mappings with more do not count
+  double bound_scale = 1;         // for tests of the audit only: anything else makes proofs false
   PruneObserver* observer = nullptr;
 };
 
