@@ -116,6 +116,8 @@ class Oracle {
     ++result_.valid;
     result_.cycles = std::min(result_.cycles, cycles);
     result_.energy = std::min(result_.energy, energy);
+    double& least = result_.least_energy.try_emplace(cycles, energy).first->second;
+    least = std::min(least, energy);
     result_.edp = std::min(result_.edp, cycles * energy);
   }
 

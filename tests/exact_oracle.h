@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "tessera/arch/accelerator.h"
@@ -19,6 +20,7 @@ struct OracleResult {
   double cycles = std::numeric_limits<double>::infinity();
   double energy = std::numeric_limits<double>::infinity();
   double edp = std::numeric_limits<double>::infinity();
+  std::map<double, double> least_energy = {};  // by cycles
 };
 
 OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machine,

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
+#include "tessera/cli/map_exact_batch.h"
 #include "tessera/cli/map_output.h"
 #include "tessera/report/map_report.h"
 #include "tessera/run/map_network.h"
@@ -19,15 +21,27 @@ struct MapArguments {
   std::vector<std::string> set;
   std::optional<int64_t> agents;
   std::optional<std::string> assignment;
+  std::string batch = "64";
   bool dry_run = false;
 };
 
 std::vector<Flag> Flags(MapArguments& arguments) {
   MapSettings& settings = arguments.problem.settings;
   std::vector<Flag> flags = ProblemFlags(arguments.problem);
-  const std::vector<Flag> budget = BudgetFlags(settings);
-  flags.insert(flags.end(), budget.begin(), budget.end());
+  // A file of rows names its own problems and machines.
+  for (Flag& flag : flags) {
+    if (flag.name == "NETWORK" || flag.name == "--accelerator") flag.required = false;
+  }
+  for (const Flag& flag : BudgetFlags(settings)) {
+    if (flag.name != "--batch") flags.push_back(flag);
+  }
   const std::vector<Flag> more = {
+      {.name = "--batch",
+       .target = &arguments.batch,
+       .help =
+           "points that a method is asked for at a time; or, with method exact, a file with one "
+           "problem per line (docs/optimality.md)",
+       .value = "N|ROWS"},
       {.name = "--method",
        .target = &arguments.method,
        .help = "search method (tessera list methods)",
@@ -89,9 +103,39 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
   return context.output.Show(SpaceTable(job, sizes), "layers");
 }
 
+// --batch with a file.
+Result<void> RunRows(const MapArguments& arguments, Context& context) {
+  if (arguments.method != "exact") {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("--batch is {}, but method {} takes a number of points",
+                                        Quoted(arguments.batch), arguments.method),
+                 .hint = "files of problems need --method exact"};
+  }
+  const MapSettings& settings = arguments.problem.settings;
+  const std::optional<loopnest::Semantics> semantics = loopnest::FindSemantics(settings.semantics);
+  if (!semantics) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("unknown semantics {}", Quoted(settings.semantics)),
+                 .hint = DidYouMean(settings.semantics, loopnest::kSemanticsNames)};
+  }
+  return MapExactBatch(arguments.batch, *semantics, settings.budget.seconds, context);
+}
+
 Result<void> Run(const MapArguments& arguments, Context& context) {
   ProblemArguments problem = arguments.problem;
   problem.settings.method = MethodText(arguments);
+  if (const Result<int64_t> points = ParseInt(arguments.batch); points && *points >= 1) {
+    problem.settings.batch = *points;
+  } else {
+    return RunRows(arguments, context);
+  }
+  for (const auto& [value, name] : {std::pair(&problem.network.name, "NETWORK"),
+                                    std::pair(&problem.settings.accelerator, "--accelerator")}) {
+    if (!value->empty()) continue;
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("{} is missing", name),
+                 .hint = "see 'tessera map --help'"};
+  }
   const Result<MapJob> job = MakeJob(problem, context);
   if (!job) return job.error();
   if (arguments.dry_run) return ShowSpaces(*job, context);
@@ -118,7 +162,11 @@ extern const Command kMapCommand = {
           "another method with a setting"},
          {"tessera map bert-base --accelerator simba --out runs/bert",
           "a run with journal, mappings and report; continue it with tessera resume"},
-         {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"}},
+         {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"},
+         {"tessera map resnet18 --accelerator simple3 --objective edp --method exact",
+          "proved optima"},
+         {"tessera map --method exact --batch rows.jsonl --semantics timeloop3",
+          "proved optima of many small problems, for scripts"}},
     .bind = Bind<MapArguments, Flags, Run>,
     .details =
         "Equal layers are mapped once. Results depend on seed and samples, not on threads. With\n"

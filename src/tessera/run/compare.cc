@@ -141,7 +141,8 @@ class Comparer {
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = problem_.space(),
                      .seed = static_cast<uint64_t>(made.seed),
-                     .samples = job_.settings.budget.samples});
+                     .samples = job_.settings.budget.samples,
+                     .problem = &problem_});
     if (!searcher) return searcher.error();
     ThreadPool one(1);
     Evaluator evaluator(problem_, one);

@@ -127,7 +127,8 @@ class Mapper {
     const Result<std::unique_ptr<Searcher>> searcher =
         job_.method.Make({.space = problem.space(),
                           .seed = LayerSeed(job_.settings.seed, made.layer),
-                          .samples = budget.samples});
+                          .samples = budget.samples,
+                          .problem = &problem});
     if (!searcher) return searcher.error();
     JournalContents recorded;
     std::unique_ptr<Journal> journal;

@@ -20,11 +20,27 @@ SearcherInfo PpoMethod();
 SearcherInfo PpoDiscreteMethod();
 SearcherInfo MarlMethod();
 SearcherInfo TeamMethod();
+SearcherInfo ExactMethod();
+SearcherInfo AutoMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
-      RandomMethod(),   GridMethod(), SaMethod(),          GaMethod(),   GammaMethod(), BoMethod(),
-      GradientMethod(), PpoMethod(),  PpoDiscreteMethod(), MarlMethod(), TeamMethod(),
+      // One method a line, in the order of `tessera list methods`.
+      // clang-format off
+      RandomMethod(),
+      GridMethod(),
+      SaMethod(),
+      GaMethod(),
+      GammaMethod(),
+      BoMethod(),
+      GradientMethod(),
+      PpoMethod(),
+      PpoDiscreteMethod(),
+      MarlMethod(),
+      TeamMethod(),
+      ExactMethod(),
+      AutoMethod(),
+      // clang-format on
   };
   return kMethods;
 }

@@ -127,6 +127,9 @@ Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
   std::unique_ptr<MappingProblem> problem(new MappingProblem(*std::move(space), options));
   problem->macs_ = Macs(layer);
   problem->num_pes_ = accelerator.pe_array ? accelerator.pe_array->num_pes : 1;
+  if (model == "loopnest") {
+    problem->loopnest_ = {.problem = *MakeLoopProblem(layer), .hierarchy = *accelerator.hierarchy};
+  }
   problem->pes_decision_ = problem->space_->Find("num_pe");
   if (external) {
     ExternalOptions program = options.external;

@@ -17,6 +17,7 @@
 #include "tessera/cost/cost.h"
 #include "tessera/cost/cost_model.h"
 #include "tessera/cost/models.h"
+#include "tessera/mapping/loop_problem.h"
 #include "tessera/space/constraints.h"
 #include "tessera/space/external_model.h"
 #include "tessera/space/mapping_space.h"
@@ -72,6 +73,14 @@ class MappingProblem final : public Problem {
   Cost CostOf(const Trial& trial) const;
 
   Objective objective() const { return options_.objective; }
+  const MappingProblemOptions& options() const { return options_; }
+
+  // What model `loopnest` maps; null with other models.
+  struct Loopnest {
+    LoopProblem problem = {};
+    Hierarchy hierarchy = {};
+  };
+  const Loopnest* loopnest() const { return loopnest_ ? &*loopnest_ : nullptr; }
 
  private:
   MappingProblem(std::unique_ptr<MappingSpace> space, MappingProblemOptions options)
@@ -84,6 +93,7 @@ class MappingProblem final : public Problem {
 
   std::unique_ptr<MappingSpace> space_;
   MappingProblemOptions options_;
+  std::optional<Loopnest> loopnest_ = {};
   size_t pes_decision_ = 0;                         // size() of the space: not decided
   std::vector<std::unique_ptr<CostModel>> models_;  // one, or one per number of PEs
   std::optional<ExternalModel> external_ = {};      // instead of models

@@ -27,7 +27,9 @@ void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<co
     workspace_ = {};
     Reserve(*setup_, workspace_);
   }
-  for (int64_t k = 0; k < per_part_; ++k) {
+  // Evaluated mappings are few, and many others were left out for each.
+  constexpr int64_t kMore = 16;
+  for (int64_t k = 0; k < (mapping != nullptr ? kMore : 1) * per_part_; ++k) {
     if (mapping != nullptr) {
       mapping_ = *mapping;
       bool placed = true;

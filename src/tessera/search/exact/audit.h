@@ -18,7 +18,8 @@ struct RuleAudit {
   double tightest = 0;     // largest bound / cost
 };
 
-// Gives each part that is left out `per_part` draws, until every rule has had `most` mappings.
+// Gives each part that is left out `per_part` draws, and 16 times as many where one mapping stands
+// for others, until every rule has had `most` mappings.
 // A draw is uniform at each decision: factors that fit, axes, orders. Used by one thread.
 class Auditor final : public PruneObserver {
  public:

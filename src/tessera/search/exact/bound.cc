@@ -23,7 +23,7 @@ double CeilCycles(double cycles) { return std::ceil(cycles * (1 - 1e-12)); }
 
 }  // namespace
 
-Bounder::Bounder(const Model& model) : model_(model) {
+Bounder::Bounder(const Model& model, double max_cycles) : model_(model), max_cycles_(max_cycles) {
   for (int v = 0; v < model.num_tensors; ++v) {
     window_outputs_ |= model.tensors[v].read_write && !model.tensors[v].simple;
   }
@@ -516,7 +516,7 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
   const Frame& frame = frames[static_cast<size_t>(level)];
   Bound bound{.energy_pj = 0, .cycles = std::max(frame.cycles, chains.cycles)};
   bound.cycles += model_.latency_cycles;
-  if (goal == Goal::kCycles) return bound.cycles;
+  if (goal == Goal::kCycles || bound.cycles > max_cycles_) return ValueOf(bound, goal);
   double least = kInfinity;
   for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
     const int dim = std::countr_zero(rest);
@@ -534,7 +534,7 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
   }
   if (frame.loops == 0) least = 0;  // The innermost loop is one of an outer level.
   bound.energy_pj = chains.closed_pj + frame.fixed_pj + frame.later_fixed_pj + least;
-  return bound.Value(goal);
+  return ValueOf(bound, goal);
 }
 
 double Bounder::Least(std::span<const Frame> frames, int level, std::span<const Chain> chains,
@@ -544,7 +544,7 @@ double Bounder::Least(std::span<const Frame> frames, int level, std::span<const 
   extended.clear();
   Chain out;
   const auto extend = [&](const Chain& chain, int dim) {
-    const double value = Extend(frames, level, chain, dim, out).Value(goal);
+    const double value = ValueOf(Extend(frames, level, chain, dim, out), goal);
     least = std::min(least, value);
     if (value < limit) extended.push_back(out);
   };

@@ -93,7 +93,12 @@ struct ChainSummary {
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
-  explicit Bounder(const Model& model);
+  // Mappings with more than `max_cycles` cycles do not count.
+  explicit Bounder(const Model& model, double max_cycles = kInfinity);
+
+  double ValueOf(const Bound& bound, Goal goal) const {
+    return bound.cycles > max_cycles_ ? kInfinity : bound.Value(goal);
+  }
 
   const Model& model() const { return model_; }
 
@@ -159,6 +164,7 @@ class Bounder {
   double TileClass(const Tile& tile, const Chain& chain, const TileTerms* terms, int dim);
 
   const Model& model_;
+  const double max_cycles_;
   bool window_outputs_ = false;
   double tile_fan_ = 1;  // of the level that TileBound is about
   loopnest::TouchedScratch touched_;

@@ -81,9 +81,9 @@ struct Mapper::State {
     const size_t index = static_cast<size_t>(worker) * models.size() + static_cast<size_t>(choice);
     if (trees.size() <= index) trees.resize(index + 1);
     if (!trees[index]) {
-      trees[index] =
-          std::make_unique<Tree>(models[static_cast<size_t>(choice)],
-                                 TreeOptions{options.goal, options.bound_scale, options.observer});
+      trees[index] = std::make_unique<Tree>(
+          models[static_cast<size_t>(choice)],
+          TreeOptions{options.goal, options.max_cycles, options.bound_scale, options.observer});
     }
     return *trees[index];
   }
@@ -280,6 +280,12 @@ Result<std::vector<std::vector<uint8_t>>> KeepChoices(const LoopProblem& problem
   for (size_t i = 0; i + 1 < levels; ++i) {
     for (int v = 0; v < problem.num_tensors; ++v) {
       if ((keep[i] >> v & 1) == 0) continue;
+      if (i < options.must_keep.size() && (options.must_keep[i] >> v & 1) != 0) {
+        for (std::vector<uint8_t>& choice : choices) {
+          choice[i] = static_cast<uint8_t>(choice[i] | 1u << v);
+        }
+        continue;
+      }
       const size_t count = choices.size();
       for (size_t k = 0; k < count; ++k) {
         choices.push_back(choices[k]);

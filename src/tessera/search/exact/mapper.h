@@ -37,7 +37,11 @@ inline constexpr std::array<std::string_view, 4> kStatusNames = {"HEURISTIC", "B
                                                                  "INFEASIBLE"};
 
 struct MapperOptions {
-  Goal goal = Goal::kEnergy;                                    // Default: kEnergy.
+  Goal goal = Goal::kEnergy;  // Default: kEnergy.
+
+  // Mappings with more cycles do not count. Default: none.
+  double max_cycles = kInfinity;
+
   loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
 
   // Which tensors each level holds, bit by bit, levels[0] first. Empty: all levels hold all, or
@@ -48,6 +52,9 @@ struct MapperOptions {
   // Default: false.
   bool decide_keep = false;
 
+  // With decide_keep: tensors that stay where `keep` has them, per level. Default: none.
+  std::vector<uint8_t> must_keep = {};
+
   // Default: nothing is ruled out.
   Restrictions restrictions = {};
 
@@ -56,8 +63,8 @@ struct MapperOptions {
   int64_t round_nodes = 16;
 
   // Steps after which a node is split into smaller ones instead of being searched to its end.
-  // Default: 2'000'000.
-  int64_t node_steps = 2'000'000;
+  // Default: 20'000.
+  int64_t node_steps = 20'000;
 
   // Nodes that the queue may hold; what exceeds it is given up, and the status is then never better
   // than BOUNDED. About 200 bytes each. Default: 4'000'000.

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "tessera/base/check.h"
+
 namespace tessera::exact {
 namespace {
 
@@ -9,7 +13,71 @@ bool Contains(const std::vector<int32_t>& allowed, int32_t value) {
   return allowed.empty() || std::ranges::find(allowed, value) != allowed.end();
 }
 
+// The decision of that name, or null.
+const Decision* Find(const DecisionSpace& space, const std::string& name) {
+  const size_t found = space.Find(name);
+  return found < space.size() ? &space.decisions()[found] : nullptr;
+}
+
+// The factors that a decision still allows; empty if those are all.
+std::vector<int32_t> FactorsOf(const Decision* decision, int64_t bound, int64_t most) {
+  if (decision == nullptr) return {};
+  int64_t all = 0;
+  for (int64_t d = 1; d <= std::min(bound, most); ++d) all += bound % d == 0 ? 1 : 0;
+  if (decision->size() == all) return {};
+  std::vector<int32_t> factors;
+  for (int32_t k = 0; k < decision->size(); ++k) {
+    factors.push_back(static_cast<int32_t>(decision->value(k)));
+  }
+  return factors;
+}
+
+Restrictions::Orders OrdersOf(const Decision* decision, const LoopProblem& problem) {
+  Restrictions::Orders orders;
+  if (decision == nullptr) return orders;
+  if (decision->size() == Factorial(decision->labels().size())) return orders;
+  orders.any = false;
+  for (int32_t k = 0; k < decision->size(); ++k) {
+    std::vector<uint8_t> order;
+    for (const uint8_t item : decision->OrderAt(k).order()) {
+      const std::optional<int> dim = FindDimension(problem, decision->labels()[item]);
+      CHECK(dim.has_value());
+      order.push_back(static_cast<uint8_t>(*dim));
+    }
+    std::ranges::reverse(order);  // Decisions name the outermost loop first.
+    orders.allowed.push_back(std::move(order));
+  }
+  return orders;
+}
+
 }  // namespace
+
+Restrictions RestrictionsOf(const DecisionSpace& space, const LoopProblem& problem,
+                            const Hierarchy& hierarchy) {
+  Restrictions restrictions;
+  for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
+    const std::string& name = hierarchy.levels[i].name;
+    const int64_t fan = std::max(FanoutX(hierarchy, i), FanoutY(hierarchy, i));
+    Restrictions::Level level;
+    for (int d = 0; d < problem.num_dimensions; ++d) {
+      const LoopDimension& dim = problem.dimensions[static_cast<size_t>(d)];
+      const std::string factor = fmt::format("{}_{}", dim.name.view(), name);
+      level.temporal[d] = FactorsOf(Find(space, factor), dim.bound, dim.bound);
+      level.spatial[d] = FactorsOf(Find(space, factor + "_par"), dim.bound, fan);
+      if (const Decision* axis = Find(space, factor + "_axis")) {
+        level.no_x[d] = axis->Find(0) < 0;
+        level.no_y[d] = axis->Find(1) < 0;
+      }
+      restrictions.none = restrictions.none && level.temporal[d].empty() &&
+                          level.spatial[d].empty() && !level.no_x[d] && !level.no_y[d];
+    }
+    level.temporal_orders = OrdersOf(Find(space, "order_" + name), problem);
+    level.spatial_orders = OrdersOf(Find(space, "par_order_" + name), problem);
+    restrictions.none = restrictions.none && level.temporal_orders.any && level.spatial_orders.any;
+    restrictions.levels.push_back(std::move(level));
+  }
+  return restrictions;
+}
 
 bool Restrictions::Orders::Allows(std::span<const uint8_t> order) const {
   if (any) return true;

@@ -4,12 +4,12 @@
 #define TESSERA_SEARCH_EXACT_RESTRICTIONS_H_
 
 #include <cstdint>
-#include <set>
 #include <span>
 #include <vector>
 
+#include "tessera/arch/accelerator.h"
 #include "tessera/cost/loopnest/nest.h"
-#include "tessera/space/loop_space.h"
+#include "tessera/space/decision_space.h"
 
 namespace tessera::exact {
 
@@ -41,6 +41,10 @@ struct Restrictions {
   // Each axis has its own order.
   bool AllowsSpatialOrder(int level, std::span<const uint8_t> x, std::span<const uint8_t> y) const;
 };
+
+// What the decisions of a loop space leave of that problem's mappings.
+Restrictions RestrictionsOf(const DecisionSpace& space, const LoopProblem& problem,
+                            const Hierarchy& hierarchy);
 
 }  // namespace tessera::exact
 

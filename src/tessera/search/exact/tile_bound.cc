@@ -191,7 +191,7 @@ double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, co
     }
     const Bound bound{.energy_pj = chain.closed_pj + parent.fixed_pj + energy,
                       .cycles = std::max(compute, chain.cycles) + model_.latency_cycles};
-    least = std::min(least, bound.Value(goal));
+    least = std::min(least, ValueOf(bound, goal));
   }
   return least;
 }

@@ -26,7 +26,7 @@ void Counters::Add(const Counters& other) {
 }
 
 Tree::Tree(const Model& model, const TreeOptions& options)
-    : model_(model), options_(options), bounder_(model) {
+    : model_(model), options_(options), bounder_(model, options.max_cycles) {
   Reserve(*model.setup, workspace_);
   const auto outside = static_cast<size_t>(model.num_levels);
   frames_[outside] = bounder_.Root();
@@ -164,8 +164,8 @@ void Tree::ForEachTiling(int level, const Use& use) {
       --work_left_;
       const double quick = Scaled(bounder_.QuickLeast(frames, level, summary, options_.goal));
       if (quick >= Limit()) return use(quick);
-      use(Scaled(bounder_.Least(frames, level, chains_[level + 1], options_.goal,
-                                Limit() / options_.bound_scale, chains_[level])));
+      use(Scaled(bounder_.Least(frames, level, chains_[level + 1], options_.goal, ChainLimit(),
+                                chains_[level])));
     });
   }
 }
@@ -188,7 +188,7 @@ void Tree::SearchOrders(int level, const Chain& chain) {
     if (work_left_ < 0) return;
     Chain out;
     const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
-    const double value = Scaled(bound.Value(options_.goal));
+    const double value = Scaled(bounder_.ValueOf(bound, options_.goal));
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
     SearchOrders(level - 1, out);
   };
@@ -226,7 +226,7 @@ void Tree::EvaluateChain(const Chain& chain) {
   const bool every_order = !model_.restrictions->none || bounder_.OrderRisk(frames_, chain);
   if (every_order && !diving_) return EvaluateOrders(model_.num_levels - 1);
   EvaluatePlacements(model_.num_levels - 1);
-  if (!diving_) Prune(Rule::kSameOrder, last_value_, 0, nullptr, &chain, &mapping_);
+  if (!diving_) Prune(Rule::kSameOrder, Scaled(last_value_), 0, nullptr, &chain, &mapping_);
 }
 
 // All orders with the innermost loops that are in place.
@@ -316,7 +316,8 @@ void Tree::EvaluatePlacements(int level) {
     }
   };
   split(split, frames_[level].parallel, 0, 0, 1, 1);
-  if (!all && !diving_) Prune(Rule::kSamePlace, last_value_, level, nullptr, nullptr, &mapping_);
+  if (!all && !diving_)
+    Prune(Rule::kSamePlace, Scaled(last_value_), level, nullptr, nullptr, &mapping_);
 }
 
 void Tree::Evaluate(const LoopMapping& mapping) {
@@ -337,6 +338,7 @@ void Tree::Evaluate(const LoopMapping& mapping) {
     candidate.cycles = static_cast<double>(result.cycles);
     candidate.energy_pj = result.energy;
   }
+  if (candidate.cycles > options_.max_cycles) return;
   candidate.value =
       Bound{.energy_pj = candidate.energy_pj, .cycles = candidate.cycles}.Value(options_.goal);
   last_value_ = candidate.value;
@@ -374,8 +376,7 @@ bool Tree::Load(const Branch& node) {
     for (int d = 0; d < model_.num_dims; ++d) spatial[d] = *choice++;
     bounder_.Measure(tile);
     bounder_.MakeFrame(frames_, i, tile, spatial);
-    bounder_.Least(frames_, i, chains_[i + 1], options_.goal, Limit() / options_.bound_scale,
-                   chains_[i]);
+    bounder_.Least(frames_, i, chains_[i + 1], options_.goal, ChainLimit(), chains_[i]);
     if (chains_[i].empty()) return false;
   }
   return true;

@@ -68,7 +68,8 @@ class PruneObserver {
 
 struct TreeOptions {
   Goal goal = Goal::kEnergy;
-  double bound_scale = 1;  // for tests of the audit only: anything else makes proofs false
+  double max_cycles = kInfinity;  // mappings with more do not count
+  double bound_scale = 1;         // for tests of the audit only: anything else makes proofs false
   PruneObserver* observer = nullptr;
 };
 
@@ -106,6 +107,11 @@ class Tree {
   };
 
   double Limit() const { return best_.value * (1 - kTolerance); }
+  // Chains that cannot lead to anything better are dropped; but then bounds of inner levels hold
+  // for the others only, which an audit would take for a violation.
+  double ChainLimit() const {
+    return options_.observer != nullptr ? kInfinity : Limit() / options_.bound_scale;
+  }
   double Scaled(double bound) const { return bound * options_.bound_scale; }
   void Prune(Rule rule, double bound, int level, const Tile* tile, const Chain* chain,
              const LoopMapping* mapping = nullptr);

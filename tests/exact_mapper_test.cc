@@ -1,0 +1,203 @@
+// What the exact mapper promises beside its optima: the same rounds on any number of threads,
+// honest status under limits, searched bypasses, constraints, and errors that name what does not
+// fit.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "exact_oracle.h"
+#include "tessera/arch/format.h"
+#include "tessera/search/driver.h"
+#include "tessera/search/exact/mapper.h"
+#include "tessera/search/exact/pareto.h"
+#include "tessera/search/method.h"
+#include "tessera/space/mapping_problem.h"
+
+namespace tessera::exact {
+namespace {
+
+using loopnest::Semantics;
+
+MemoryLevel Memory(std::string name, std::optional<int64_t> entries, int64_t mesh_x, double pj) {
+  MemoryLevel level;
+  level.name = std::move(name);
+  level.entries = entries;
+  level.mesh_x = mesh_x;
+  level.read_pj = level.fill_pj = level.update_pj = *Decimal::Parse(std::to_string(pj));
+  return level;
+}
+
+// Four register files under a buffer under DRAM.
+Hierarchy SmallMachine() {
+  Hierarchy hierarchy;
+  hierarchy.arithmetic.mesh_x = 4;
+  hierarchy.levels = {Memory("RF", 8, 4, 1), Memory("Buf", 64, 1, 5), Memory("DRAM", {}, 1, 100)};
+  hierarchy.levels[2].read_words_per_cycle = 1;
+  return hierarchy;
+}
+
+LoopProblem Gemm(int64_t m, int64_t n, int64_t k) {
+  return *MakeLoopProblem("gemm", {{"M", m}, {"N", n}, {"K", k}});
+}
+
+Progress Solve(const LoopProblem& problem, const Hierarchy& machine, const MapperOptions& options,
+               int threads = 1) {
+  ThreadPool pool(threads);
+  const auto mapper = Mapper::Make(problem, machine, options);
+  EXPECT_TRUE(mapper) << mapper.error();
+  while ((*mapper)->Step(pool)) {
+  }
+  return (*mapper)->progress();
+}
+
+TEST(ExactMapper, RoundsDoNotDependOnThreads) {
+  const Accelerator machine = *LoadAccelerator("simple3");
+  const LoopProblem problem = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 14}, {"Q", 14}, {"C", 16}, {"K", 24}, {"N", 1}});
+  const MapperOptions options{.goal = Goal::kEdp, .dive_width = 4};
+  const auto one = Mapper::Make(problem, *machine.hierarchy, options);
+  const auto three = Mapper::Make(problem, *machine.hierarchy, options);
+  ThreadPool pool_of_one(1), pool_of_three(3);
+  bool more = true;
+  double bound = 0;
+  while (more) {
+    more = (*one)->Step(pool_of_one);
+    ASSERT_EQ((*three)->Step(pool_of_three), more);
+    const Progress a = (*one)->progress(), b = (*three)->progress();
+    ASSERT_EQ(a.bound, b.bound);
+    ASSERT_EQ(a.counters.evaluations, b.counters.evaluations);
+    ASSERT_EQ(a.counters.nodes, b.counters.nodes);
+    ASSERT_EQ(a.best.has_value(), b.best.has_value());
+    if (a.best) {
+      ASSERT_EQ(a.best->value, b.best->value);
+      ASSERT_EQ(a.best->mapping, b.best->mapping);
+      EXPECT_LE(a.bound, a.best->value);
+    }
+    EXPECT_GE(a.bound, bound * (1 - kTolerance));
+    bound = a.bound;
+  }
+  EXPECT_EQ((*one)->progress().status, Status::kOptimal);
+}
+
+TEST(ExactMapper, MemoryLimitIsBoundedNotOptimal) {
+  const LoopProblem problem = Gemm(24, 24, 24);
+  const Progress whole = Solve(problem, SmallMachine(), {});
+  ASSERT_EQ(whole.status, Status::kOptimal);
+  const Progress little = Solve(problem, SmallMachine(), {.max_nodes = 1, .dive_width = 0});
+  ASSERT_TRUE(little.best);
+  EXPECT_LE(little.bound, whole.best->value);
+  EXPECT_GE(little.best->value, whole.best->value);
+  EXPECT_TRUE(little.status == Status::kBounded || little.bound >= little.best->value * 0.999999);
+}
+
+TEST(ExactMapper, SearchesBypasses) {
+  const LoopProblem problem = Gemm(4, 2, 6);
+  const Hierarchy machine = SmallMachine();
+  for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
+    double best = kInfinity;
+    for (uint8_t inner = 0; inner < 8; ++inner) {
+      for (uint8_t outer = 0; outer < 8; ++outer) {
+        best = std::min(best, SearchEverything(problem, machine, semantics, {inner, outer, 7}).edp);
+      }
+    }
+    const Progress progress =
+        Solve(problem, machine, {.goal = Goal::kEdp, .semantics = semantics, .decide_keep = true});
+    EXPECT_EQ(progress.status, Status::kOptimal);
+    EXPECT_NEAR(progress.best->value / best, 1, 1e-9);
+  }
+}
+
+TEST(ExactMapper, FindsTheFrontOfCyclesAndEnergy) {
+  const LoopProblem problem = *MakeLoopProblem(
+      "conv", {{"R", 2}, {"S", 1}, {"P", 4}, {"Q", 1}, {"C", 2}, {"K", 3}, {"N", 1}});
+  Hierarchy machine = SmallMachine();
+  machine.levels.erase(machine.levels.begin() + 1);
+  machine.levels[1].network.hop_pj = 40;  // so that few PEs are cheap and many are fast
+  for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
+    const OracleResult oracle = SearchEverything(problem, machine, semantics, {7, 7});
+    std::vector<std::pair<double, double>> expected, found;
+    for (const auto& [cycles, energy] : oracle.least_energy) {
+      if (expected.empty() || energy < expected.back().second * (1 - kTolerance)) {
+        expected.emplace_back(cycles, energy);
+      }
+    }
+    std::ranges::reverse(expected);
+    ThreadPool pool(1);
+    const auto front =
+        FindParetoFront(problem, machine, {.mapper = {.semantics = semantics}}, pool);
+    ASSERT_TRUE(front) << front.error();
+    EXPECT_TRUE(front->complete);
+    for (const Candidate& point : front->points) found.emplace_back(point.cycles, point.energy_pj);
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_GT(found.size(), 1u);
+    for (size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].first, expected[i].first);
+      EXPECT_NEAR(found[i].second / expected[i].second, 1, 1e-9);
+    }
+  }
+}
+
+TEST(ExactMapper, NamesTheLevelThatNothingFits) {
+  Hierarchy machine = SmallMachine();
+  machine.levels[0].entries = 2;
+  const auto mapper = Mapper::Make(Gemm(4, 4, 4), machine, {});
+  ASSERT_FALSE(mapper);
+  EXPECT_EQ(ToString(mapper.error()),
+            "no mapping is possible: RF has 2 usable words, and one element each of A, B, Z need "
+            "more; let the level pass a tensor by, or give it more entries");
+}
+
+// Methods `exact` against all points of the decision space, with and without constraints.
+class ExactMethodTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ExactMethodTest, EqualsTheBestPointOfTheSpace) {
+  Layer layer;
+  layer.type = LayerType::kMatmul;
+  layer.m = 4, layer.n = 2, layer.k = 4;
+  Accelerator machine{.name = "small"};
+  machine.hierarchy = SmallMachine();
+  machine.hierarchy->levels.erase(machine.hierarchy->levels.begin() + 1);
+  const Result<Constraints> constraints = ParseConstraints(GetParam(), "constraints.yaml");
+  ASSERT_TRUE(constraints) << constraints.error();
+  for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
+    const auto problem = MappingProblem::Make(
+        layer, machine, "loopnest",
+        {.objective = objective, .decide_keep = true, .constraints = *constraints});
+    ASSERT_TRUE(problem) << problem.error();
+    const MappingSpace& space = (*problem)->space();
+    const auto workspace = (*problem)->MakeWorkspace();
+    double best = kInfinity;
+    Point point(space.size());
+    bool more = true;
+    while (more) {
+      const Outcome outcome = (*problem)->Evaluate(point, *workspace);
+      if (outcome.feasible()) best = std::min(best, outcome.value);
+      more = false;
+      for (size_t i = 0; i < space.size() && !more; ++i) {
+        more = ++point[i] < space.decisions()[i].size();
+        if (!more) point[i] = 0;
+      }
+    }
+    const auto searcher = ParseMethodChoice("exact")->Make(
+        {.space = space, .samples = 100'000, .problem = problem->get()});
+    ASSERT_TRUE(searcher) << searcher.error();
+    ThreadPool pool(1);
+    Evaluator evaluator(**problem, pool);
+    const auto result = RunSearch(**searcher, evaluator, {.budget = {.samples = 100'000}});
+    ASSERT_TRUE(result) << result.error();
+    ASSERT_TRUE(result->best);
+    EXPECT_NEAR(result->best->outcome.value / best, 1, 1e-9);
+    EXPECT_NEAR(*result->bound / best, 1, 1e-8);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , ExactMethodTest,
+    testing::Values("format: tessera-constraints-1\n",
+                    "format: tessera-constraints-1\nfixed: {K_RF: 2}\n",
+                    "format: tessera-constraints-1\nforbidden: {M_DRAM_par: [4, 2]}\n",
+                    "format: tessera-constraints-1\norder: {order_DRAM: [[K, M, N]]}\n",
+                    "format: tessera-constraints-1\nfixed: {keep_RF_A: keep, N_RF: 1}\n"));
+
+}  // namespace
+}  // namespace tessera::exact
