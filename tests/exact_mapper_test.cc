@@ -7,10 +7,9 @@
 
 #include "exact_oracle.h"
 #include "tessera/arch/format.h"
-#include "tessera/search/driver.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/pareto.h"
-#include "tessera/search/method.h"
+#include "tessera/search/exact/problem_options.h"
 #include "tessera/space/mapping_problem.h"
 
 namespace tessera::exact {
@@ -147,10 +146,10 @@ TEST(ExactMapper, NamesTheLevelThatNothingFits) {
             "more; let the level pass a tensor by, or give it more entries");
 }
 
-// Methods `exact` against all points of the decision space, with and without constraints.
-class ExactMethodTest : public testing::TestWithParam<const char*> {};
+// The mapper against all points of the decision space, with and without constraints.
+class ExactSpaceTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(ExactMethodTest, EqualsTheBestPointOfTheSpace) {
+TEST_P(ExactSpaceTest, EqualsTheBestPointOfTheSpace) {
   Layer layer;
   layer.type = LayerType::kMatmul;
   layer.m = 4, layer.n = 2, layer.k = 4;
@@ -178,21 +177,20 @@ TEST_P(ExactMethodTest, EqualsTheBestPointOfTheSpace) {
         if (!more) point[i] = 0;
       }
     }
-    const auto searcher = ParseMethodChoice("exact")->Make(
-        {.space = space, .samples = 100'000, .problem = problem->get()});
-    ASSERT_TRUE(searcher) << searcher.error();
-    ThreadPool pool(1);
-    Evaluator evaluator(**problem, pool);
-    const auto result = RunSearch(**searcher, evaluator, {.budget = {.samples = 100'000}});
-    ASSERT_TRUE(result) << result.error();
-    ASSERT_TRUE(result->best);
-    EXPECT_NEAR(result->best->outcome.value / best, 1, 1e-9);
-    EXPECT_NEAR(*result->bound / best, 1, 1e-8);
+    const Result<MapperOptions> options = OptionsFor(**problem);
+    ASSERT_TRUE(options) << options.error();
+    const auto& [loops, hierarchy] = *(*problem)->loopnest();
+    const Progress progress = Solve(loops, hierarchy, *options);
+    ASSERT_TRUE(progress.best);
+    EXPECT_EQ(progress.status, Status::kOptimal);
+    EXPECT_NEAR(progress.best->value / best, 1, 1e-9);
+    EXPECT_NEAR(progress.bound / best, 1, 1e-8);
+    EXPECT_TRUE(space.Encode(progress.best->mapping));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    , ExactMethodTest,
+    , ExactSpaceTest,
     testing::Values("format: tessera-constraints-1\n",
                     "format: tessera-constraints-1\nfixed: {K_RF: 2}\n",
                     "format: tessera-constraints-1\nforbidden: {M_DRAM_par: [4, 2]}\n",

@@ -25,6 +25,12 @@ struct MapArguments {
   bool dry_run = false;
 };
 
+std::vector<std::string> MapMethods() {
+  std::vector<std::string> names = MethodNames();
+  names.insert(names.end(), {"auto", "exact"});
+  return names;
+}
+
 std::vector<Flag> Flags(MapArguments& arguments) {
   MapSettings& settings = arguments.problem.settings;
   std::vector<Flag> flags = ProblemFlags(arguments.problem);
@@ -44,9 +50,9 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .value = "N|ROWS"},
       {.name = "--method",
        .target = &arguments.method,
-       .help = "search method (tessera list methods)",
+       .help = "search method (tessera list methods); auto: search, then proof; exact: proof alone",
        .value = "METHOD",
-       .choices = MethodNames},
+       .choices = MapMethods},
       {.name = "--set",
        .target = &arguments.set,
        .help = "a setting of the method; may be repeated",
@@ -63,6 +69,16 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .target = &settings.target_gap,
        .help = "end a layer's search this close to its bound: 0.05 is 5 %",
        .value = "G",
+       .least = 0},
+      {.name = "--proof-seconds",
+       .target = &settings.proof_seconds,
+       .help = "methods auto and exact: time for the proofs of all layers; 0: no limit",
+       .value = "S",
+       .least = 0},
+      {.name = "--proof-rounds",
+       .target = &settings.proof_rounds,
+       .help = "methods auto and exact: rounds per layer, the same on every machine; 0: no limit",
+       .value = "N",
        .least = 0},
       {.name = "--dry-run",
        .target = &arguments.dry_run,
@@ -163,8 +179,8 @@ extern const Command kMapCommand = {
          {"tessera map bert-base --accelerator simba --out runs/bert",
           "a run with journal, mappings and report; continue it with tessera resume"},
          {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"},
-         {"tessera map resnet18 --accelerator simple3 --objective edp --method exact",
-          "proved optima"},
+         {"tessera map alexnet --accelerator eyeriss-256 --method auto --objective energy",
+          "search, then proofs: OPTIMAL, or how far from it at most"},
          {"tessera map --method exact --batch rows.jsonl --semantics timeloop3",
           "proved optima of many small problems, for scripts"}},
     .bind = Bind<MapArguments, Flags, Run>,

@@ -14,6 +14,12 @@ namespace {
 Result<void> CheckFound(const NetworkMapping& mapping) {
   for (const LayerMapping& layer : mapping.layers) {
     if (layer.point || layer.search.stop == StopReason::kInterrupted) continue;
+    if (layer.search.samples == 0) {
+      return Error{.kind = ErrorKind::kBudget,
+                   .message = fmt::format("layer '{}': no mapping was found in {} rounds of exact "
+                                          "search",
+                                          layer.name, layer.proof ? layer.proof->rounds : 0)};
+    }
     if (layer.search.failed == layer.search.samples) {
       return Error{
           .kind = ErrorKind::kIo,

@@ -68,8 +68,7 @@ std::string LayerRow(const LayerMapping& layer, double total_cycles) {
       "<td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>\n",
       name, layer.count, WithThousands(layer.cost->cycles), 120 * part, Percent(part),
       layer.cost->energy_pj * 1e-6, layer.cost->edp(), Percent(layer.cost->utilization),
-      layer.gap() ? Percent(*layer.gap()) : "-", WithThousands(layer.search.samples), status,
-      status);
+      layer.gap() ? Percent(*layer.gap()) : "-", WithThousands(layer.samples()), status, status);
 }
 
 std::string LayersTable(const NetworkMapping& mapping) {

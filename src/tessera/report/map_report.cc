@@ -40,7 +40,7 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   json["bound"] = OrNull(layer.bound);
   json["gap"] = OrNull(layer.gap());
   json["status"] = ToString(layer.status);
-  json["samples"] = layer.search.samples;
+  json["samples"] = layer.samples();
   json["mapping"] = nullptr;
   if (layer.mapping) {
     const Result<std::string> text = MappingJson(layer.layer, job.accelerator, *layer.mapping);
@@ -53,6 +53,11 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   json["infeasible_samples"] = layer.search.infeasible;
   json["failed_samples"] = layer.search.failed;
   json["stopped_by"] = ToString(layer.search.stop);
+  if (layer.proof) {
+    json["proof"] = {{"rounds", layer.proof->rounds},
+                     {"evaluations", layer.proof->evaluations},
+                     {"complete", layer.proof->complete}};
+  }
   json["notes"] = ToJson(layer.search.notes);
   return json;
 }
@@ -90,13 +95,13 @@ Table LayerTable(const NetworkMapping& mapping) {
   for (const LayerMapping& layer : mapping.layers) {
     if (!layer.cost) {
       table.Add(layer.name, layer.count, Cell(), Cell(), Cell(), Cell(), OrNothing(layer.bound),
-                Cell(), ToString(layer.status), layer.search.samples);
+                Cell(), ToString(layer.status), layer.samples());
       continue;
     }
     table.Add(layer.name, layer.count, layer.cost->cycles, layer.cost->energy_pj, layer.cost->edp(),
               Percent(layer.cost->utilization), OrNothing(layer.bound),
               layer.gap() ? Cell(Percent(*layer.gap())) : Cell(), ToString(layer.status),
-              layer.search.samples);
+              layer.samples());
   }
   return table;
 }
@@ -112,6 +117,14 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
+  const bool unfinished =
+      std::any_of(mapping.layers.begin(), mapping.layers.end(),
+                  [](const LayerMapping& layer) { return layer.proof && !layer.proof->complete; });
+  if (unfinished && job.settings.proof_rounds == 0) {
+    text += fmt::format(
+        "proofs ended after {} s: bounds depend on the machine; --proof-rounds makes them repeat\n",
+        job.settings.proof_seconds);
+  }
   return text;
 }
 

@@ -141,8 +141,7 @@ class Comparer {
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = problem_.space(),
                      .seed = static_cast<uint64_t>(made.seed),
-                     .samples = job_.settings.budget.samples,
-                     .problem = &problem_});
+                     .samples = job_.settings.budget.samples});
     if (!searcher) return searcher.error();
     ThreadPool one(1);
     Evaluator evaluator(problem_, one);

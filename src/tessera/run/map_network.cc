@@ -93,6 +93,12 @@ class Mapper {
     for (const Result<void>& result : errors_) {
       if (!result) return result.error();
     }
+    if (job_.prove) {
+      const Result<void> proved = ProveLayers(
+          job_, pool_, {.progress = hooks_.progress, .stopped = hooks_.stopped}, mapping_.layers);
+      if (!proved) return proved.error();
+      mapping_.interrupted = hooks_.stopped && hooks_.stopped();
+    }
     mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
     for (const LayerMapping& layer : mapping_.layers) {
       mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
@@ -115,6 +121,8 @@ class Mapper {
     const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
     if (!bounds) return named(bounds.error());
     made.bounds = *bounds;
+    made.bound = bounds->Of(job_.problem.objective);
+    if (!job_.method) return {};
     if (Result<void> searched = Search(index, **problem, made); !searched) {
       return named(searched.error());
     }
@@ -125,10 +133,9 @@ class Mapper {
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
     const Budget budget = LayerBudget();
     const Result<std::unique_ptr<Searcher>> searcher =
-        job_.method.Make({.space = problem.space(),
-                          .seed = LayerSeed(job_.settings.seed, made.layer),
-                          .samples = budget.samples,
-                          .problem = &problem});
+        job_.method->Make({.space = problem.space(),
+                           .seed = LayerSeed(job_.settings.seed, made.layer),
+                           .samples = budget.samples});
     if (!searcher) return searcher.error();
     JournalContents recorded;
     std::unique_ptr<Journal> journal;
@@ -208,7 +215,7 @@ NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective)
   bool bounded = objective != Objective::kPower && objective != Objective::kArea;
   for (const LayerMapping& layer : layers) {
     total.layers += layer.count;
-    total.samples += layer.search.samples;
+    total.samples += layer.samples();
     bounded &= layer.bound.has_value() && layer.cost.has_value();
     if (!layer.cost) continue;
     const double count = static_cast<double>(layer.count);

@@ -16,6 +16,7 @@
 #include "tessera/run/layer_bounds.h"
 #include "tessera/run/map_settings.h"
 #include "tessera/run/progress.h"
+#include "tessera/run/proof.h"
 #include "tessera/run/run_directory.h"
 #include "tessera/search/driver.h"
 
@@ -45,6 +46,9 @@ struct LayerMapping {
   std::optional<double> bound = {};  // no mapping has a lower value
   LayerBounds bounds = {};           // known without search
   MapStatus status = MapStatus::kNothing;
+  std::optional<LayerProof> proof = {};  // of methods auto and exact
+
+  int64_t samples() const { return search.samples + (proof ? proof->evaluations : 0); }
 
   std::optional<double> gap() const {
     return bound && point ? std::optional(value / *bound - 1) : std::nullopt;

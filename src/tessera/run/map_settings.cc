@@ -12,12 +12,16 @@
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
+#include "tessera/run/proof.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
 namespace {
 
 constexpr std::string_view kFormat = "tessera-run-1";
+
+// What method auto searches with before it proves.
+constexpr std::string_view kIncumbents = "marl";
 
 struct TextField {
   std::string_view key;
@@ -75,6 +79,8 @@ std::string ToJsonText(const MapSettings& settings) {
   json["samples"] = settings.budget.samples;
   json["seconds"] = settings.budget.seconds;
   json["batch"] = settings.batch;
+  json["proof_seconds"] = settings.proof_seconds;
+  json["proof_rounds"] = settings.proof_rounds;
   json["target_gap"] = settings.target_gap ? nlohmann::ordered_json(*settings.target_gap) : nullptr;
   return json.dump(1) + "\n";
 }
@@ -129,6 +135,8 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   read("samples", into(&settings.budget.samples, [](const Node& n) { return n.AsInt(); }));
   read("seconds", into(&settings.budget.seconds, [](const Node& n) { return n.AsDouble(); }));
   read("batch", into(&settings.batch, [](const Node& n) { return n.AsInt(); }));
+  read("proof_seconds", into(&settings.proof_seconds, [](const Node& n) { return n.AsDouble(); }));
+  read("proof_rounds", into(&settings.proof_rounds, [](const Node& n) { return n.AsInt(); }));
   read("target_gap", [&](const Node& node) -> Result<void> {
     if (node.kind == Node::Kind::kNull) return {};
     const Result<double> gap = node.AsDouble();
@@ -182,13 +190,19 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, const st
   Result<MappingProblemOptions> problem = ProblemOptions(settings, folder);
   if (!problem) return problem.error();
   job.problem = *std::move(problem);
-  Result<MethodChoice> method = ParseMethodChoice(settings.method);
-  if (!method) return method.error();
-  job.method = *std::move(method);
-  if (std::string* file = AssignmentFile(job.method)) *file = In(folder, *file);
+  job.prove = settings.method == "auto" || settings.method == "exact";
+  if (settings.method != "exact") {
+    Result<MethodChoice> method = ParseMethodChoice(job.prove ? kIncumbents : settings.method);
+    if (!method) return method.error();
+    job.method = *std::move(method);
+    if (std::string* file = AssignmentFile(*job.method)) *file = In(folder, *file);
+  }
   Result<Accelerator> accelerator = LoadAccelerator(In(folder, settings.accelerator));
   if (!accelerator) return accelerator.error();
   job.accelerator = *std::move(accelerator);
+  if (job.prove) {
+    if (Result<void> provable = CheckProvable(job); !provable) return provable.error();
+  }
   return job;
 }
 
@@ -217,13 +231,15 @@ Result<void> SaveMapJob(const MapJob& job, const RunDirectory& directory) {
     if (!written) return written;
     settings.constraints = "inputs/constraints.yaml";
   }
-  MethodChoice method = job.method;
-  if (std::string* file = AssignmentFile(method)) {
-    written = copy(*file, "inputs/assignment.json");
-    if (!written) return written;
-    *file = "inputs/assignment.json";
+  if (!job.prove) {
+    MethodChoice method = *job.method;
+    if (std::string* file = AssignmentFile(method)) {
+      written = copy(*file, "inputs/assignment.json");
+      if (!written) return written;
+      *file = "inputs/assignment.json";
+    }
+    settings.method = method.ToString();
   }
-  settings.method = method.ToString();
   // Last, because a folder with run.json is a run.
   return directory.Write("run.json", ToJsonText(settings));
 }

@@ -28,15 +28,16 @@ struct MapSettings {
   // Names and values as on the command line.
   std::string model = "loopnest";     // Default: loopnest.
   std::string objective = "latency";  // Default: latency.
-  std::string method = "marl";        // With its settings. Default: marl.
-  std::string sizes = "divisors";     // Default: divisors.
-  std::string energy = "layer";       // Of model maestro. Default: layer.
-  std::string legality = "strict";    // Of model maestro. Default: strict.
-  std::string area = "maestro";       // Of model maestro. Default: maestro.
-  std::string version = "head";       // Of model maestro. Default: head.
-  std::string semantics = "exact";    // Of model loopnest. Default: exact.
-  bool decide_pes = false;            // Default: false.
-  bool bypass = false;                // Default: false.
+  // A search method with its settings, or auto (search, then proof) or exact (proof alone).
+  std::string method = "marl";      // Default: marl.
+  std::string sizes = "divisors";   // Default: divisors.
+  std::string energy = "layer";     // Of model maestro. Default: layer.
+  std::string legality = "strict";  // Of model maestro. Default: strict.
+  std::string area = "maestro";     // Of model maestro. Default: maestro.
+  std::string version = "head";     // Of model maestro. Default: head.
+  std::string semantics = "exact";  // Of model loopnest. Default: exact.
+  bool decide_pes = false;          // Default: false.
+  bool bypass = false;              // Default: false.
 
   // Limits of the program of model exec:COMMAND, as ExternalOptions.
   double exec_timeout_seconds = 60;  // Default: 60.
@@ -47,6 +48,11 @@ struct MapSettings {
   Budget budget = {};                     // Per layer; seconds: for the whole run.
   int64_t batch = 64;                     // Default: 64.
   std::optional<double> target_gap = {};  // Default: none.
+
+  // What methods auto and exact may spend on proofs: seconds for the whole run (0: no limit) and
+  // rounds of exact search per layer (0: no limit).
+  double proof_seconds = 60;  // Default: 60.
+  int64_t proof_rounds = 0;   // Default: 0.
 };
 
 // The settings as JSON, and back; unknown keys and wrong types are errors with their place.
@@ -59,7 +65,8 @@ struct MapJob {
   Network network = {};
   Accelerator accelerator = {};
   MappingProblemOptions problem = {};
-  MethodChoice method = {};
+  std::optional<MethodChoice> method = {};  // none: method exact, which has no search
+  bool prove = false;
 };
 
 // A job for a network that is at hand: loads the other files, relative to `folder` (empty: the

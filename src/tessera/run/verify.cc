@@ -110,11 +110,17 @@ class Verifier {
     LayerMapping made{.name = entry.name, .count = entry.count, .layer = entry.layer};
     const std::optional<Trial> best = CheckJournal(**problem, what, journal->trials);
     made.search.samples = std::ssize(journal->trials);
-    CompareNumber(json, what, "samples", static_cast<double>(made.search.samples));
     if (best) made.value = best->outcome.value;
-    CompareNumber(json, what, "value", best ? std::optional(made.value) : std::nullopt);
+    if (job_.prove) ReadProof(json, made);
+    CompareNumber(json, what, "samples", static_cast<double>(made.samples()));
+    const bool found = best || made.proof;
+    if (!made.proof) {
+      CompareNumber(json, what, "value", best ? std::optional(made.value) : std::nullopt);
+    } else if (best && NumberAt(json, "value").value_or(0) > made.value) {
+      Complain(what + ": value", TextAt(json, "value"), fmt::format("at most {}", made.value));
+    }
     if (!json.contains("mapping") || json["mapping"].is_null()) {
-      if (best) Complain(what + ": mapping", "nothing", "a mapping");
+      if (found) Complain(what + ": mapping", "nothing", "a mapping");
       CompareText(json, what, "status", ToString(MapStatus::kNothing));
     } else if (Result<void> mapping = CheckMapping(index, **problem, what, json, made); !mapping) {
       return mapping;
@@ -122,6 +128,14 @@ class Verifier {
     if (Result<void> bound = CheckBound(what, json, made); !bound) return bound;
     layers_.push_back(std::move(made));
     return {};
+  }
+
+  // Exact search keeps no journal of what it evaluated; its mapping is checked like every other.
+  void ReadProof(const Json& json, LayerMapping& made) {
+    const Json proof = json.value("proof", Json::object());
+    made.proof =
+        LayerProof{.rounds = static_cast<int64_t>(NumberAt(proof, "rounds").value_or(0)),
+                   .evaluations = static_cast<int64_t>(NumberAt(proof, "evaluations").value_or(0))};
   }
 
   // The reported mapping, read from its text, checked and priced anew.
@@ -154,6 +168,7 @@ class Verifier {
     CompareNumber(json, what, "utilization", cost.utilization);
     made.point = *point;
     made.cost = cost;
+    if (made.proof) made.value = trials.front().outcome.value;
     return CheckFiles(index, what, *mapping, made);
   }
 

@@ -35,10 +35,6 @@ struct SearchSetup {
   // Good points of similar problems, best first, translated into this space; methods that can use
   // them do. Default: none.
   std::vector<Point> hints = {};
-
-  // The problem that the space belongs to, for methods that know its cost model; outlives the
-  // searcher. Default: null.
-  const Problem* problem = nullptr;
 };
 
 struct SearcherInfo {

@@ -20,8 +20,6 @@ SearcherInfo PpoMethod();
 SearcherInfo PpoDiscreteMethod();
 SearcherInfo MarlMethod();
 SearcherInfo TeamMethod();
-SearcherInfo ExactMethod();
-SearcherInfo AutoMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
@@ -38,8 +36,6 @@ std::span<const SearcherInfo> SearchMethods() {
       PpoDiscreteMethod(),
       MarlMethod(),
       TeamMethod(),
-      ExactMethod(),
-      AutoMethod(),
       // clang-format on
   };
   return kMethods;
