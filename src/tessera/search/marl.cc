@@ -60,7 +60,7 @@ class MarlSearcher final : public Searcher {
       CounterRng rng(seed_, StreamId("search.marl"), drawn_++);
       Point point;
       for (int attempt = 0; attempt < kTries; ++attempt) {
-        point = Collecting() ? space_.Sample(rng, 64) : policy_->Draw(Explore(), rng);
+        point = Collecting() ? space_.Sample(rng, 0) : policy_->Draw(Explore(), rng);
         if (seen_.insert(PointHash()(point)).second) break;
       }
       proposals.push_back(point);

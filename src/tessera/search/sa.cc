@@ -33,7 +33,7 @@ class SaSearcher final : public Searcher {
     for (size_t i = 0; i < count; ++i) {
       const Chain& chain = chains_[(next_ + i) % chains_.size()];
       CounterRng rng(seed_, StreamId("search.sa.propose"), drawn_++);
-      points.push_back(chain.point ? space_.Neighbor(*chain.point, rng) : space_.Sample(rng, 64));
+      points.push_back(chain.point ? space_.Neighbor(*chain.point, rng) : space_.Sample(rng, 0));
     }
     return points;
   }
