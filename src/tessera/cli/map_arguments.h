@@ -24,7 +24,7 @@ struct ProblemArguments {
 // NETWORK, --accelerator, --model, --objective, and what the space and the models leave open.
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments);
 
-// --samples, --seconds and --batch.
+// --samples, --time-limit and --batch.
 std::vector<Flag> BudgetFlags(MapSettings& settings);
 
 // A job from arguments: loads and looks up everything. Notes about the machine become remarks.

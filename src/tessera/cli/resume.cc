@@ -31,7 +31,8 @@ Result<void> Run(const ResumeArguments& arguments, Context& context) {
 extern const Command kResumeCommand = {
     .name = "resume",
     .summary = "go on with an interrupted run",
-    .examples = {{"tessera resume runs/bert", "to the same end as without interruption"}},
+    .examples = {{"tessera resume runs/bert", "to the same end as without interruption"},
+                 {"tessera resume runs/bert --threads 1 --json", "on one thread, result as JSON"}},
     .bind = Bind<ResumeArguments, Flags, Run>,
     .details =
         "What the journals hold is not evaluated again. Seed, budget and inputs are those of the\n"

@@ -2,8 +2,8 @@
 #include "tessera/report/map_report.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +18,9 @@ namespace {
 
 Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 Cell OrNothing(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
+
+// For people: two decimals are what a percentage is good for.
+double Percent(double part) { return std::round(part * 1e4) / 1e2; }
 
 // Cycles are whole numbers that may exceed 64 bits in a sum over a network.
 Json Whole(double value) {
@@ -46,21 +49,11 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   json["power_mw"] = layer.cost ? Json(layer.cost->power_mw) : Json(nullptr);
   json["area_um2"] = layer.cost ? Json(layer.cost->area_um2) : Json(nullptr);
   json["utilization"] = layer.cost ? Json(layer.cost->utilization) : Json(nullptr);
-  json["log10_space"] = layer.log10_size;
   json["infeasible_samples"] = layer.search.infeasible;
   json["failed_samples"] = layer.search.failed;
   json["stopped_by"] = ToString(layer.search.stop);
   json["notes"] = ToJson(layer.search.notes);
   return json;
-}
-
-// A layer's name as the stem of a file.
-std::string Stem(size_t index, std::string_view name) {
-  std::string stem = fmt::format("{:03}_", index + 1);
-  for (const char c : name) {
-    stem += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  }
-  return stem;
 }
 
 }  // namespace
@@ -80,25 +73,19 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
     json["layers"].push_back(*std::move(made));
   }
   const NetworkTotal& total = mapping.total;
-  const bool bounded = total.bound && *total.bound > 0;
-  json["total"] = {{"layers", total.layers},
-                   {"cycles", Whole(total.cycles)},
-                   {"energy_pj", total.energy_pj},
-                   {"edp", total.edp()},
-                   {"value", total.value},
-                   {"bound", OrNull(total.bound)},
-                   {"gap", bounded ? Json(total.value / *total.bound - 1) : Json(nullptr)},
-                   {"power_mw", total.power_mw},
-                   {"area_um2", total.area_um2},
-                   {"utilization", total.utilization},
+  json["total"] = {{"layers", total.layers},       {"cycles", Whole(total.cycles)},
+                   {"energy_pj", total.energy_pj}, {"edp", total.edp()},
+                   {"value", total.value},         {"bound", OrNull(total.bound)},
+                   {"gap", OrNull(total.gap())},   {"power_mw", total.power_mw},
+                   {"area_um2", total.area_um2},   {"utilization", total.utilization},
                    {"samples", total.samples}};
   json["interrupted"] = mapping.interrupted;
   return json;
 }
 
 Table LayerTable(const NetworkMapping& mapping) {
-  Table table({"layer", "count", "cycles", "energy_pj", "edp", "utilization", "bound", "gap",
-               "status", "samples"});
+  Table table({"layer", "count", "cycles", "energy_pj", "edp", "utilization_pct", "bound",
+               "gap_pct", "status", "samples"});
   for (const LayerMapping& layer : mapping.layers) {
     if (!layer.cost) {
       table.Add(layer.name, layer.count, Cell(), Cell(), Cell(), Cell(), OrNothing(layer.bound),
@@ -106,8 +93,9 @@ Table LayerTable(const NetworkMapping& mapping) {
       continue;
     }
     table.Add(layer.name, layer.count, layer.cost->cycles, layer.cost->energy_pj, layer.cost->edp(),
-              layer.cost->utilization, OrNothing(layer.bound), OrNothing(layer.gap()),
-              ToString(layer.status), layer.search.samples);
+              Percent(layer.cost->utilization), OrNothing(layer.bound),
+              layer.gap() ? Cell(Percent(*layer.gap())) : Cell(), ToString(layer.status),
+              layer.search.samples);
   }
   return table;
 }
@@ -115,25 +103,19 @@ Table LayerTable(const NetworkMapping& mapping) {
 std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
   const NetworkTotal& total = mapping.total;
   std::string text = fmt::format(
-      "{} on {} (model {}, objective {}, method {}): {} layers, {} cycles, {:.6g} uJ, EDP {:.6g} "
+      "{} on {} (model {}, objective {}, method {}): {} layer{}, {} cycles, {:.6g} uJ, EDP {:.6g} "
       "pJ*cycles, utilization {:.1f} %",
       job.network.name, job.accelerator.name, job.settings.model, job.settings.objective,
-      job.settings.method, total.layers, WithThousands(std::llround(total.cycles)),
-      total.energy_pj * 1e-6, total.edp(), 100 * total.utilization);
-  if (total.bound && *total.bound > 0) {
-    text += fmt::format(", gap to bound {:.2f} %", 100 * (total.value / *total.bound - 1));
-  }
+      job.settings.method, total.layers, total.layers == 1 ? "" : "s",
+      WithThousands(std::llround(total.cycles)), total.energy_pj * 1e-6, total.edp(),
+      100 * total.utilization);
+  if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
-  for (const LayerMapping& layer : mapping.layers) {
-    if (layer.point) continue;
-    text += fmt::format("layer '{}': no feasible mapping in {} samples, the last one because {}\n",
-                        layer.name, layer.search.samples, layer.search.last_problem);
-  }
   return text;
 }
 
-Table SpaceTable(const MapJob& job, const std::vector<const MappingSpace*>& spaces) {
-  Table table({"layer", "type", "decisions", "log10_size", "log10_paper"});
+Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces) {
+  Table table({"layer", "count", "type", "decisions", "log10_size", "log10_paper"});
   for (size_t i = 0; i < spaces.size(); ++i) {
     const NetworkLayer& entry = job.network.layers[i];
     // Formula 1 of the paper: d dimensions with as many tile sizes as the largest has, one of them
@@ -146,8 +128,8 @@ Table SpaceTable(const MapJob& job, const std::vector<const MappingSpace*>& spac
       sizes = std::max(sizes, static_cast<double>(dimension.size));
     }
     const double paper = PaperLog10Size(sizes, static_cast<int>(dimensions), 1, 2);
-    table.Add(entry.name, TypeName(entry.layer), std::ssize(spaces[i]->decisions()),
-              spaces[i]->Log10Size(), paper);
+    table.Add(entry.name, entry.count, TypeName(entry.layer), spaces[i].decisions,
+              spaces[i].log10_size, paper);
   }
   return table;
 }
@@ -158,11 +140,9 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
     const LayerMapping& layer = mapping.layers[i];
     if (!layer.mapping) continue;
     Result<std::vector<ExportedFile>> files =
-        ExportMapping(Stem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
+        ExportMapping(MappingStem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
     if (!files) return files.error();
-    for (ExportedFile& file : *files) {
-      all.push_back({"mappings/" + file.name, std::move(file.contents)});
-    }
+    std::move(files->begin(), files->end(), std::back_inserter(all));
   }
   const Result<Json> json = ToJson(job, mapping);
   if (!json) return json.error();

@@ -91,9 +91,9 @@ TEST_F(JournalTest, AMissingFileIsEmpty) {
 }
 
 TEST_F(JournalTest, ReportsDamageInTheMiddle) {
-  EXPECT_EQ(MessageOf("{\"point\":[1]}\n"), "j:1: a journal line has no 'value'");
+  EXPECT_EQ(MessageOf("{\"point\":[1]}\n"), "j:1: journal line without 'value'");
   EXPECT_EQ(MessageOf("{\"point\":7,\"failed\":\"x\"}\n"), "j:1: point is not a list of indices");
-  EXPECT_EQ(MessageOf("{\"point\":[-1],\"failed\":\"x\"}\n"), "j:1: '-1' is not in 0..2147483647");
+  EXPECT_EQ(MessageOf("{\"point\":[-1],\"failed\":\"x\"}\n"), "j:1: -1 is outside 0..2147483647");
   EXPECT_EQ(MessageOf("garbage\n").substr(0, 4), "j:1:");
 }
 

@@ -37,9 +37,8 @@ class SharedProgress {
 // Journals and reports what a search does.
 class LayerObserver final : public SearchObserver {
  public:
-  LayerObserver(Journal* journal, SharedProgress& progress, ProgressRow row,
-                std::optional<double> bound)
-      : journal_(journal), progress_(progress), row_(std::move(row)), bound_(bound) {
+  LayerObserver(Journal* journal, SharedProgress& progress, ProgressRow row)
+      : journal_(journal), progress_(progress), row_(std::move(row)) {
     progress_.Tell(ProgressEvent::kStarted, row_);
   }
 
@@ -61,15 +60,13 @@ class LayerObserver final : public SearchObserver {
   void Update(const SearchResult& result) {
     row_.samples = result.samples;
     improved_ = result.best && (!row_.best || result.best->outcome.value < *row_.best);
-    if (!improved_) return;
-    row_.best = result.best->outcome.value;
-    if (bound_) row_.gap = *row_.best / *bound_ - 1;
+    if (improved_) row_.best = result.best->outcome.value;
+    if (row_.best && result.bound) row_.gap = *row_.best / *result.bound - 1;
   }
 
   Journal* const journal_;
   SharedProgress& progress_;
   ProgressRow row_;
-  const std::optional<double> bound_;
   bool improved_ = false;
 };
 
@@ -96,7 +93,10 @@ class Mapper {
     for (const Result<void>& result : errors_) {
       if (!result) return result.error();
     }
-    AddUp();
+    mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
+    for (const LayerMapping& layer : mapping_.layers) {
+      mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
+    }
     mapping_.seconds = SteadySeconds() - start;
     return std::move(mapping_);
   }
@@ -108,16 +108,13 @@ class Mapper {
     made.name = entry.name;
     made.count = entry.count;
     made.layer = entry.layer;
-    const auto named = [&](Error error) {
-      error.message = fmt::format("layer '{}': {}", entry.name, error.message);
-      return error;
-    };
+    const auto named = [&](const Error& error) { return InLayer(entry.name, error); };
     const Result<std::unique_ptr<MappingProblem>> problem =
         MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
     if (!problem) return named(problem.error());
-    made.log10_size = (*problem)->space().Log10Size();
-    made.bound =
-        BoundOf(entry.layer, job_.accelerator, job_.settings.model, job_.problem.objective);
+    const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
+    if (!bounds) return named(bounds.error());
+    made.bounds = *bounds;
     if (Result<void> searched = Search(index, **problem, made); !searched) {
       return named(searched.error());
     }
@@ -145,19 +142,18 @@ class Mapper {
     }
     SearchOptions options{.budget = budget,
                           .batch = job_.settings.batch,
+                          .bound = made.bounds.Of(job_.problem.objective),
+                          .target_gap = job_.settings.target_gap,
                           .interrupted = hooks_.stopped,
                           .recorded = recorded.trials};
-    if (job_.settings.target_gap && made.bound) {
-      options.target = *made.bound * (1 + *job_.settings.target_gap);
-    }
     ThreadPool one(1);  // Layers are what runs side by side.
     Evaluator evaluator(problem, one);
-    LayerObserver observer(journal.get(), progress_, {.name = made.name, .budget = budget.samples},
-                           made.bound);
+    LayerObserver observer(journal.get(), progress_, {.name = made.name, .budget = budget.samples});
     Result<SearchResult> result = RunSearch(**searcher, evaluator, options, &observer);
     if (!result) return result.error();
     observer.Done(*result);
     made.search = *std::move(result);
+    made.bound = made.search.bound;
     return {};
   }
 
@@ -173,40 +169,9 @@ class Mapper {
     if (!made.search.best) return;
     made.point = made.search.best->point;
     made.mapping = problem.space().Decode(*made.point);
-    made.cost = problem.CostAt(*made.point);
+    made.cost = problem.CostOf(*made.search.best);
     made.value = made.search.best->outcome.value;
-    constexpr double kEqual = 1e-9;  // relative; bounds and values are rounded differently
-    made.status = !made.bound                                ? MapStatus::kHeuristic
-                  : made.value <= *made.bound * (1 + kEqual) ? MapStatus::kOptimal
-                                                             : MapStatus::kBounded;
-  }
-
-  void AddUp() {
-    NetworkTotal& total = mapping_.total;
-    const Objective objective = job_.problem.objective;
-    const bool adds = objective == Objective::kLatency || objective == Objective::kEnergy;
-    double bound = 0, busy_cycles = 0;
-    bool bounded = adds;
-    for (const LayerMapping& layer : mapping_.layers) {
-      total.layers += layer.count;
-      total.samples += layer.search.samples;
-      mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
-      bounded &= layer.bound.has_value() && layer.point.has_value();
-      if (!layer.cost) continue;
-      const double count = static_cast<double>(layer.count);
-      const double cycles = count * static_cast<double>(layer.cost->cycles);
-      total.cycles += cycles;
-      total.energy_pj += count * layer.cost->energy_pj;
-      total.area_um2 = std::max(total.area_um2, layer.cost->area_um2);
-      total.power_mw = std::max(total.power_mw, layer.cost->power_mw);
-      busy_cycles += cycles * layer.cost->utilization;
-      if (layer.bound) bound += count * *layer.bound;
-    }
-    total.utilization = total.cycles > 0 ? busy_cycles / total.cycles : 0;
-    if (bounded) total.bound = bound;
-    const std::array<double, 5> values = {total.cycles, total.energy_pj, total.edp(),
-                                          total.power_mw, total.area_um2};
-    total.value = values[static_cast<size_t>(objective)];
+    made.status = StatusOf(made.value, made.bound);
   }
 
   const MapJob& job_;
@@ -219,23 +184,56 @@ class Mapper {
 
 }  // namespace
 
+Error InLayer(std::string_view layer, Error error) {
+  error.message = fmt::format("layer '{}': {}", layer, error.message);
+  return error;
+}
+
 std::string_view ToString(MapStatus status) {
   constexpr std::array<std::string_view, 4> kNames = {"OPTIMAL", "BOUNDED", "HEURISTIC", "NOTHING"};
   return kNames[static_cast<size_t>(status)];
 }
 
-std::optional<double> BoundOf(const Layer& layer, const Accelerator& accelerator,
-                              std::string_view model, Objective objective) {
-  if (objective != Objective::kLatency) return std::nullopt;
-  const double macs = static_cast<double>(Macs(layer));
-  if (model == "maestro" && accelerator.pe_array) {
-    const PeArray& array = *accelerator.pe_array;
-    return macs / static_cast<double>(array.num_pes * array.simd_lanes);
+MapStatus StatusOf(double value, const std::optional<double>& bound) {
+  constexpr double kEqual = 1e-9;  // relative; bounds and values are rounded differently
+  if (!bound) return MapStatus::kHeuristic;
+  return value <= *bound * (1 + kEqual) ? MapStatus::kOptimal : MapStatus::kBounded;
+}
+
+NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective) {
+  NetworkTotal total;
+  double bound_cycles = 0, bound_energy_pj = 0, bound_value = 0, bound_root_edp = 0;
+  double busy_cycles = 0;
+  bool bounded = objective != Objective::kPower && objective != Objective::kArea;
+  for (const LayerMapping& layer : layers) {
+    total.layers += layer.count;
+    total.samples += layer.search.samples;
+    bounded &= layer.bound.has_value() && layer.cost.has_value();
+    if (!layer.cost) continue;
+    const double count = static_cast<double>(layer.count);
+    const double cycles = count * static_cast<double>(layer.cost->cycles);
+    total.cycles += cycles;
+    total.energy_pj += count * layer.cost->energy_pj;
+    total.area_um2 = std::max(total.area_um2, layer.cost->area_um2);
+    total.power_mw = std::max(total.power_mw, layer.cost->power_mw);
+    busy_cycles += cycles * layer.cost->utilization;
+    bound_cycles += count * layer.bounds.cycles.value_or(0);
+    bound_energy_pj += count * layer.bounds.energy_pj.value_or(0);
+    bound_value += count * layer.bound.value_or(0);
+    bound_root_edp += count * std::sqrt(layer.bound.value_or(0));
   }
-  if (model == "loopnest" && accelerator.hierarchy) {
-    return macs / static_cast<double>(accelerator.hierarchy->arithmetic.instances());
+  total.utilization = total.cycles > 0 ? busy_cycles / total.cycles : 0;
+  const std::array<double, 5> values = {total.cycles, total.energy_pj, total.edp(), total.power_mw,
+                                        total.area_um2};
+  total.value = values[static_cast<size_t>(objective)];
+  // A product of sums is at least the square of the sum of roots of products (Cauchy-Schwarz), so
+  // bounds of layers' EDP bound the network's.
+  if (bounded) {
+    total.bound = objective == Objective::kEdp
+                      ? std::max(bound_cycles * bound_energy_pj, bound_root_edp * bound_root_edp)
+                      : bound_value;
   }
-  return std::nullopt;
+  return total;
 }
 
 Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const MapHooks& hooks) {

@@ -13,12 +13,16 @@
 #include "tessera/base/result.h"
 #include "tessera/cost/cost.h"
 #include "tessera/mapping/mapping.h"
+#include "tessera/run/layer_bounds.h"
 #include "tessera/run/map_settings.h"
 #include "tessera/run/progress.h"
 #include "tessera/run/run_directory.h"
 #include "tessera/search/driver.h"
 
 namespace tessera {
+
+// An error about a layer, with its name.
+Error InLayer(std::string_view layer, Error error);
 
 enum class MapStatus : uint8_t {
   kOptimal,    // nothing can be better: the value is the bound
@@ -32,7 +36,6 @@ struct LayerMapping {
   std::string name = {};
   int64_t count = 1;
   Layer layer = {};
-  double log10_size = 0;  // of the space
   SearchResult search = {};
   // Of the best point; empty if there is none.
   std::optional<Point> point = {};
@@ -40,6 +43,7 @@ struct LayerMapping {
   std::optional<Cost> cost = {};
   double value = 0;                  // of the objective
   std::optional<double> bound = {};  // no mapping has a lower value
+  LayerBounds bounds = {};           // known without search
   MapStatus status = MapStatus::kNothing;
 
   std::optional<double> gap() const {
@@ -57,10 +61,13 @@ struct NetworkTotal {
   double power_mw = 0;
   double utilization = 0;
   double value = 0;                  // of the objective
-  std::optional<double> bound = {};  // of objectives that add up
+  std::optional<double> bound = {};  // none for power and area
   int64_t samples = 0;
 
   double edp() const { return cycles * energy_pj; }
+  std::optional<double> gap() const {
+    return bound && *bound > 0 ? std::optional(value / *bound - 1) : std::nullopt;
+  }
 };
 
 struct NetworkMapping {
@@ -81,9 +88,12 @@ struct MapHooks {
   const RunDirectory* directory = nullptr;
 };
 
-// A lower bound of the objective for a layer, or nothing.
-std::optional<double> BoundOf(const Layer& layer, const Accelerator& accelerator,
-                              std::string_view model, Objective objective);
+// Status of a value with a bound, or without one.
+MapStatus StatusOf(double value, const std::optional<double>& bound);
+
+// The sums over layers that are mapped, with their bounds. Layers without a mapping leave the total
+// without a bound.
+NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective);
 
 // The result does not depend on `threads` (0: one per core), nor on interruptions if the run is
 // resumed, as long as no budget of seconds is set. Errors: layers that the model cannot take,
