@@ -15,10 +15,10 @@ namespace tessera {
 namespace {
 
 struct BoOptions {
-  int64_t start = 60;
+  int64_t start = 20;
   int64_t history = 192;
   int64_t candidates = 256;
-  int64_t batch = 16;
+  int64_t batch = 8;
   double local = 0.8;
   double noise = 0.01;
 };

@@ -12,10 +12,10 @@ namespace tessera {
 namespace {
 
 struct SaOptions {
-  int64_t chains = 4;
+  int64_t chains = 1;
   double hot = 0.3;
   double cold = 0.003;
-  double restart = 0.02;
+  double restart = 0.1;
 };
 
 class SaSearcher final : public Searcher {
