@@ -15,10 +15,10 @@ namespace tessera {
 namespace {
 
 struct BoOptions {
-  int64_t start = 60;
+  int64_t start = 20;
   int64_t history = 192;
   int64_t candidates = 256;
-  int64_t batch = 16;
+  int64_t batch = 8;
   double local = 0.8;
   double noise = 0.01;
 };
@@ -75,7 +75,7 @@ class BoSearcher final : public Searcher {
     std::vector<Point> points;
     for (int64_t i = 0; i < n; ++i) {
       CounterRng rng(seed_, StreamId("search.bo.draw"), drawn_++);
-      points.push_back(space_.Sample(rng, 64));
+      points.push_back(space_.Sample(rng, 0));
       seen_.insert(PointHash()(points.back()));
     }
     return points;
@@ -175,12 +175,12 @@ class BoSearcher final : public Searcher {
           point = space_.Neighbor(point, rng);
         }
       } else {
-        point = space_.Sample(rng, 8);
+        point = space_.Sample(rng, 0);
       }
       const size_t hash = PointHash()(point);
       if (!seen_.contains(hash) && fresh.insert(hash).second) candidates.push_back(point);
     }
-    if (candidates.empty()) candidates.push_back(space_.Sample(rng, 64));  // All is known.
+    if (candidates.empty()) candidates.push_back(space_.Sample(rng, 0));  // All is known.
     return candidates;
   }
 

@@ -50,7 +50,7 @@ void EvolutionarySearcher::StartGeneration() {
     CounterRng rng(seed_, StreamId("search.evolution"), drawn_++);
     Point child;
     for (int attempt = 0; attempt < kTries; ++attempt) {
-      child = parents_.empty() ? space_.Sample(rng, 64) : Breed(parents_, rng);
+      child = parents_.empty() ? space_.Sample(rng, 0) : Breed(parents_, rng);
       space_.Repair(child);
       if (seen_.insert(PointHash()(child)).second) break;
     }

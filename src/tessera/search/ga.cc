@@ -8,11 +8,11 @@ namespace tessera {
 namespace {
 
 struct GaOptions {
-  int64_t population = 50;
-  int64_t survivors = 50;
-  int64_t tournament = 3;
-  double crossover = 0.7;
-  double mutations = 1.5;
+  int64_t population = 10;
+  int64_t survivors = 5;
+  int64_t tournament = 2;
+  double crossover = 0.3;
+  double mutations = 3;
 };
 
 class GaSearcher final : public EvolutionarySearcher {

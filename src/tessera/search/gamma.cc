@@ -14,10 +14,10 @@ namespace tessera {
 namespace {
 
 struct GammaOptions {
-  int64_t population = 40;
-  double parents = 0.4;
+  int64_t population = 10;
+  double parents = 0.2;
   double crossover = 0.57;
-  double reorder = 0.47;
+  double reorder = 0.2;
   double mutate = 0.53;
   int64_t mutations = 3;
   double swap_parallel = 0.1;

@@ -59,7 +59,7 @@ class GradientSearcher final : public Searcher {
     std::vector<Point> points;
     if (!learned || features_.size() == 0) {
       for (int64_t i = 0; i < std::min(n, options_.start); ++i) {
-        points.push_back(space_.Sample(rng, 64));
+        points.push_back(space_.Sample(rng, 0));
       }
     } else {
       for (int64_t i = 0; i < options_.lessons; ++i) Lesson(rng);
@@ -151,7 +151,7 @@ class GradientSearcher final : public Searcher {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t anchor = std::min(rng.UniformInt(good), rng.UniformInt(good));
       const Point point = rng.Uniform() < options_.fresh
-                              ? space_.Sample(rng, 8)
+                              ? space_.Sample(rng, 0)
                               : elites_.entries()[static_cast<size_t>(anchor)].point;
       features_.Encode(point, row);
       for (size_t f = 0; f < row.size(); ++f) {

@@ -21,15 +21,15 @@ struct MarlOptions {
   int64_t agents = 0;
   std::string assignment;
   double warmup = 0.1;
-  int64_t batch = 12;
-  double rate = 1.5;
-  double top = 0.3;
-  int64_t elites = 8;
+  int64_t batch = 6;
+  double rate = 2.5;
+  double top = 0.5;
+  int64_t elites = 4;
   double imitate = 0.8;
-  double explore = 0.2;
+  double explore = 0.1;
   double explore_last = 0.05;
-  double smooth = 0.4;
-  int64_t settle = 500;
+  double smooth = 0.2;
+  int64_t settle = 250;
   int64_t patience = 1000;
 };
 
@@ -60,7 +60,7 @@ class MarlSearcher final : public Searcher {
       CounterRng rng(seed_, StreamId("search.marl"), drawn_++);
       Point point;
       for (int attempt = 0; attempt < kTries; ++attempt) {
-        point = Collecting() ? space_.Sample(rng, 64) : policy_->Draw(Explore(), rng);
+        point = Collecting() ? space_.Sample(rng, 0) : policy_->Draw(Explore(), rng);
         if (seen_.insert(PointHash()(point)).second) break;
       }
       proposals.push_back(point);

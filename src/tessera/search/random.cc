@@ -7,8 +7,8 @@ namespace tessera {
 namespace {
 
 struct RandomOptions {
-  int64_t redraws = 64;
-  double walk = 0.0;
+  int64_t redraws = 0;
+  double walk = 0.5;
 };
 
 class RandomSearcher final : public Searcher {

@@ -12,10 +12,10 @@ namespace tessera {
 namespace {
 
 struct SaOptions {
-  int64_t chains = 4;
+  int64_t chains = 1;
   double hot = 0.3;
   double cold = 0.003;
-  double restart = 0.02;
+  double restart = 0.1;
 };
 
 class SaSearcher final : public Searcher {
@@ -33,7 +33,7 @@ class SaSearcher final : public Searcher {
     for (size_t i = 0; i < count; ++i) {
       const Chain& chain = chains_[(next_ + i) % chains_.size()];
       CounterRng rng(seed_, StreamId("search.sa.propose"), drawn_++);
-      points.push_back(chain.point ? space_.Neighbor(*chain.point, rng) : space_.Sample(rng, 64));
+      points.push_back(chain.point ? space_.Neighbor(*chain.point, rng) : space_.Sample(rng, 0));
     }
     return points;
   }

@@ -134,7 +134,7 @@ class TeamSearcher final : public Searcher {
   std::vector<Point> Start(int64_t n, CounterRng& rng) {
     std::vector<Point> points, pool;
     if (!options_.guess) {
-      for (int64_t i = 0; i < n; ++i) points.push_back(space_.Sample(rng, 64));
+      for (int64_t i = 0; i < n; ++i) points.push_back(space_.Sample(rng, 0));
       return points;
     }
     constexpr int64_t kPerPoint = 128;
@@ -189,14 +189,14 @@ class TeamSearcher final : public Searcher {
       if (kind < options_.policy) {
         point = policy_->Draw(0.1, rng);
       } else if (kind < options_.policy + options_.fresh || elites_.entries().empty()) {
-        point = space_.Sample(rng, 8);
+        point = space_.Sample(rng, 0);
       } else {
         point = Changed(elites_.entries(), rng);
       }
       const size_t hash = PointHash()(point);
       if (!seen_.contains(hash) && fresh.insert(hash).second) pool.push_back(point);
     }
-    if (pool.empty()) pool.push_back(space_.Sample(rng, 64));  // All is known.
+    if (pool.empty()) pool.push_back(space_.Sample(rng, 0));  // All is known.
     return pool;
   }
 
