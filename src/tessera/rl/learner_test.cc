@@ -123,6 +123,23 @@ TEST(Learners, PpoAimsWithContinuousActions) {
             -0.01);
 }
 
+// The tasks above cannot be solved by luck.
+TEST(Learners, WithoutLearningNothingIsSolved) {
+  const Assignments idle = {{"actor_rate", "0"}, {"critic_rate", "0"}};
+  for (const char* algorithm : {"maddpg", "masac"}) {
+    const Task task{algorithm, With(kSmallReplay, idle), Match(2, ActionKind::kSoftChoice), 2, 400};
+    EXPECT_LT(TrainAndPlay(task).per_step, 0.8) << algorithm;
+  }
+  for (const char* algorithm : {"ppo", "ippo", "mappo"}) {
+    const Task task{algorithm, With(kFastPpo, idle), Match(3, ActionKind::kChoice), 8, 100};
+    EXPECT_LT(TrainAndPlay(task).per_step, 0.8) << algorithm;
+  }
+  const EnvMaker corridor = [](int64_t batch) { return std::make_unique<CorridorEnv>(batch); };
+  EXPECT_LT(TrainAndPlay({"ppo", With(kFastPpo, idle), corridor, 8, 100}).per_episode, 0.7);
+  const EnvMaker aim = [](int64_t batch) { return std::make_unique<AimEnv>(batch); };
+  EXPECT_LT(TrainAndPlay({"ppo", With(kFastPpo, idle), aim, 8, 100}).per_step, -0.05);
+}
+
 class Conformance : public testing::TestWithParam<LearnerCase> {};
 
 TEST_P(Conformance, KeepsTheContract) {
