@@ -1,4 +1,6 @@
 // Every algorithm keeps the contract of rl/learner.h and solves a small task with a known optimum.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "tessera/base/temporary_folder.h"
@@ -205,6 +207,29 @@ TEST(BadInput, IsRefusedWithAReason) {
             "sampler setting 'radius' has no value; write name:setting=value,setting=value");
   EXPECT_EQ(MakeError("maddpg", "openai", {{"replay", "compact"}}),
             "environment match has no compact state; take the joint layout");
+}
+
+TEST(BadInput, ARewardThatIsNotANumberIsRefusedByName) {
+  MatchEnv env(2, 3, ActionKind::kSoftChoice, 1);
+  env.Reset(1);
+  const auto learner =
+      MakeLearner(**FindLearner("maddpg"), "openai", kSmallReplay, {.spec = &env.spec()});
+  ASSERT_TRUE(learner.ok()) << learner.error();
+  const std::vector<float> actions(static_cast<size_t>(env.spec().action_size()), 0.5f);
+  std::vector<float> rewards(2, 1.0f);
+  rewards[1] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<EpisodeEnd> ends(1, EpisodeEnd::kNone);
+  const Result<void> observed = (*learner)->Observe({.observations = env.observations(),
+                                                     .states = env.states(),
+                                                     .actions = actions,
+                                                     .rewards = rewards,
+                                                     .next_observations = env.observations(),
+                                                     .next_states = env.states(),
+                                                     .ends = ends});
+  ASSERT_FALSE(observed.ok());
+  EXPECT_EQ(ToString(observed.error()),
+            "reward nan of agent agent_1 in environment 0; the environment is broken; nothing was "
+            "learned from this step");
 }
 
 TEST(BadInput, ACheckpointOfAnotherShapeIsRefused) {
