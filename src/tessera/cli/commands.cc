@@ -9,6 +9,7 @@ extern const Command kZooCommand;
 extern const Command kCheckCommand;
 extern const Command kConvertCommand;
 extern const Command kEvaluateCommand;
+extern const Command kBoundCommand;
 extern const Command kMapCommand;
 extern const Command kResumeCommand;
 extern const Command kVerifyCommand;
@@ -32,6 +33,7 @@ std::span<const Command* const> Commands() {
       &kCheckCommand,
       &kConvertCommand,
       &kEvaluateCommand,
+      &kBoundCommand,
       &kMapCommand,
       &kResumeCommand,
       &kVerifyCommand,

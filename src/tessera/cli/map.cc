@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/thread_pool.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
 #include "tessera/cli/map_output.h"
@@ -66,16 +67,26 @@ std::string MethodText(const MapArguments& arguments) {
 }
 
 Result<void> ShowSpaces(const MapJob& job, Context& context) {
-  std::vector<std::unique_ptr<MappingProblem>> problems;
-  std::vector<const MappingSpace*> spaces;
-  for (const NetworkLayer& entry : job.network.layers) {
-    Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(entry.layer, job.accelerator, job.settings.model, job.problem);
-    if (!problem) return problem.error();
-    problems.push_back(*std::move(problem));
-    spaces.push_back(&problems.back()->space());
+  const std::vector<NetworkLayer>& layers = job.network.layers;
+  std::vector<SpaceSize> sizes(layers.size());
+  std::vector<Result<void>> outcomes(layers.size());
+  const auto measure = [&](size_t i) -> Result<void> {
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
+    if (!problem) return InLayer(layers[i].name, problem.error());
+    const MappingSpace& space = (*problem)->space();
+    sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
+                .log10_size = space.Log10Size()};
+    return {};
+  };
+  ThreadPool pool(static_cast<int>(context.options.threads));
+  pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+    outcomes[static_cast<size_t>(begin)] = measure(static_cast<size_t>(begin));
+  });
+  for (const Result<void>& outcome : outcomes) {
+    if (!outcome) return outcome;
   }
-  return context.output.Show(SpaceTable(job, spaces), "layers");
+  return context.output.Show(SpaceTable(job, sizes), "layers");
 }
 
 Result<void> Run(const MapArguments& arguments, Context& context) {
@@ -88,7 +99,10 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
   const Result<RunDirectory> directory = RunDirectory::Create(context.options.out);
   if (!directory) return directory.error();
   if (Result<void> saved = SaveMapJob(*job, *directory); !saved) return saved;
-  return MapAndShow(*job, &*directory, context);
+  // From here on the run depends on its folder alone, as it will when it is resumed.
+  const Result<MapJob> loaded = LoadMapJob(*directory);
+  if (!loaded) return loaded.error();
+  return MapAndShow(*loaded, &*directory, context);
 }
 
 }  // namespace

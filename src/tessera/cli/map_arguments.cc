@@ -7,6 +7,7 @@
 
 #include "tessera/arch/format.h"
 #include "tessera/cli/accelerator_argument.h"
+#include "tessera/cli/external_arguments.h"
 #include "tessera/cost/models.h"
 #include "tessera/search/method.h"
 
@@ -39,7 +40,8 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
   const std::vector<Flag> more = {
       {.name = "--model",
        .target = &arguments.model,
-       .help = "cost model; default: loopnest, or maestro where the machine has no hierarchy",
+       .help = "cost model, or exec:COMMAND (docs/external-evaluator.md); default: loopnest, or "
+               "maestro where the machine has no hierarchy",
        .value = "MODEL",
        .choices = ModelNames},
       {.name = "--objective",
@@ -82,6 +84,9 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .help = "rules of model loopnest: exact, timeloop3 or timeloop4",
        .value = "WHICH"}};
   flags.insert(flags.end(), more.begin(), more.end());
+  const std::vector<Flag> external = ExternalFlags(
+      settings.exec_timeout_seconds, settings.exec_memory_mib, settings.exec_batch_rows);
+  flags.insert(flags.end(), external.begin(), external.end());
   return flags;
 }
 
@@ -113,7 +118,11 @@ Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context) {
   if (!accelerator) return accelerator.error();
   for (const std::string& note : accelerator->notes) context.remark(note);
   settings.model = arguments.model.value_or(accelerator->hierarchy ? "loopnest" : "maestro");
-  if (const Result<const CostModelInfo*> model = FindCostModel(settings.model); !model) {
+  if (settings.model.starts_with(kExternalPrefix)) {
+    const std::string_view command =
+        std::string_view(settings.model).substr(kExternalPrefix.size());
+    if (Result<void> given = CheckExternalCommand(command); !given) return given.error();
+  } else if (const Result<const CostModelInfo*> model = FindCostModel(settings.model); !model) {
     return model.error();
   }
   return MakeMapJob(settings, *std::move(network));

@@ -14,6 +14,12 @@ namespace {
 Result<void> CheckFound(const NetworkMapping& mapping) {
   for (const LayerMapping& layer : mapping.layers) {
     if (layer.point || layer.search.stop == StopReason::kInterrupted) continue;
+    if (layer.search.failed == layer.search.samples) {
+      return Error{
+          .kind = ErrorKind::kIo,
+          .message = fmt::format("layer '{}': all {} evaluations failed; the last one: {}",
+                                 layer.name, layer.search.samples, layer.search.last_problem)};
+    }
     return Error{
         .kind = ErrorKind::kBudget,
         .message = fmt::format("layer '{}': no feasible mapping among {} samples; the "

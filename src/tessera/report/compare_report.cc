@@ -27,6 +27,7 @@ Json ToJson(const MapJob& job, const Comparison& comparison) {
   json["accelerator"] = job.accelerator.name;
   json["model"] = job.settings.model;
   json["objective"] = job.settings.objective;
+  json["budget"] = job.settings.budget.samples;
   json["log10_space"] = comparison.log10_size;
   json["results"] = Json::array();
   for (const CompareRun& run : comparison.runs) {
@@ -38,6 +39,7 @@ Json ToJson(const MapJob& job, const Comparison& comparison) {
                                {"seed", run.seed},
                                {"samples", run.result.samples},
                                {"best", OrNull(run.best())},
+                               {"best_within_budget", OrNull(run.BestWithinBudget())},
                                {"seconds", run.result.seconds},
                                {"curve", std::move(curve)},
                                {"infeasible_samples", run.result.infeasible},

@@ -2,8 +2,8 @@
 #include "tessera/report/map_report.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +18,9 @@ namespace {
 
 Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 Cell OrNothing(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
+
+// For people: two decimals are what a percentage is good for.
+double Percent(double part) { return std::round(part * 1e4) / 1e2; }
 
 // Cycles are whole numbers that may exceed 64 bits in a sum over a network.
 Json Whole(double value) {
@@ -53,15 +56,6 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   return json;
 }
 
-// A layer's name as the stem of a file.
-std::string Stem(size_t index, std::string_view name) {
-  std::string stem = fmt::format("{:03}_", index + 1);
-  for (const char c : name) {
-    stem += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  }
-  return stem;
-}
-
 }  // namespace
 
 Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
@@ -90,8 +84,8 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
 }
 
 Table LayerTable(const NetworkMapping& mapping) {
-  Table table({"layer", "count", "cycles", "energy_pj", "edp", "utilization", "bound", "gap",
-               "status", "samples"});
+  Table table({"layer", "count", "cycles", "energy_pj", "edp", "utilization_pct", "bound",
+               "gap_pct", "status", "samples"});
   for (const LayerMapping& layer : mapping.layers) {
     if (!layer.cost) {
       table.Add(layer.name, layer.count, Cell(), Cell(), Cell(), Cell(), OrNothing(layer.bound),
@@ -99,8 +93,9 @@ Table LayerTable(const NetworkMapping& mapping) {
       continue;
     }
     table.Add(layer.name, layer.count, layer.cost->cycles, layer.cost->energy_pj, layer.cost->edp(),
-              layer.cost->utilization, OrNothing(layer.bound), OrNothing(layer.gap()),
-              ToString(layer.status), layer.search.samples);
+              Percent(layer.cost->utilization), OrNothing(layer.bound),
+              layer.gap() ? Cell(Percent(*layer.gap())) : Cell(), ToString(layer.status),
+              layer.search.samples);
   }
   return table;
 }
@@ -108,23 +103,19 @@ Table LayerTable(const NetworkMapping& mapping) {
 std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
   const NetworkTotal& total = mapping.total;
   std::string text = fmt::format(
-      "{} on {} (model {}, objective {}, method {}): {} layers, {} cycles, {:.6g} uJ, EDP {:.6g} "
+      "{} on {} (model {}, objective {}, method {}): {} layer{}, {} cycles, {:.6g} uJ, EDP {:.6g} "
       "pJ*cycles, utilization {:.1f} %",
       job.network.name, job.accelerator.name, job.settings.model, job.settings.objective,
-      job.settings.method, total.layers, WithThousands(std::llround(total.cycles)),
-      total.energy_pj * 1e-6, total.edp(), 100 * total.utilization);
+      job.settings.method, total.layers, total.layers == 1 ? "" : "s",
+      WithThousands(std::llround(total.cycles)), total.energy_pj * 1e-6, total.edp(),
+      100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
-  for (const LayerMapping& layer : mapping.layers) {
-    if (layer.point) continue;
-    text += fmt::format("layer '{}': no feasible mapping in {} samples, the last one because {}\n",
-                        layer.name, layer.search.samples, layer.search.last_problem);
-  }
   return text;
 }
 
-Table SpaceTable(const MapJob& job, const std::vector<const MappingSpace*>& spaces) {
-  Table table({"layer", "type", "decisions", "log10_size", "log10_paper"});
+Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces) {
+  Table table({"layer", "count", "type", "decisions", "log10_size", "log10_paper"});
   for (size_t i = 0; i < spaces.size(); ++i) {
     const NetworkLayer& entry = job.network.layers[i];
     // Formula 1 of the paper: d dimensions with as many tile sizes as the largest has, one of them
@@ -137,8 +128,8 @@ Table SpaceTable(const MapJob& job, const std::vector<const MappingSpace*>& spac
       sizes = std::max(sizes, static_cast<double>(dimension.size));
     }
     const double paper = PaperLog10Size(sizes, static_cast<int>(dimensions), 1, 2);
-    table.Add(entry.name, TypeName(entry.layer), std::ssize(spaces[i]->decisions()),
-              spaces[i]->Log10Size(), paper);
+    table.Add(entry.name, entry.count, TypeName(entry.layer), spaces[i].decisions,
+              spaces[i].log10_size, paper);
   }
   return table;
 }
@@ -149,11 +140,9 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
     const LayerMapping& layer = mapping.layers[i];
     if (!layer.mapping) continue;
     Result<std::vector<ExportedFile>> files =
-        ExportMapping(Stem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
+        ExportMapping(MappingStem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
     if (!files) return files.error();
-    for (ExportedFile& file : *files) {
-      all.push_back({"mappings/" + file.name, std::move(file.contents)});
-    }
+    std::move(files->begin(), files->end(), std::back_inserter(all));
   }
   const Result<Json> json = ToJson(job, mapping);
   if (!json) return json.error();

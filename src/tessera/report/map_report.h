@@ -2,6 +2,7 @@
 #ifndef TESSERA_REPORT_MAP_REPORT_H_
 #define TESSERA_REPORT_MAP_REPORT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,12 @@ Table LayerTable(const NetworkMapping& mapping);
 // Totals in a sentence or two, and what is worth knowing about the search.
 std::string Summary(const MapJob& job, const NetworkMapping& mapping);
 
-// Sizes of the spaces, for --dry-run.
-Table SpaceTable(const MapJob& job, const std::vector<const MappingSpace*>& spaces);
+// The space of a layer, for --dry-run.
+struct SpaceSize {
+  int64_t decisions = 0;  // with more than one value
+  double log10_size = 0;
+};
+Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces);
 
 // Files with the best mapping of every layer, below "mappings/", and result.json.
 Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping);

@@ -65,6 +65,103 @@ class CompareObserver final : public SearchObserver {
   ProgressRow row_;
 };
 
+// Does the runs of a comparison.
+class Comparer {
+ public:
+  Comparer(const MapJob& job, const CompareOptions& options, const MappingProblem& problem,
+           const MapHooks& hooks)
+      : job_(job), options_(options), problem_(problem), hooks_(hooks) {}
+
+  // All runs, at the budget.
+  Result<void> Run(Comparison& comparison, int threads) {
+    SearchOptions search = Options();
+    if (options_.stop_within && options_.best_known) {
+      search.target = *options_.best_known * (1 + *options_.stop_within);
+    }
+    std::vector<Task> tasks;
+    for (size_t i = 0; i < comparison.runs.size(); ++i) tasks.push_back({i, search});
+    return Do(tasks, comparison, threads);
+  }
+
+  // Those that may go on and have not arrived. They start again with the same seed and schedule, so
+  // the beginning repeats what is known.
+  Result<void> Extend(Comparison& comparison, int threads) {
+    const double arrived = *comparison.best_known * (1 + options_.extend_within);
+    std::vector<Task> tasks;
+    for (size_t i = 0; i < comparison.runs.size(); ++i) {
+      const CompareRun& run = comparison.runs[i];
+      if (run.best().value_or(kNever) <= arrived) continue;
+      if (run.result.stop == StopReason::kInterrupted) continue;
+      for (const auto& [method, samples] : options_.extend) {
+        if (method != run.method || samples <= run.result.samples) continue;
+        SearchOptions search = Options();
+        search.budget.samples = samples;
+        search.target = arrived;
+        tasks.push_back({i, search});
+      }
+    }
+    return Do(tasks, comparison, threads);
+  }
+
+  std::optional<double> BestKnown(const Comparison& comparison) const {
+    std::optional<double> best = options_.best_known;
+    for (const CompareRun& run : comparison.runs) {
+      if (run.best()) best = std::min(best.value_or(kNever), *run.best());
+    }
+    return best;
+  }
+
+ private:
+  struct Task {
+    size_t run;
+    SearchOptions search;
+  };
+
+  SearchOptions Options() const {
+    return {.budget = job_.settings.budget,
+            .batch = job_.settings.batch,
+            .interrupted = hooks_.stopped};
+  }
+
+  Result<void> Do(const std::vector<Task>& tasks, Comparison& comparison, int threads) {
+    std::vector<Result<void>> outcomes(tasks.size());
+    ThreadPool pool(threads);
+    pool.ParallelFor(std::ssize(tasks), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+      const Task& task = tasks[static_cast<size_t>(begin)];
+      outcomes[static_cast<size_t>(begin)] = DoOne(task, comparison.runs[task.run]);
+    });
+    for (const Result<void>& outcome : outcomes) {
+      if (!outcome) return outcome;
+    }
+    return {};
+  }
+
+  Result<void> DoOne(const Task& task, CompareRun& made) {
+    const MethodChoice& method = options_.methods[task.run / static_cast<size_t>(options_.seeds)];
+    const Result<std::unique_ptr<Searcher>> searcher =
+        method.Make({.space = problem_.space(),
+                     .seed = static_cast<uint64_t>(made.seed),
+                     .samples = job_.settings.budget.samples});
+    if (!searcher) return searcher.error();
+    ThreadPool one(1);
+    Evaluator evaluator(problem_, one);
+    CompareObserver observer(mutex_, hooks_.progress,
+                             {.name = fmt::format("{} seed {}", made.method, made.seed),
+                              .budget = task.search.budget.samples});
+    Result<SearchResult> result = RunSearch(**searcher, evaluator, task.search, &observer);
+    if (!result) return result.error();
+    observer.Done(*result);
+    made.result = *std::move(result);
+    return {};
+  }
+
+  const MapJob& job_;
+  const CompareOptions& options_;
+  const MappingProblem& problem_;
+  const MapHooks& hooks_;
+  std::mutex mutex_;
+};
+
 }  // namespace
 
 std::optional<int64_t> CompareRun::SamplesTo(double value) const {
@@ -72,6 +169,15 @@ std::optional<int64_t> CompareRun::SamplesTo(double value) const {
     if (improvement.value <= value) return improvement.samples;
   }
   return std::nullopt;
+}
+
+std::optional<double> CompareRun::BestWithinBudget() const {
+  std::optional<double> best;
+  for (const Improvement& improvement : result.curve) {
+    if (budget > 0 && improvement.samples > budget) break;
+    best = improvement.value;
+  }
+  return best;
 }
 
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
@@ -87,47 +193,17 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
                         .bound = bounds->Of(job.problem.objective)};
   for (const MethodChoice& method : options.methods) {
     for (int64_t seed = 0; seed < options.seeds; ++seed) {
-      comparison.runs.push_back({.method = method.ToString(), .seed = job.settings.seed + seed});
+      comparison.runs.push_back({.method = method.ToString(),
+                                 .seed = job.settings.seed + seed,
+                                 .budget = job.settings.budget.samples});
     }
   }
-  std::vector<Result<void>> outcomes(comparison.runs.size());
-  std::mutex mutex;
-  const auto run = [&](size_t index) -> Result<void> {
-    CompareRun& made = comparison.runs[index];
-    const MethodChoice& method = options.methods[index / static_cast<size_t>(options.seeds)];
-    const Result<std::unique_ptr<Searcher>> searcher =
-        method.Make({.space = (*problem)->space(),
-                     .seed = static_cast<uint64_t>(made.seed),
-                     .samples = job.settings.budget.samples});
-    if (!searcher) return searcher.error();
-    ThreadPool one(1);
-    Evaluator evaluator(**problem, one);
-    SearchOptions search{
-        .budget = job.settings.budget, .batch = job.settings.batch, .interrupted = hooks.stopped};
-    if (options.stop_within && options.best_known) {
-      search.target = *options.best_known * (1 + *options.stop_within);
-    }
-    CompareObserver observer(mutex, hooks.progress,
-                             {.name = fmt::format("{} seed {}", made.method, made.seed),
-                              .budget = search.budget.samples});
-    Result<SearchResult> result = RunSearch(**searcher, evaluator, search, &observer);
-    if (!result) return result.error();
-    observer.Done(*result);
-    made.result = *std::move(result);
-    return {};
-  };
-  ThreadPool pool(threads);
-  pool.ParallelFor(std::ssize(outcomes), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
-    outcomes[static_cast<size_t>(begin)] = run(static_cast<size_t>(begin));
-  });
-  for (const Result<void>& outcome : outcomes) {
-    if (!outcome) return outcome.error();
-  }
-  for (const CompareRun& made : comparison.runs) {
-    if (made.best()) {
-      comparison.best_known = std::min(comparison.best_known.value_or(kNever), *made.best());
-    }
-  }
+  Comparer comparer(job, options, **problem, hooks);
+  if (Result<void> done = comparer.Run(comparison, threads); !done) return done.error();
+  comparison.best_known = comparer.BestKnown(comparison);
+  if (options.extend.empty() || !comparison.best_known) return comparison;
+  if (Result<void> done = comparer.Extend(comparison, threads); !done) return done.error();
+  comparison.best_known = comparer.BestKnown(comparison);
   return comparison;
 }
 
@@ -143,7 +219,7 @@ std::vector<MethodSummary> Summarize(const Comparison& comparison) {
     std::vector<double> best;
     double seconds = 0;
     for (const CompareRun& run : runs) {
-      best.push_back(run.best().value_or(kNever));
+      best.push_back(run.BestWithinBudget().value_or(kNever));
       seconds += run.result.seconds / static_cast<double>(runs.size());
     }
     const auto samples_to = [&](double within) {

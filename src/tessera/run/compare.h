@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -28,6 +29,14 @@ struct CompareOptions {
   // A run ends once it is this close to the best known value, which must then be given: 0.05 is
   // 5 %. For counting samples of slow methods. Default: none.
   std::optional<double> stop_within = {};
+
+  // Methods that may run on beyond the budget, by name with settings, and to how many samples: runs
+  // that are not within `extend_within` of the best value of all go on until they are. Tables still
+  // compare at the budget; samples to a value count all. Default: none.
+  std::vector<std::pair<std::string, int64_t>> extend = {};
+
+  // Default: 0.05.
+  double extend_within = 0.05;
 };
 
 struct CompareRun {
@@ -35,9 +44,13 @@ struct CompareRun {
   int64_t seed = 1;
   SearchResult result = {};
 
+  int64_t budget = 0;  // samples of the comparison; an extended run has more
+
   std::optional<double> best() const {
     return result.best ? std::optional(result.best->outcome.value) : std::nullopt;
   }
+  // The best value within the budget, or nothing.
+  std::optional<double> BestWithinBudget() const;
   // Samples until a value of at most `value` was found, or nothing.
   std::optional<int64_t> SamplesTo(double value) const;
 };
@@ -57,12 +70,12 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
 // What all seeds of a method amount to.
 struct MethodSummary {
   std::string method = {};
-  // Over the seeds; infinite where too few found anything.
+  // At the budget, over the seeds; infinite where too few found anything.
   double median = 0, lower_quartile = 0, upper_quartile = 0;
   // Median samples to come within 10 %, 5 % and 1 % of the best known value; none if most seeds
   // never did.
   std::optional<double> to_10, to_5, to_1;
-  double seconds = 0;  // mean
+  double seconds = 0;  // mean, extensions included
 };
 std::vector<MethodSummary> Summarize(const Comparison& comparison);
 

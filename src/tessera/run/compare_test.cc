@@ -90,5 +90,26 @@ TEST(Compare, StopsWhereAsked) {
   EXPECT_LT(comparison->runs[0].result.samples, 300);
 }
 
+TEST(Compare, ExtendsRunsUntilTheyArrive) {
+  MapJob job = Job("l2");
+  job.settings.budget.samples = 100;
+  CompareOptions options{.seeds = 2, .extend = {{"random", 400}}, .extend_within = 0};
+  options.methods = {*ParseMethodChoice("random"), *ParseMethodChoice("marl")};
+  const Result<Comparison> longer = CompareMethods(job, options, 2, {});
+  options.extend.clear();
+  const Result<Comparison> plain = CompareMethods(job, options, 1, {});
+  ASSERT_TRUE(longer && plain);
+  int extended = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    const CompareRun &run = longer->runs[i], &same = plain->runs[i];
+    EXPECT_EQ(run.BestWithinBudget(), same.best());
+    if (run.result.samples == 100) continue;
+    ++extended;
+    EXPECT_LT(i, 2u) << "only random may go on";
+    EXPECT_TRUE(run.result.samples == 400 || run.result.stop == StopReason::kTarget);
+  }
+  EXPECT_GE(extended, 1);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -2,6 +2,8 @@
 #include "tessera/run/export.h"
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <variant>
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 #include "tessera/base/json.h"
 #include "tessera/cost/loopnest/row.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping/loop_shape.h"
 
 namespace tessera {
 namespace {
@@ -89,6 +91,21 @@ Result<std::string> MaestroText(const std::string& name, const Layer& layer,
   return text + "    }\n  }\n}\n";
 }
 
+// The loops of one block: "factors: R=1 S=1 P=4", "permutation: [P, R, S]" from the inside out. A
+// factor of 0 is the whole bound there as here.
+std::string TimeloopLoops(const LoopProblem& problem, const auto& factors, const auto& order) {
+  std::vector<std::string> products, names;
+  for (size_t d = 0; d < problem.dims().size(); ++d) {
+    products.push_back(fmt::format("{}={}", problem.dimensions[d].name.view(), factors[d]));
+    names.emplace_back(problem.dimensions[order[d]].name.view());
+  }
+  // Names of one letter need no separators, which older versions of Timeloop do not know.
+  const bool letters = std::all_of(names.begin(), names.end(),
+                                   [](const std::string& name) { return name.size() == 1; });
+  return fmt::format("    factors: {}\n    permutation: {}\n", fmt::join(products, " "),
+                     fmt::join(names, letters ? "" : ","));
+}
+
 Result<Mapping> ReadDirectives(const Node& node) {
   Dataflow dataflow;
   const Error bad = node.ErrorHere(ErrorKind::kBadValue, "this is not a list of directives");
@@ -113,6 +130,36 @@ Result<Mapping> ReadDirectives(const Node& node) {
 }
 
 }  // namespace
+
+std::string MappingStem(size_t layer, std::string_view name) {
+  std::string stem = fmt::format("mappings/{:03}_", layer + 1);
+  for (const char c : name) {
+    stem += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  return stem;
+}
+
+std::string TimeloopMappingText(const LoopMapping& mapping, const LoopProblem& problem,
+                                const Hierarchy& hierarchy) {
+  std::string text = "mapping:\n";
+  for (size_t i = mapping.view().size(); i-- > 0;) {
+    const LoopLevel& level = mapping.levels[i];
+    const std::string& target = hierarchy.levels[i].name;
+    std::vector<std::string_view> keep, bypass;
+    for (size_t t = 0; t < problem.tensor_view().size(); ++t) {
+      (level.Keeps(static_cast<int>(t)) ? keep : bypass).push_back(problem.tensors[t].name.view());
+    }
+    text += fmt::format("  - target: {}\n    type: datatype\n    keep: [{}]\n    bypass: [{}]\n",
+                        target, fmt::join(keep, ", "), fmt::join(bypass, ", "));
+    text += fmt::format("  - target: {}\n    type: temporal\n{}", target,
+                        TimeloopLoops(problem, level.temporal, level.temporal_order));
+    if (FanoutX(hierarchy, i) * FanoutY(hierarchy, i) == 1) continue;
+    text += fmt::format("  - target: {}\n    type: spatial\n{}    split: {}\n", target,
+                        TimeloopLoops(problem, level.spatial, level.spatial_order),
+                        std::min<size_t>(level.split, problem.dims().size()));
+  }
+  return text;
+}
 
 Result<std::string> MappingJson(const Layer& layer, const Accelerator& accelerator,
                                 const Mapping& mapping) {
@@ -147,7 +194,8 @@ Result<std::vector<ExportedFile>> ExportMapping(const std::string& stem, const L
   if (!json) return json.error();
   std::vector<ExportedFile> files = {{stem + ".json", *json + "\n"}};
   if (const Dataflow* dataflow = std::get_if<Dataflow>(&mapping)) {
-    Result<std::string> text = MaestroText(stem, layer, *dataflow);
+    const std::string name = std::filesystem::path(stem).filename().string();
+    Result<std::string> text = MaestroText("layer_" + name, layer, *dataflow);
     if (!text) return text.error();
     files.push_back({stem + ".m", *std::move(text)});
     return files;
@@ -156,7 +204,11 @@ Result<std::vector<ExportedFile>> ExportMapping(const std::string& stem, const L
   if (!problem) return problem.error();
   std::vector<std::string> names;
   for (const MemoryLevel& level : accelerator.hierarchy->levels) names.push_back(level.name);
-  files.push_back({stem + ".txt", PrintLoopNest(std::get<LoopMapping>(mapping), *problem, names)});
+  const LoopMapping& loops = std::get<LoopMapping>(mapping);
+  files.push_back({stem + ".txt", PrintLoopNest(loops, *problem, names)});
+  files.push_back(
+      {stem + ".map.yaml", TimeloopMappingText(loops, *problem, *accelerator.hierarchy)});
+  files.push_back({stem + ".problem.yaml", WriteLoopProblem(*problem)});
   return files;
 }
 

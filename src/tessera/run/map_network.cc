@@ -108,10 +108,7 @@ class Mapper {
     made.name = entry.name;
     made.count = entry.count;
     made.layer = entry.layer;
-    const auto named = [&](Error error) {
-      error.message = fmt::format("layer '{}': {}", entry.name, error.message);
-      return error;
-    };
+    const auto named = [&](const Error& error) { return InLayer(entry.name, error); };
     const Result<std::unique_ptr<MappingProblem>> problem =
         MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
     if (!problem) return named(problem.error());
@@ -172,7 +169,7 @@ class Mapper {
     if (!made.search.best) return;
     made.point = made.search.best->point;
     made.mapping = problem.space().Decode(*made.point);
-    made.cost = problem.CostAt(*made.point);
+    made.cost = problem.CostOf(*made.search.best);
     made.value = made.search.best->outcome.value;
     made.status = StatusOf(made.value, made.bound);
   }
@@ -186,6 +183,11 @@ class Mapper {
 };
 
 }  // namespace
+
+Error InLayer(std::string_view layer, Error error) {
+  error.message = fmt::format("layer '{}': {}", layer, error.message);
+  return error;
+}
 
 std::string_view ToString(MapStatus status) {
   constexpr std::array<std::string_view, 4> kNames = {"OPTIMAL", "BOUNDED", "HEURISTIC", "NOTHING"};

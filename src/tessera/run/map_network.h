@@ -21,6 +21,9 @@
 
 namespace tessera {
 
+// An error about a layer, with its name.
+Error InLayer(std::string_view layer, Error error);
+
 enum class MapStatus : uint8_t {
   kOptimal,    // nothing can be better: the value is the bound
   kBounded,    // at most `gap` above the bound

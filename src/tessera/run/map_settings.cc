@@ -68,6 +68,9 @@ std::string ToJsonText(const MapSettings& settings) {
   for (const TextField& field : kTextFields) json[field.key] = settings.*field.field;
   json["decide_pes"] = settings.decide_pes;
   json["bypass"] = settings.bypass;
+  json["exec_timeout_seconds"] = settings.exec_timeout_seconds;
+  json["exec_memory_mib"] = settings.exec_memory_mib;
+  json["exec_batch_rows"] = settings.exec_batch_rows;
   json["seed"] = settings.seed;
   json["samples"] = settings.budget.samples;
   json["seconds"] = settings.budget.seconds;
@@ -95,8 +98,12 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   const auto word = [](std::string_view expected) {
     return [expected](const Node& node) -> Result<void> {
       if (node.scalar == expected) return {};
-      return node.ErrorHere(ErrorKind::kBadValue, fmt::format("this is {}, but must be '{}'",
-                                                              Quoted(node.scalar), expected));
+      Error error =
+          node.ErrorHere(ErrorKind::kBadValue,
+                         fmt::format("the run is of kind {}, but this program continues '{}'",
+                                     Quoted(node.scalar), expected));
+      error.hint = "use the version of tessera that made it";
+      return error;
     };
   };
   const auto into = [](auto* target, auto parse) {
@@ -114,6 +121,10 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   }
   read("decide_pes", into(&settings.decide_pes, [](const Node& n) { return n.AsBool(); }));
   read("bypass", into(&settings.bypass, [](const Node& n) { return n.AsBool(); }));
+  read("exec_timeout_seconds",
+       into(&settings.exec_timeout_seconds, [](const Node& n) { return n.AsDouble(); }));
+  read("exec_memory_mib", into(&settings.exec_memory_mib, [](const Node& n) { return n.AsInt(); }));
+  read("exec_batch_rows", into(&settings.exec_batch_rows, [](const Node& n) { return n.AsInt(); }));
   read("seed", into(&settings.seed, [](const Node& n) { return n.AsInt(); }));
   read("samples", into(&settings.budget.samples, [](const Node& n) { return n.AsInt(); }));
   read("seconds", into(&settings.budget.seconds, [](const Node& n) { return n.AsDouble(); }));
@@ -154,6 +165,9 @@ Result<MappingProblemOptions> ProblemOptions(const MapSettings& settings,
                            .legality = static_cast<MaestroLegality>(*legality),
                            .energy = static_cast<MaestroEnergy>(*energy),
                            .area = static_cast<MaestroArea>(*area)};
+  options.external = {.timeout_seconds = settings.exec_timeout_seconds,
+                      .memory_mib = settings.exec_memory_mib,
+                      .batch_rows = settings.exec_batch_rows};
   options.model.loopnest.semantics = static_cast<loopnest::Semantics>(*semantics);
   if (!settings.constraints.empty()) {
     Result<Constraints> constraints = ReadConstraints(In(folder, settings.constraints));

@@ -38,6 +38,11 @@ struct MapSettings {
   bool decide_pes = false;            // Default: false.
   bool bypass = false;                // Default: false.
 
+  // Limits of the program of model exec:COMMAND, as ExternalOptions.
+  double exec_timeout_seconds = 60;  // Default: 60.
+  int64_t exec_memory_mib = 4096;    // Default: 4096.
+  int64_t exec_batch_rows = 64;      // Default: 64.
+
   int64_t seed = 1;                       // Default: 1.
   Budget budget = {};                     // Per layer; seconds: for the whole run.
   int64_t batch = 64;                     // Default: 64.

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,12 +25,38 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::optional<double> NumberAt(const Json& json, std::string_view key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  if (!json.is_object() || found == json.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+std::string TextAt(const Json& json, std::string_view key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  if (!json.is_object() || found == json.end()) return "nothing";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+// Reasons are words, which programs of users may choose as they like; everything else must agree.
+bool SameNumbers(const Outcome& a, const Outcome& b) {
+  const auto numbers = [](const Outcome& o) {
+    return std::tuple(o.kind, o.value, o.cycles, o.energy_pj, o.power_mw, o.area_um2);
+  };
+  return numbers(a) == numbers(b);
+}
+
 class Verifier {
  public:
   Verifier(const RunDirectory& directory, const MapJob& job, const Json& report, int threads)
       : directory_(directory), job_(job), report_(report), pool_(threads) {}
 
   Result<Verification> Go() {
+    CompareText(report_, "run", "network", job_.network.name);
+    CompareText(report_, "run", "accelerator", job_.accelerator.name);
+    CompareText(report_, "run", "model", job_.settings.model);
+    CompareText(report_, "run", "objective", job_.settings.objective);
+    CompareText(report_, "run", "method", job_.settings.method);
+    CompareNumber(report_, "run", "seed", static_cast<double>(job_.settings.seed));
     const Json& layers = report_["layers"];
     const size_t count = job_.network.layers.size();
     if (!layers.is_array() || layers.size() != count) {
@@ -38,6 +65,7 @@ class Verifier {
       return std::move(result_);
     }
     for (size_t i = 0; i < count; ++i) {
+      result_.layers.push_back({.name = job_.network.layers[i].name});
       if (Result<void> checked = CheckLayer(i, layers[i]); !checked) return checked.error();
     }
     CheckTotal();
@@ -49,69 +77,120 @@ class Verifier {
     result_.discrepancies.push_back({std::move(what), std::move(reported), std::move(computed)});
   }
 
-  // Compares a number of the report; JSON keeps all digits, so equal means equal.
-  void Compare(const Json& json, const std::string& what, std::string_view key,
-               const std::optional<double>& computed) {
-    if (!result_.layers.empty()) ++result_.layers.back().numbers;
-    const auto found = json.find(key);
-    const bool given = found != json.end() && found->is_number();
-    if (!given && !computed) return;
-    if (given && computed && found->get<double>() == *computed) return;
-    Complain(fmt::format("{}: {}", what, key), given ? found->dump() : "nothing",
+  void CountNumber() {
+    ++(result_.layers.empty() || in_total_ ? result_.total_numbers : result_.layers.back().numbers);
+  }
+
+  // JSON keeps all digits, so equal means equal.
+  void CompareNumber(const Json& json, const std::string& what, std::string_view key,
+                     const std::optional<double>& computed) {
+    CountNumber();
+    if (NumberAt(json, key) == computed) return;
+    Complain(fmt::format("{}: {}", what, key), TextAt(json, key),
              computed ? fmt::format("{}", *computed) : "nothing");
+  }
+
+  void CompareText(const Json& json, const std::string& what, std::string_view key,
+                   std::string_view computed) {
+    CountNumber();
+    if (TextAt(json, key) == computed) return;
+    Complain(fmt::format("{}: {}", what, key), TextAt(json, key), std::string(computed));
   }
 
   Result<void> CheckLayer(size_t index, const Json& json) {
     const NetworkLayer& entry = job_.network.layers[index];
-    result_.layers.push_back({.name = entry.name});
     const std::string what = fmt::format("layer '{}'", entry.name);
-    if (json.value("name", "") != entry.name) {
-      Complain(what + ": name", json.value("name", "nothing"), entry.name);
-    }
+    CompareText(json, what, "name", entry.name);
+    CompareNumber(json, what, "count", static_cast<double>(entry.count));
     const Result<std::unique_ptr<MappingProblem>> problem =
         MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
     if (!problem) return problem.error();
     const Result<JournalContents> journal = ReadJournal(directory_.JournalFile(index));
     if (!journal) return journal.error();
+    LayerMapping made{.name = entry.name, .count = entry.count, .layer = entry.layer};
     const std::optional<Trial> best = CheckJournal(**problem, what, journal->trials);
-    Compare(json, what, "samples", static_cast<double>(journal->trials.size()));
-    Compare(json, what, "count", static_cast<double>(entry.count));
-    std::optional<double> value;
-    if (best) value = best->outcome.value;
-    Compare(json, what, "value", value);
-    const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
-    if (!bounds) return bounds.error();
-    const std::optional<double> bound = bounds->Of(job_.problem.objective);
-    Compare(json, what, "bound", bound);
-    Compare(json, what, "gap", bound && value ? std::optional(*value / *bound - 1) : std::nullopt);
+    made.search.samples = std::ssize(journal->trials);
+    CompareNumber(json, what, "samples", static_cast<double>(made.search.samples));
+    if (best) made.value = best->outcome.value;
+    CompareNumber(json, what, "value", best ? std::optional(made.value) : std::nullopt);
     if (!json.contains("mapping") || json["mapping"].is_null()) {
       if (best) Complain(what + ": mapping", "nothing", "a mapping");
-      return {};
+      CompareText(json, what, "status", ToString(MapStatus::kNothing));
+    } else if (Result<void> mapping = CheckMapping(index, **problem, what, json, made); !mapping) {
+      return mapping;
     }
-    return CheckMapping(**problem, entry, what, json);
+    if (Result<void> bound = CheckBound(what, json, made); !bound) return bound;
+    layers_.push_back(std::move(made));
+    return {};
   }
 
-  // The reported mapping, read from its text and evaluated anew.
-  Result<void> CheckMapping(const MappingProblem& problem, const NetworkLayer& entry,
-                            const std::string& what, const Json& json) {
+  // The reported mapping, read from its text, checked and priced anew.
+  Result<void> CheckMapping(size_t index, const MappingProblem& problem, const std::string& what,
+                            const Json& json, LayerMapping& made) {
     const Result<Mapping> mapping = ParseMappingJson(
-        json["mapping"].dump(), directory_.File("result.json"), entry.layer, job_.accelerator);
-    if (!mapping) return mapping.error();
-    const Result<Point> point = problem.space().Encode(*mapping);
-    if (!point) {
-      Complain(what + ": mapping", "a mapping outside the space", point.error().message);
+        json["mapping"].dump(), directory_.File("result.json"), made.layer, job_.accelerator);
+    if (!mapping) {
+      Complain(what + ": mapping", "a mapping", mapping.error().message);
       return {};
     }
-    const Cost cost = problem.CostAt(*point);
-    Compare(json, what, "cycles", static_cast<double>(cost.cycles));
-    Compare(json, what, "energy_pj", cost.energy_pj);
-    Compare(json, what, "edp", cost.edp());
-    Compare(json, what, "value", ValueOf(cost, job_.problem.objective));
-    Compare(json, what, "power_mw", cost.power_mw);
-    Compare(json, what, "area_um2", cost.area_um2);
-    Compare(json, what, "utilization", cost.utilization);
-    total_cycles_ += static_cast<double>(entry.count) * static_cast<double>(cost.cycles);
-    total_energy_pj_ += static_cast<double>(entry.count) * cost.energy_pj;
+    const Result<Point> point = problem.space().Encode(*mapping);
+    if (!point) {
+      Complain(what + ": mapping", "a legal mapping", point.error().message);
+      return {};
+    }
+    std::vector<Trial> trials = {{.point = *point}};
+    Evaluator(problem, pool_).Evaluate(trials);
+    if (!trials.front().outcome.feasible()) {
+      Complain(what + ": mapping", "a feasible mapping", trials.front().outcome.why);
+      return {};
+    }
+    const Cost cost = problem.CostOf(trials.front());
+    CompareNumber(json, what, "cycles", static_cast<double>(cost.cycles));
+    CompareNumber(json, what, "energy_pj", cost.energy_pj);
+    CompareNumber(json, what, "edp", cost.edp());
+    CompareNumber(json, what, "value", trials.front().outcome.value);
+    CompareNumber(json, what, "power_mw", cost.power_mw);
+    CompareNumber(json, what, "area_um2", cost.area_um2);
+    CompareNumber(json, what, "utilization", cost.utilization);
+    made.point = *point;
+    made.cost = cost;
+    return CheckFiles(index, what, *mapping, made);
+  }
+
+  Result<void> CheckFiles(size_t index, const std::string& what, const Mapping& mapping,
+                          const LayerMapping& made) {
+    const Result<std::vector<ExportedFile>> files =
+        ExportMapping(MappingStem(index, made.name), made.layer, job_.accelerator, mapping);
+    if (!files) return files.error();
+    for (const ExportedFile& file : *files) {
+      ++result_.layers.back().files;
+      const Result<std::string> text = ReadTextFile(directory_.File(file.name));
+      if (text && *text == file.contents) continue;
+      Complain(fmt::format("{}: {}", what, file.name), text ? "another text" : "no such file",
+               "the mapping's text");
+    }
+    return {};
+  }
+
+  // A bound that a method proved may be above the one known without search, never below it, and
+  // never above the value.
+  Result<void> CheckBound(const std::string& what, const Json& json, LayerMapping& made) {
+    const Result<LayerBounds> bounds = BoundsOf(made.layer, job_);
+    if (!bounds) return bounds.error();
+    made.bounds = *bounds;
+    made.bound = bounds->Of(job_.problem.objective);
+    const std::optional<double> reported = NumberAt(json, "bound");
+    const bool higher = reported && *reported > made.bound.value_or(0);
+    constexpr double kEqual = 1e-9;  // as in StatusOf
+    if (higher && made.point && *reported <= made.value * (1 + kEqual)) {
+      made.bound = reported;
+      result_.unchecked.push_back(
+          fmt::format("{}: bound {} was proved by method {}; it is at most the value", what,
+                      *reported, job_.settings.method));
+    }
+    CompareNumber(json, what, "bound", made.bound);
+    CompareNumber(json, what, "gap", made.gap());
+    if (made.point) CompareText(json, what, "status", ToString(StatusOf(made.value, made.bound)));
     return {};
   }
 
@@ -121,12 +200,15 @@ class Verifier {
     std::vector<Trial> again = trials;
     Evaluator(problem, pool_).Evaluate(again);
     result_.layers.back().trials = std::ssize(trials);
+    const auto text = [](const Outcome& outcome) {
+      return outcome.feasible() ? fmt::format("{}", outcome.value) : outcome.why;
+    };
     std::optional<Trial> best;
     for (size_t i = 0; i < trials.size(); ++i) {
       const Outcome &recorded = trials[i].outcome, &computed = again[i].outcome;
-      if (recorded.kind != computed.kind || recorded.value != computed.value) {
-        Complain(fmt::format("{}: trial {} of the journal", what, i + 1),
-                 fmt::format("{}", recorded.value), fmt::format("{}", computed.value));
+      if (!SameNumbers(recorded, computed)) {
+        Complain(fmt::format("{}: evaluation {} of the journal", what, i + 1), text(recorded),
+                 text(computed));
       }
       if (computed.feasible() && (!best || computed.value < best->outcome.value)) best = again[i];
     }
@@ -134,17 +216,30 @@ class Verifier {
   }
 
   void CheckTotal() {
-    const Json& total = report_["total"];
-    Compare(total, "total", "cycles", total_cycles_);
-    Compare(total, "total", "energy_pj", total_energy_pj_);
-    Compare(total, "total", "edp", total_cycles_ * total_energy_pj_);
+    in_total_ = true;
+    const Json& json = report_["total"];
+    const NetworkTotal total = AddUp(layers_, job_.problem.objective);
+    const std::pair<std::string_view, std::optional<double>> numbers[] = {
+        {"layers", static_cast<double>(total.layers)},
+        {"cycles", total.cycles},
+        {"energy_pj", total.energy_pj},
+        {"edp", total.edp()},
+        {"value", total.value},
+        {"bound", total.bound},
+        {"gap", total.gap()},
+        {"power_mw", total.power_mw},
+        {"area_um2", total.area_um2},
+        {"utilization", total.utilization},
+        {"samples", static_cast<double>(total.samples)}};
+    for (const auto& [key, value] : numbers) CompareNumber(json, "total", key, value);
   }
 
   const RunDirectory& directory_;
   const MapJob& job_;
   Json report_;
   ThreadPool pool_;
-  double total_cycles_ = 0, total_energy_pj_ = 0;
+  std::vector<LayerMapping> layers_;  // as far as they could be checked
+  bool in_total_ = false;
   Verification result_;
 };
 
@@ -154,6 +249,13 @@ Result<Verification> VerifyRun(const RunDirectory& directory, int threads) {
   const Result<MapJob> job = LoadMapJob(directory);
   if (!job) return job.error();
   const std::string file = directory.File("result.json");
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    return Error{
+        .kind = ErrorKind::kBadValue,
+        .message = fmt::format("{} has no result.json: the run has not ended", directory.path()),
+        .hint = fmt::format("finish it with 'tessera resume {}'", directory.path())};
+  }
   const Result<std::string> text = ReadTextFile(file);
   if (!text) return text.error();
   const Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);

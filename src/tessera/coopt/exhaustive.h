@@ -1,0 +1,43 @@
+// The truth, where it is affordable: the best schedule of every layer by measuring all that a lower
+// bound does not rule out, and the best accelerator by doing so for all of them.
+#ifndef TESSERA_COOPT_EXHAUSTIVE_H_
+#define TESSERA_COOPT_EXHAUSTIVE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tessera/coopt/simulator.h"
+
+namespace tessera::coopt {
+
+// The best candidate of a task, of equal ones the first; none if nothing fits. `measured` counts
+// what was simulated.
+struct LayerOptimum {
+  std::optional<Measured> best = {};
+  int64_t measured = 0;
+};
+LayerOptimum BestOfLayer(const Problem& problem, const Simulator& simulator, size_t hardware,
+                         size_t layer);
+
+// All candidates of a task with their outcomes.
+std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulator, size_t hardware,
+                                size_t layer);
+
+struct NetworkOptimum {
+  size_t hardware = 0;
+  double value = 0;                   // of the objective
+  std::vector<Measured> layers = {};  // best of every layer
+  int64_t measured = 0;
+  int64_t hardware_tried = 0;  // the others were ruled out by the matrix unit's floor
+};
+
+// The best accelerator of `among`, each with the best candidate of every layer. Objectives other
+// than energy only: the floor that rules accelerators out is one of cycles. The error is for a
+// space in which no accelerator runs all layers.
+Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
+                                     std::span<const size_t> among);
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_EXHAUSTIVE_H_

@@ -1,0 +1,89 @@
+// Runs a method on a problem within a budget and keeps the score: what every accelerator achieves,
+// which is the best one, and how it got there. This is the only place that counts measurements.
+#ifndef TESSERA_COOPT_SESSION_H_
+#define TESSERA_COOPT_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/coopt/searcher.h"
+#include "tessera/coopt/simulator.h"
+
+namespace tessera::coopt {
+
+using Outcomes = std::unordered_map<Request, Outcome, RequestHash>;
+
+// A new best value and the number of measurements at which it was reached.
+struct Step {
+  int64_t measurements;
+  double value;   // of the objective
+  double cycles;  // per image
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+// Best schedules of one accelerator so far.
+struct HardwareScore {
+  std::vector<std::optional<Measured>> layers;
+  size_t measured_layers = 0;
+  double value = 0;   // of the measured layers
+  double cycles = 0;  // per image, of the measured layers
+  bool complete() const { return measured_layers == layers.size(); }
+};
+
+struct SessionResult {
+  std::optional<size_t> hardware;          // the best; none if none has a schedule for every layer
+  std::map<size_t, HardwareScore> scores;  // of all accelerators that were measured
+  std::vector<Step> curve;                 // of the network
+  std::vector<std::vector<Step>> layer_curves;  // over the measurements of the layer
+  std::vector<int64_t> layer_measurements;
+  int64_t measurements = 0;
+  int64_t invalid = 0;  // measurements of points that no program exists for
+  int64_t refused = 0;  // points that the generator refused; they cost nothing
+  bool interrupted = false;
+
+  const HardwareScore* best() const { return hardware ? &scores.at(*hardware) : nullptr; }
+};
+
+struct SessionOptions {
+  // Measurements per layer. Default: 1,000.
+  int64_t measurements = 1'000;
+
+  // As in Setup. Default: true.
+  bool validity_filter = true;
+
+  // Outcomes of an earlier, interrupted run; they are counted, but not measured again.
+  // Default: none.
+  const Outcomes* recorded = nullptr;
+
+  // Told of every batch that was measured now, before the method sees it. An error ends the run.
+  // May be empty. Default: empty.
+  std::function<Result<void>(std::span<const Measured>, const SessionResult&)> observe = {};
+
+  // Asked before every batch whether to stop. May be empty. Default: empty.
+  std::function<bool()> interrupted = {};
+
+  // Layers whose value (first measured accelerator) has come this close to `targets` are measured
+  // no further; for experiments. Default: none.
+  std::vector<double> targets = {};
+};
+
+Result<SessionResult> RunSession(Searcher& searcher, const Problem& problem,
+                                 const Simulator& simulator, const SessionOptions& options);
+
+// Accelerators that are not beaten in both area and cycles, by area.
+struct ParetoPoint {
+  size_t hardware;
+  double area_um2;
+  double cycles;  // per image
+};
+std::vector<ParetoPoint> ParetoFront(const Problem& problem, const SessionResult& result);
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_SESSION_H_

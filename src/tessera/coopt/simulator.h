@@ -1,0 +1,60 @@
+// Measuring: a schedule of a layer on an accelerator becomes a program, and the cycle simulator
+// times it.
+#ifndef TESSERA_COOPT_SIMULATOR_H_
+#define TESSERA_COOPT_SIMULATOR_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/coopt/problem.h"
+
+namespace tessera::coopt {
+
+// One thing to measure.
+struct Request {
+  uint32_t hardware = 0;  // index in the hardware space
+  uint32_t layer = 0;
+  SchedulePoint point = {};
+
+  friend bool operator==(const Request&, const Request&) = default;
+};
+struct RequestHash {
+  size_t operator()(const Request& request) const;
+};
+
+struct Outcome {
+  bool valid = false;
+  int64_t cycles = 0;  // of the program, that is for all images of a batch
+  double energy_pj = 0;
+  double value = 0;      // Problem::Value
+  std::string why = {};  // not valid: the limit that is exceeded
+};
+
+struct Measured {
+  Request request = {};
+  Outcome outcome = {};
+};
+
+// Contract:
+//   Determinism  an outcome is a function of problem and request, for any number of threads.
+//   Errors       every request has an outcome.
+class Simulator {
+ public:
+  // Both outlive the simulator.
+  Simulator(const Problem& problem, ThreadPool& pool) : problem_(problem), pool_(pool) {}
+
+  void Measure(std::span<Measured> batch) const;
+
+  // The program of a request that is valid.
+  Result<GeneratedSchedule> Program(const Request& request) const;
+
+ private:
+  const Problem& problem_;
+  ThreadPool& pool_;
+};
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_SIMULATOR_H_

@@ -1,0 +1,164 @@
+// The joint space: which accelerators a budget allows, which schedules exist, and why others do
+// not.
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/file.h"
+#include "tessera/base/text.h"
+#include "tessera/coopt/exhaustive.h"
+#include "tessera/coopt/roofline.h"
+#include "tessera/workload/zoo.h"
+
+namespace tessera::coopt {
+namespace {
+
+// 7 x 7, 512 -> 512 channels, 3 x 3: C11 of ResNet-18.
+const vta::ConvShape kC11 = {.ci = 512,
+                             .co = 512,
+                             .h = 7,
+                             .w = 7,
+                             .kh = 3,
+                             .kw = 3,
+                             .pad_top = 1,
+                             .pad_left = 1,
+                             .pad_bottom = 1,
+                             .pad_right = 1};
+
+TEST(HardwareSpaceTest, HoldsOnlyWhatFormatAndLimitsAllow) {
+  const HardwareLimits limits = {.macs = 256, .sram_bytes = 512 << 10, .area_um2 = 2.5e6};
+  const Result<HardwareSpace> space = HardwareSpace::Make(limits);
+  ASSERT_TRUE(space) << space.error();
+  EXPECT_GT(space->ruled_out_by_format(), 0);
+  EXPECT_GT(space->ruled_out_by_limits(), 0);
+  for (size_t i = 0; i < space->size(); ++i) {
+    const vta::Config& config = space->config(i);
+    EXPECT_TRUE(vta::Validate(config).ok()) << config.name;
+    const HardwareCost cost = CostOf(config, limits.clock_mhz);
+    EXPECT_LE(cost.macs, 256);
+    EXPECT_GE(cost.macs, 64);
+    EXPECT_LE(cost.sram_bytes, 512 << 10);
+    EXPECT_LE(cost.area_um2, 2.5e6);
+    EXPECT_EQ(space->Find(space->point(i)), i);
+  }
+}
+
+TEST(HardwareSpaceTest, LargestBuffersDominateAllOthers) {
+  const Result<HardwareSpace> space = HardwareSpace::Make({.macs = 256, .sram_bytes = 512 << 10});
+  ASSERT_TRUE(space) << space.error();
+  const std::vector<size_t> largest = space->LargestBuffers();
+  for (size_t i = 0; i < space->size(); ++i) {
+    const HardwarePoint& point = space->point(i);
+    EXPECT_TRUE(std::any_of(largest.begin(), largest.end(), [&](size_t other) {
+      const HardwarePoint& large = space->point(other);
+      return std::equal(point.begin(), point.begin() + 3, large.begin()) && point[3] <= large[3] &&
+             point[4] <= large[4] && point[5] <= large[5];
+    })) << space->config(i).name;
+  }
+}
+
+TEST(HardwareSpaceTest, BudgetWithoutHardwareNamesTheInequality) {
+  const Result<HardwareSpace> space = HardwareSpace::Make({.macs = 256, .sram_bytes = 100});
+  ASSERT_FALSE(space);
+  EXPECT_EQ(space.error().kind, ErrorKind::kInfeasible);
+  EXPECT_NE(space.error().message.find("SRAM bytes"), std::string::npos) << space.error();
+}
+
+TEST(HardwareSpaceTest, PowerLimitIsKnownBeforeMeasuring) {
+  const vta::Config config;
+  const double power_mw = PeakSramPowerMw(config, 100);
+  HardwareLimits limits = {.macs = 256, .sram_power_mw = power_mw * 0.99};
+  const Result<void> refused = CheckHardware(config, limits);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("SRAM power"), std::string::npos);
+  limits.sram_power_mw = power_mw;
+  EXPECT_TRUE(CheckHardware(config, limits).ok());
+}
+
+TEST(ScheduleSpaceTest, NumbersAndPointsAreTheSame) {
+  for (const Generator generator : {Generator::kReference, Generator::kBest}) {
+    const ScheduleSpace space(kC11, vta::Config{}, generator);
+    for (int64_t i = 0; i < space.size(); i += 1 + space.size() / 997) {
+      EXPECT_EQ(space.IndexOf(space.At(i)), i);
+      EXPECT_EQ(space.Translate(space, space.At(i)), space.At(i));
+    }
+  }
+}
+
+TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
+  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, HardwareSpace::Fixed(vta::Config{}),
+                        {.generator = Generator::kReference});
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  const ScheduleSpace& space = problem.task(0, 0).space;
+  const Result<std::string> csv =
+      ReadFile(TESSERA_SOURCE_DIR "/tests/golden/vta/conv-default/landscape_C11.csv.gz");
+  ASSERT_TRUE(csv) << csv.error();
+  const std::vector<std::string_view> lines = Split(Trim(*csv), '\n');
+  ASSERT_EQ(std::ssize(lines) - 1, space.size());
+  int64_t least = 0;
+  std::vector<Measured> batch;
+  std::vector<int64_t> expected;
+  for (size_t row = 1; row < lines.size(); ++row) {
+    const std::vector<std::string_view> cells = Split(lines[row], ',');
+    const SchedulePoint point = space.At(static_cast<int64_t>(row) - 1);
+    const vta::Verdict verdict = space.Check(point);
+    EXPECT_EQ(verdict.valid() ? "ok" : verdict.reason, cells[6]) << lines[row];
+    if (cells[6] != "ok") continue;
+    batch.push_back({{0, 0, point}});
+    expected.push_back(*ParseInt(cells[7]));
+    if (least == 0 || expected.back() < least) least = expected.back();
+  }
+  simulator.Measure(batch);
+  for (size_t i = 0; i < batch.size(); ++i) EXPECT_EQ(batch[i].outcome.cycles, expected[i]);
+  const LayerOptimum optimum = BestOfLayer(problem, simulator, 0, 0);
+  ASSERT_TRUE(optimum.best);
+  EXPECT_EQ(optimum.best->outcome.cycles, least);
+  EXPECT_LT(optimum.measured, std::ssize(batch));
+}
+
+TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
+  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, HardwareSpace::Fixed(vta::Config{}),
+                        {.generator = Generator::kBest});
+  const Task& task = problem.task(0, 0);
+  int64_t generated = 0;
+  for (size_t i = 0; i < task.candidates.size(); i += 7) {
+    const Result<GeneratedSchedule> code = task.space.Generate(task.candidates[i], {});
+    if (code) {
+      ++generated;
+    } else {
+      EXPECT_EQ(code.error().kind, ErrorKind::kInfeasible) << code.error();
+    }
+  }
+  EXPECT_GT(generated, 10);
+}
+
+TEST(RooflineTest, RanksTheBestSchedulesHigh) {
+  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, HardwareSpace::Fixed(vta::Config{}),
+                        {.generator = Generator::kReference});
+  ThreadPool pool;
+  const std::vector<Measured> landscape = Landscape(problem, Simulator(problem, pool), 0, 0);
+  const Task& task = problem.task(0, 0);
+  size_t best = 0, promising = 0;
+  for (size_t i = 1; i < landscape.size(); ++i) {
+    if (landscape[i].outcome.cycles < landscape[best].outcome.cycles) best = i;
+    if (task.estimates[i] < task.estimates[promising]) promising = i;
+  }
+  EXPECT_LT(static_cast<double>(landscape[promising].outcome.cycles),
+            1.02 * static_cast<double>(landscape[best].outcome.cycles));
+}
+
+TEST(TasksTest, ListsWhatVtaDoesNotRun) {
+  const Result<Network> network = LoadZooNetwork("mobilenet-v2");
+  ASSERT_TRUE(network) << network.error();
+  const Result<TaskList> tasks = TasksOf({&*network, 1});
+  ASSERT_TRUE(tasks) << tasks.error();
+  EXPECT_FALSE(tasks->left_out.empty());
+  for (const LeftOut& layer : tasks->left_out) {
+    EXPECT_NE(layer.why.find("groups"), std::string::npos) << layer.why;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::coopt
