@@ -4,6 +4,7 @@
 #include "tessera/base/temporary_folder.h"
 #include "tessera/env/registry.h"
 #include "tessera/rl/env_conformance.h"
+#include "tessera/rl/replay/buffer.h"
 
 namespace tessera {
 namespace {
@@ -56,6 +57,17 @@ TEST(EnvRegistry, NoAgentsIsAnError) {
       (*FindEnv("predator_prey"))->make({{"agents", "0"}}, 1, nullptr);
   ASSERT_FALSE(env.ok());
   EXPECT_EQ(env.error().message, "0 agents: a world needs at least one");
+}
+
+TEST(EnvMemory, AMillionTransitionsOf48AgentsTakeLessThan4Gb) {
+  for (const EnvInfo* info : Envs()) {
+    const Result<std::unique_ptr<Env>> env = info->make({{"agents", "48"}}, 1, nullptr);
+    ASSERT_TRUE(env.ok()) << env.error();
+    const Result<std::unique_ptr<ReplayBuffer>> replay =
+        MakeReplayBuffer(ReplayLayout::kCompact, (*env)->spec(), /*capacity=*/1000, /*lanes=*/1);
+    ASSERT_TRUE(replay.ok()) << replay.error();
+    EXPECT_LT((*replay)->bytes_per_transition() * 1'000'000, 4'000'000'000) << info->name;
+  }
 }
 
 }  // namespace

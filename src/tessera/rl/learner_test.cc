@@ -1,4 +1,6 @@
 // Every algorithm keeps the contract of rl/learner.h and solves a small task with a known optimum.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "tessera/base/temporary_folder.h"
@@ -123,6 +125,23 @@ TEST(Learners, PpoAimsWithContinuousActions) {
             -0.01);
 }
 
+// The tasks above cannot be solved by luck.
+TEST(Learners, WithoutLearningNothingIsSolved) {
+  const Assignments idle = {{"actor_rate", "0"}, {"critic_rate", "0"}};
+  for (const char* algorithm : {"maddpg", "masac"}) {
+    const Task task{algorithm, With(kSmallReplay, idle), Match(2, ActionKind::kSoftChoice), 2, 400};
+    EXPECT_LT(TrainAndPlay(task).per_step, 0.8) << algorithm;
+  }
+  for (const char* algorithm : {"ppo", "ippo", "mappo"}) {
+    const Task task{algorithm, With(kFastPpo, idle), Match(3, ActionKind::kChoice), 8, 100};
+    EXPECT_LT(TrainAndPlay(task).per_step, 0.8) << algorithm;
+  }
+  const EnvMaker corridor = [](int64_t batch) { return std::make_unique<CorridorEnv>(batch); };
+  EXPECT_LT(TrainAndPlay({"ppo", With(kFastPpo, idle), corridor, 8, 100}).per_episode, 0.7);
+  const EnvMaker aim = [](int64_t batch) { return std::make_unique<AimEnv>(batch); };
+  EXPECT_LT(TrainAndPlay({"ppo", With(kFastPpo, idle), aim, 8, 100}).per_step, -0.05);
+}
+
 class Conformance : public testing::TestWithParam<LearnerCase> {};
 
 TEST_P(Conformance, KeepsTheContract) {
@@ -188,6 +207,29 @@ TEST(BadInput, IsRefusedWithAReason) {
             "sampler setting 'radius' has no value; write name:setting=value,setting=value");
   EXPECT_EQ(MakeError("maddpg", "openai", {{"replay", "compact"}}),
             "environment match has no compact state; take the joint layout");
+}
+
+TEST(BadInput, ARewardThatIsNotANumberIsRefusedByName) {
+  MatchEnv env(2, 3, ActionKind::kSoftChoice, 1);
+  env.Reset(1);
+  const auto learner =
+      MakeLearner(**FindLearner("maddpg"), "openai", kSmallReplay, {.spec = &env.spec()});
+  ASSERT_TRUE(learner.ok()) << learner.error();
+  const std::vector<float> actions(static_cast<size_t>(env.spec().action_size()), 0.5f);
+  std::vector<float> rewards(2, 1.0f);
+  rewards[1] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<EpisodeEnd> ends(1, EpisodeEnd::kNone);
+  const Result<void> observed = (*learner)->Observe({.observations = env.observations(),
+                                                     .states = env.states(),
+                                                     .actions = actions,
+                                                     .rewards = rewards,
+                                                     .next_observations = env.observations(),
+                                                     .next_states = env.states(),
+                                                     .ends = ends});
+  ASSERT_FALSE(observed.ok());
+  EXPECT_EQ(ToString(observed.error()),
+            "reward nan of agent agent_1 in environment 0; the environment is broken; nothing was "
+            "learned from this step");
 }
 
 TEST(BadInput, ACheckpointOfAnotherShapeIsRefused) {
