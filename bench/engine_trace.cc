@@ -1,5 +1,5 @@
-// engine_trace FILE ALGORITHM PRESET AGENTS ROUNDS: update rounds of the engine with everything
-// that another program needs to repeat them: weights before and after, mini-batches, Gumbel noise.
+// engine_trace FILE ALGORITHM PRESET AGENTS ROUNDS SEED: update rounds of the engine with all that
+// another program needs to repeat them: weights before and after, mini-batches, Gumbel noise.
 // bench/pytorch/check_semantics.py reads the file.
 #include <cstdio>
 #include <deque>
@@ -86,8 +86,10 @@ class Recorder final : public UpdateTrace {
 };
 
 Result<void> Trace(const std::string& path, const std::string& algorithm, const std::string& preset,
-                   const std::string& agents, int64_t rounds) {
+                   const std::string& agents, int64_t rounds, uint64_t seed) {
   constexpr int64_t kFill = 3000;
+  // Of 1024 rows one nearly always puts a ReLU so close to zero that rounding decides its gradient.
+  const Assignments settings = {{"capacity", "30000"}, {"batch", "128"}};
   Result<std::unique_ptr<Env>> env =
       (*FindEnv("predator_prey"))->make({{"agents", agents}}, 1, nullptr);
   if (!env) return env.error();
@@ -96,12 +98,12 @@ Result<void> Trace(const std::string& path, const std::string& algorithm, const 
   TensorWriter writer;
   Recorder recorder(writer);
   Result<std::unique_ptr<Learner>> learner =
-      MakeLearner(**info, preset, {{"capacity", "30000"}},
-                  {.spec = &(*env)->spec(), .lanes = 1, .seed = 7, .trace = &recorder});
+      MakeLearner(**info, preset, settings,
+                  {.spec = &(*env)->spec(), .lanes = 1, .seed = seed, .trace = &recorder});
   if (!learner) return learner.error();
   // The weights before the first round: a learner with the same seed starts with the same ones.
-  Result<std::unique_ptr<Learner>> twin = MakeLearner(
-      **info, preset, {{"capacity", "30000"}}, {.spec = &(*env)->spec(), .lanes = 1, .seed = 7});
+  Result<std::unique_ptr<Learner>> twin =
+      MakeLearner(**info, preset, settings, {.spec = &(*env)->spec(), .lanes = 1, .seed = seed});
   if (!twin) return twin.error();
   (*twin)->Save("before.", writer);
   Profiler profiler;
@@ -120,14 +122,17 @@ Result<void> Trace(const std::string& path, const std::string& algorithm, const 
 }  // namespace tessera
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fprintf(stderr, "usage: engine_trace FILE ALGORITHM PRESET AGENTS ROUNDS\n");
+  if (argc != 7) {
+    std::fprintf(stderr, "usage: engine_trace FILE ALGORITHM PRESET AGENTS ROUNDS SEED\n");
     return 2;
   }
   const tessera::Result<int64_t> rounds = tessera::ParseInt(argv[5]);
-  const tessera::Result<void> done =
-      rounds.ok() ? tessera::Trace(argv[1], argv[2], argv[3], argv[4], *rounds)
-                  : tessera::Result<void>(rounds.error());
+  const tessera::Result<int64_t> seed = tessera::ParseInt(argv[6]);
+  const tessera::Result<void> done = !rounds ? rounds.error()
+                                     : !seed
+                                         ? seed.error()
+                                         : tessera::Trace(argv[1], argv[2], argv[3], argv[4],
+                                                          *rounds, static_cast<uint64_t>(*seed));
   if (done.ok()) return 0;
   std::fprintf(stderr, "engine_trace: %s\n", tessera::ToString(done.error()).c_str());
   return 1;

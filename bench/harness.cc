@@ -35,7 +35,7 @@ double CallsPerSecond(const std::function<void()>& body, double seconds) {
 }
 
 [[noreturn]] void Usage(std::string_view problem) {
-  fmt::print(stderr, "{}\nusage: BENCHMARK [--json FILE] [--seconds S]\n", problem);
+  fmt::print(stderr, "{}\nusage: BENCHMARK [--json FILE] [--seconds S] [--only TEXT]\n", problem);
   std::exit(2);
 }
 
@@ -48,6 +48,8 @@ Harness::Harness(int argc, char** argv) {
     const std::string_view value = argv[++i];
     if (flag == "--json") {
       json_path_ = value;
+    } else if (flag == "--only") {
+      only_ = value;
     } else if (const Result<double> seconds = ParseDouble(value); flag == "--seconds" && seconds) {
       seconds_ = *seconds;
     } else {
@@ -59,6 +61,7 @@ Harness::Harness(int argc, char** argv) {
 double Harness::Measure(const std::string& name, const std::string& unit, double items,
                         const std::function<void()>& body, const std::string& baseline) {
   constexpr size_t kParts = 5;
+  if (name.find(only_) == std::string::npos) return 0;
   body();  // warm-up: caches, first allocations
   std::array<double, kParts> parts{};
   for (double& part : parts) part = items * CallsPerSecond(body, seconds_ / kParts);
@@ -79,22 +82,24 @@ const Harness::Row* Harness::Find(const std::string& name) const {
   return nullptr;
 }
 
-double Harness::RatioOf(const Row& row) const {
+std::optional<double> Harness::RatioOf(const Row& row) const {
   const Row* baseline = Find(row.baseline);
-  return baseline == nullptr ? 1.0 : row.per_second / baseline->per_second;
+  if (baseline == nullptr) return std::nullopt;
+  return row.per_second / baseline->per_second;
 }
 
 int Harness::Finish() const {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Row& row : rows_) {
     fmt::print("{:<44} {:>16.6g} {}/s", row.name, row.per_second, row.unit);
-    if (!row.baseline.empty()) fmt::print("  {:>8.2f} x {}", RatioOf(row), row.baseline);
+    const std::optional<double> ratio = RatioOf(row);
+    if (ratio) fmt::print("  {:>8.2f} x {}", *ratio, row.baseline);
     if (!row.source.empty()) fmt::print("  ({})", row.source);
     fmt::print("\n");
     list.push_back({{"name", row.name}, {"unit", row.unit}, {"per_second", row.per_second}});
-    if (!row.baseline.empty()) {
+    if (ratio) {
       list.back()["baseline"] = row.baseline;
-      list.back()["ratio"] = RatioOf(row);
+      list.back()["ratio"] = *ratio;
     }
     if (!row.source.empty()) list.back()["source"] = row.source;
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,13 @@ namespace tessera::bench {
 
 class Harness {
  public:
-  // Reads --json FILE and --seconds S (time per measurement, default 0.3); others end the program.
+  // Reads --json FILE, --seconds S (time per measurement, default 0.3) and --only TEXT (measures
+  // the rows whose name holds TEXT, for profilers); others end the program.
   Harness(int argc, char** argv);
 
   // Measures `items` units of work per call of `body`, for about --seconds, and returns units per
-  // second: the median of five parts of that time. The row compares with `baseline`, the name of an
-  // earlier row; empty: this is one.
+  // second: the median of five parts of that time; 0 if --only leaves it out. The row compares with
+  // `baseline`, the name of an earlier row; empty: this is one.
   double Measure(const std::string& name, const std::string& unit, double items,
                  const std::function<void()>& body, const std::string& baseline = "");
 
@@ -34,9 +36,10 @@ class Harness {
     double per_second;
   };
   const Row* Find(const std::string& name) const;
-  double RatioOf(const Row& row) const;
+  std::optional<double> RatioOf(const Row& row) const;  // none without a baseline
 
   std::string json_path_;
+  std::string only_;
   double seconds_ = 0.3;
   std::vector<Row> rows_;
 };

@@ -10,12 +10,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/json.h"
-#include "tessera/base/text.h"
+#include "loopnest_golden.h"
 #include "tessera/cost/loopnest/evaluation.h"
 #include "tessera/cost/loopnest/result_json.h"
-#include "tessera/cost/loopnest/row.h"
 
 namespace tessera::loopnest {
 namespace {
@@ -55,32 +52,22 @@ void Compare(const Json& golden, const Json& ours, const std::string& path, bool
 }
 
 void CheckFile(const std::string& name, size_t rows, std::optional<Semantics> semantics = {}) {
-  const Result<std::string> text = ReadFile(TESSERA_SOURCE_DIR "/tests/golden/" + name);
-  ASSERT_TRUE(text) << text.error();
-  size_t checked = 0, wrong = 0;
-  int64_t line = 0;
+  size_t wrong = 0;
   Workspace workspace;
-  for (const std::string_view row_text : Split(*text, '\n')) {
-    ++line;
-    if (row_text.empty()) continue;
-    const Result<Node> node = ParseJson(row_text, name, line);
-    ASSERT_TRUE(node) << node.error();
-    const Result<Row> row = ReadRow(*node);
-    ASSERT_TRUE(row) << row.error();
-    const Result<Setup> setup = Prepare(row->problem, *row->machine.hierarchy,
-                                        semantics.value_or(row->semantics), row->extrapolate);
+  const size_t checked = ForEachRow(name, [&](const Row& row, std::string_view row_text) {
+    const Result<Setup> setup = Prepare(row.problem, *row.machine.hierarchy,
+                                        semantics.value_or(row.semantics), row.extrapolate);
     ASSERT_TRUE(setup) << setup.error();
-    Evaluate(*setup, row->mapping, workspace);
+    Evaluate(*setup, row.mapping, workspace);
     const Json golden = Json::parse(row_text).at("result");
     std::vector<std::string> differences;
-    Compare(golden, ToJson(*setup, row->mapping, workspace), "", semantics == Semantics::kExact,
+    Compare(golden, ToJson(*setup, row.mapping, workspace), "", semantics == Semantics::kExact,
             differences);
-    ++checked;
     wrong += differences.empty() ? 0 : 1;
     if (!differences.empty() && wrong <= 5) {
-      ADD_FAILURE() << row->id << ": " << fmt::format("{}", fmt::join(differences, "\n  "));
+      ADD_FAILURE() << row.id << ": " << fmt::format("{}", fmt::join(differences, "\n  "));
     }
-  }
+  });
   EXPECT_EQ(wrong, 0u) << "of " << checked;
   EXPECT_EQ(checked, rows);
 }

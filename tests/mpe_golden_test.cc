@@ -56,7 +56,7 @@ void ExpectRewards(const Json& episode, const Json& expected, const Json& got) {
 
 void ExpectReplays(const Json& episode, bool keep_start) {
   SCOPED_TRACE(episode["id"].get<std::string>());
-  const Result<std::string> line = ReplayEpisode(Stripped(episode, keep_start).dump(), "golden", 1);
+  const Result<std::string> line = ReplayEpisode(Stripped(episode, keep_start).dump(), {});
   ASSERT_TRUE(line.ok()) << line.error();
   const Json replayed = Json::parse(*line);
   for (const auto& [key, value] : episode.items()) {

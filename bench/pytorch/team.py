@@ -12,6 +12,10 @@ GAMMA, TAU, RATE, CLIP, ALPHA, LOGIT_PENALTY, LOG_FLOOR = .95, .01, .01, .5, .05
 class Net:
     """in-64-64-out with ReLU; weights are [in, out] as the engine stores them."""
 
+    # The input of a ReLU nearest to zero so far, relative to the terms it was summed from. Only
+    # kept where a gradient follows, and only if it was set to a number.
+    nearest_kink = None
+
     def __init__(self, sizes, generator=None):
         self.tensors = []
         for inputs, outputs in zip(sizes, sizes[1:]):
@@ -23,10 +27,14 @@ class Net:
 
     def __call__(self, x):
         for layer in range(0, len(self.tensors), 2):
-            x = x @ self.tensors[layer] + self.tensors[layer + 1]
-            if layer + 2 < len(self.tensors):
-                x = F.relu(x)
-        return x
+            weights, bias = self.tensors[layer:layer + 2]
+            z = x @ weights + bias
+            if layer + 2 == len(self.tensors):
+                return z
+            if Net.nearest_kink is not None and torch.is_grad_enabled():
+                terms = x.detach().abs() @ weights.detach().abs() + bias.detach().abs()
+                Net.nearest_kink = min(Net.nearest_kink, (z.detach().abs() / terms).min().item())
+            x = F.relu(z)
 
     def load(self, tensors):
         self.tensors = [torch.tensor(t).requires_grad_() for t in tensors]
@@ -65,7 +73,7 @@ def soft(logits, noise):
 
 def gumbel(logits):
     u = torch.rand_like(logits).clamp_min(1e-20)
-    return -torch.log(-torch.log(u).clamp_min(1e-20))
+    return -torch.log((-torch.log(u)).clamp_min(1e-20))
 
 
 def entropy(logits):

@@ -9,6 +9,12 @@ extern const Command kZooCommand;
 extern const Command kCheckCommand;
 extern const Command kConvertCommand;
 extern const Command kEvaluateCommand;
+extern const Command kBoundCommand;
+extern const Command kMapCommand;
+extern const Command kResumeCommand;
+extern const Command kVerifyCommand;
+extern const Command kCompareCommand;
+extern const Command kAssignCommand;
 extern const Command kTrainCommand;
 extern const Command kProfileCommand;
 extern const Command kEnvCommand;
@@ -28,6 +34,12 @@ std::span<const Command* const> Commands() {
       &kCheckCommand,
       &kConvertCommand,
       &kEvaluateCommand,
+      &kBoundCommand,
+      &kMapCommand,
+      &kResumeCommand,
+      &kVerifyCommand,
+      &kCompareCommand,
+      &kAssignCommand,
       &kTrainCommand,
       &kProfileCommand,
       &kEnvCommand,

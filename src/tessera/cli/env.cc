@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
+#include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
@@ -58,20 +57,19 @@ std::vector<Flag> Flags(EnvArguments& arguments) {
            .value = "NAME=VALUE"}};
 }
 
-// Output stays JSON lines with or without --json: the lines are the result.
-Result<void> Replay(const std::string& path, Context& context) {
-  const Result<std::string> text = ReadFile(path);
-  if (!text) return text.error();
-  int64_t number = 0;
-  for (const std::string_view line : Split(*text, '\n')) {
-    ++number;
-    if (Trim(line).empty()) continue;
-    if (context.stopped()) break;
-    const Result<std::string> replayed = ReplayEpisode(line, path, number);
-    if (!replayed) return replayed.error();
-    if (Result<void> shown = context.output.ShowText(*replayed + "\n"); !shown) return shown;
+// Episodes describe their worlds themselves; --compat only says whose rules apply to those that
+// do not say.
+Result<void> Replay(const EnvArguments& arguments, Context& context) {
+  if (!arguments.env.empty() || arguments.agents || !arguments.settings.empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--replay takes neither an environment nor its settings",
+                 .hint = "the episodes of the file name their own"};
   }
-  return {};
+  const std::string compat = arguments.compat.value_or("openai");
+  const auto replay = [&](std::string_view line, const Where& where) {
+    return ReplayEpisode(line, where, compat);
+  };
+  return AnswerLines(arguments.replay, replay, context);
 }
 
 std::string_view KindName(ActionKind kind) {
@@ -122,7 +120,7 @@ Result<void> PlayRun(const EnvArguments& arguments, Context& context) {
 }
 
 Result<void> Run(const EnvArguments& arguments, Context& context) {
-  if (!arguments.replay.empty()) return Replay(arguments.replay, context);
+  if (!arguments.replay.empty()) return Replay(arguments, context);
   if (!arguments.run.empty()) return PlayRun(arguments, context);
   if (arguments.env.empty()) {
     return Error{.kind = ErrorKind::kUsage,

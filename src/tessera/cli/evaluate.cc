@@ -23,9 +23,9 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
   std::vector<Flag> flags = {
       {.name = "--Mapping_file,--mapping",
        .target = &arguments.mapping,
-       .help = "mappings to evaluate: a MAESTRO mapping file (.m)",
+       .help = "mappings to evaluate: a MAESTRO mapping file (.m), or a Timeloop mapping (.yaml)",
        .value = "FILE"},
-      {.name = "--HW_file,--hw",
+      {.name = "--HW_file,--hw,--accelerator",
        .target = &arguments.hardware,
        .help = "the machine: a file, or the name of a preset ('tessera list accelerators')",
        .value = "FILE"},
@@ -49,7 +49,12 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
        .target = &arguments.explain,
        .help = "show for one layer how every number came about"}};
   for (const Flag& flag : MaestroFlags(arguments.maestro)) flags.push_back(flag);
-  for (const Flag& flag : ExternalFlags(arguments.external)) flags.push_back(flag);
+  ExternalOptions& external = arguments.external;
+  for (const Flag& flag :
+       ExternalFlags(external.timeout_seconds, external.memory_mib, external.batch_rows)) {
+    flags.push_back(flag);
+  }
+  for (const Flag& flag : LoopnestFlags(arguments.loopnest)) flags.push_back(flag);
   return flags;
 }
 
@@ -62,9 +67,9 @@ Result<void> CheckInputs(const EvaluateArguments& arguments) {
   const auto usage = [](std::string message, std::string hint = "") {
     return Error{.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
   };
-  if (arguments.mapping.empty() == arguments.batch.empty()) {
-    return usage(arguments.mapping.empty() ? "nothing to evaluate"
-                                           : "--mapping and --batch exclude each other",
+  const bool file = !arguments.mapping.empty() || !arguments.loopnest.network.empty();
+  if (file == !arguments.batch.empty()) {
+    return usage(file ? "--mapping and --batch exclude each other" : "nothing to evaluate",
                  "give either --mapping FILE or --batch ROWS");
   }
   if (!arguments.batch.empty() && (arguments.explain || arguments.layer || arguments.maestro.csv)) {
@@ -80,6 +85,7 @@ Result<void> Run(const EvaluateArguments& arguments, Context& context) {
     return EvaluateExternal(model.substr(kExternalPrefix.size()), arguments, context);
   }
   if (model == "maestro") return EvaluateMaestro(arguments, context);
+  if (model == "loopnest") return EvaluateLoopnest(arguments, context);
   return Error{.kind = ErrorKind::kUnknownName,
                .message = fmt::format("unknown model {}", Quoted(model)),
                .hint = DidYouMean(model, ModelNames())};
@@ -96,6 +102,10 @@ extern const Command kEvaluateCommand = {
                   "MAESTRO's own flags, and its CSV file on stdout"},
                  {"tessera evaluate --mapping vgg16.m --hw maestro-256 --layer 2 --explain",
                   "how the numbers of one layer come about"},
+                 {"tessera evaluate resnet18 --layer 2 --accelerator eyeriss-256 --mapping m.yaml",
+                  "a Timeloop mapping of a layer on a machine with any memory hierarchy"},
+                 {"tessera evaluate problem.yaml --hw arch.yaml --mapping map.yaml --explain",
+                  "Timeloop's files; how every number comes about"},
                  {"tessera evaluate --model maestro --batch rows.jsonl.gz > answers.jsonl",
                   "many problems, for scripts"},
                  {"tessera evaluate --model 'exec:./my_model' --batch rows.jsonl",
@@ -103,7 +113,12 @@ extern const Command kEvaluateCommand = {
     .bind = Bind<EvaluateArguments, Flags, Run>,
     .details =
         "Model 'maestro' gives MAESTRO's numbers exactly and flags those that cannot be true\n"
-        "(docs/cost-maestro.md). exec:COMMAND runs a program that reads rows and writes answers\n"
+        "(docs/cost-maestro.md). Model 'loopnest' takes any memory hierarchy and counts exactly, "
+        "or\n"
+        "as Timeloop does (docs/cost-loopnest.md); semantics timeloop4 is v4's stride rule on "
+        "3.0.3,\n"
+        "not checked against a v4 binary. exec:COMMAND runs a program that reads rows and writes "
+        "answers\n"
         "(docs/external-evaluator.md); its crashes and time-outs are reported as such."};
 
 }  // namespace tessera

@@ -13,15 +13,18 @@
 #include "tessera/base/result.h"
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
+#include "tessera/cli/external_arguments.h"
 #include "tessera/cli/maestro_arguments.h"
 
 namespace tessera {
 
-// Limits of a user's program, for --model exec:COMMAND.
-struct ExternalArguments {
-  double timeout_seconds = 60;
-  int64_t memory_mib = 4096;
-  int64_t batch_rows = 64;
+// Choices of model `loopnest`.
+struct LoopnestArguments {
+  std::string network;            // what is mapped: a network, or a Timeloop problem
+  std::vector<std::string> bind;  // values of the network's symbolic sizes
+  std::optional<std::string> semantics;
+  std::vector<std::string> energy;  // files with energy tables
+  std::string timeloop;             // version of Timeloop to write files for
 };
 
 struct EvaluateArguments {
@@ -32,12 +35,14 @@ struct EvaluateArguments {
   std::optional<std::string> layer;
   bool explain = false;
   MaestroArguments maestro;
-  ExternalArguments external;
+  ExternalOptions external;  // limits; the command is in `model`
+  LoopnestArguments loopnest;
 };
 
-std::vector<Flag> ExternalFlags(ExternalArguments& arguments);
+std::vector<Flag> LoopnestFlags(LoopnestArguments& arguments);
 
 Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context);
+Result<void> EvaluateLoopnest(const EvaluateArguments& arguments, Context& context);
 Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
                               Context& context);
 

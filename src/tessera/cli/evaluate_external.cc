@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cost/external/external.h"
@@ -33,43 +32,17 @@ Result<std::vector<std::string>> RowsOf(const EvaluateArguments& arguments, Cont
 
 }  // namespace
 
-std::vector<Flag> ExternalFlags(ExternalArguments& arguments) {
-  return {{.name = "--exec-timeout",
-           .target = &arguments.timeout_seconds,
-           .help = "exec: longest time to the first answer and between answers",
-           .value = "SECONDS",
-           .least = 0.001},
-          {.name = "--exec-memory",
-           .target = &arguments.memory_mib,
-           .help = "exec: memory of the program, 0 for no limit",
-           .value = "MIB",
-           .least = 0,
-           .most = 1 << 30},
-          {.name = "--exec-batch",
-           .target = &arguments.batch_rows,
-           .help = "exec: rows that one run of the program gets",
-           .value = "N",
-           .least = 1,
-           .most = 1 << 30}};
-}
-
 Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
                               Context& context) {
-  if (Trim(command).empty()) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = "--model exec: has no command",
-                 .hint = "write --model 'exec:./my_model --option'"};
-  }
+  if (Result<void> given = CheckExternalCommand(command); !given) return given;
   if (arguments.explain || arguments.maestro.csv) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "--explain and --csv are not for --model exec:"};
   }
   const Result<std::vector<std::string>> rows = RowsOf(arguments, context);
   if (!rows) return rows.error();
-  const ExternalOptions options{.command = command,
-                                .timeout_seconds = arguments.external.timeout_seconds,
-                                .memory_mib = arguments.external.memory_mib,
-                                .batch_rows = arguments.external.batch_rows};
+  ExternalOptions options = arguments.external;
+  options.command = command;
   ThreadPool pool(static_cast<int>(context.options.threads));
   const Result<std::vector<ExternalAnswer>> answers = RunExternal(options, *rows, pool);
   if (!answers) return answers.error();

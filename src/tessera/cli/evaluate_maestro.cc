@@ -1,4 +1,6 @@
 // tessera evaluate --model maestro: mapping files of MAESTRO, or batch rows.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -16,14 +18,6 @@ namespace {
 
 using maestro::LayerOutcome;
 using maestro::MappedLayer;
-
-// A failure as an error about its layer, with an unknown dimension's name restored.
-Error ErrorOf(const maestro::Failure& failure, const MappedLayer& layer, const Where& place) {
-  Error error = failure.error;
-  error.message = fmt::format("layer {}: {}", Quoted(layer.name), error.message);
-  error.where = place;
-  return error;
-}
 
 // Strict legality turns a flag into a failure.
 void ApplyLegality(const MaestroArguments& arguments, const PeArray& array,
@@ -60,13 +54,13 @@ Result<void> ShowExplanation(const MaestroMappingFile& file, const EvaluateArgum
                  .hint = "choose one with --layer"};
   }
   const MappedLayer& layer = file.layers[0];
-  const Result<maestro::Workload> workload = maestro::MakeWorkload(layer.declaration);
-  if (!workload) return workload.error();
+  const MaestroVersion version = VersionOf(arguments.maestro);
+  maestro::Analyser analyser;
+  const LayerOutcome outcome = maestro::EvaluateNetwork(file.layers, array, version, analyser)[0];
+  if (outcome.failure) return file.ErrorOf(0, *outcome.failure);
   const Result<std::string> text =
-      maestro::Explain(*workload, array, VersionOf(arguments.maestro), layer.name, layer.dataflow);
-  if (!text) {
-    return ErrorOf({.error = text.error()}, layer, file.places[0]);
-  }
+      maestro::Explain(outcome.workload, array, version, layer.name, layer.dataflow);
+  if (!text) return text.error();
   context.output.Set("explanation", *text);
   return context.output.ShowText(*text);
 }
@@ -83,7 +77,7 @@ Result<void> EvaluateFile(const EvaluateArguments& arguments, const PeArray& arr
   ApplyLegality(arguments.maestro, array, outcomes);
   for (size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].failure) continue;
-    context.complain(ErrorOf(*outcomes[i].failure, file->layers[i], file->places[i]));
+    context.complain(file->ErrorOf(i, *outcomes[i].failure));
   }
   if (arguments.maestro.csv) return ShowCsv(*file, outcomes, array, context.output);
   const MaestroReport report{.network = file->network,
@@ -94,8 +88,33 @@ Result<void> EvaluateFile(const EvaluateArguments& arguments, const PeArray& arr
                              .outcomes = outcomes};
   context.output.SetAll(ToJson(report));
   if (context.output.json()) return {};
-  if (Result<void> shown = context.output.Show(LayerTable(report)); !shown) return shown;
+  const bool any = std::any_of(outcomes.begin(), outcomes.end(),
+                               [](const LayerOutcome& outcome) { return !outcome.failure; });
+  if (any) {
+    if (Result<void> shown = context.output.Show(LayerTable(report)); !shown) return shown;
+  }
   return context.output.ShowText(Summary(report));
+}
+
+// Choices that the asked-for output has no place for.
+Result<void> CheckChoices(const EvaluateArguments& arguments) {
+  const MaestroArguments& maestro = arguments.maestro;
+  const auto usage = [](std::string message, std::string hint) {
+    return Error{.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
+  };
+  if (arguments.explain && maestro.csv) {
+    return usage("--explain and --csv exclude each other", "ask twice");
+  }
+  if (maestro.csv && maestro.area != "maestro") {
+    return usage("--csv has MAESTRO's area", "leave --area out, or use --json");
+  }
+  if (!arguments.batch.empty() && maestro.legality == "strict") {
+    return usage("--batch answers as MAESTRO does", "leave --legality out and read 'flags'");
+  }
+  if (!arguments.batch.empty() && maestro.area != "maestro") {
+    return usage("--batch answers with MAESTRO's columns", "leave --area out");
+  }
+  return {};
 }
 
 Result<void> EvaluateBatchFile(const EvaluateArguments& arguments, const PeArray& array,
@@ -116,7 +135,8 @@ Result<void> EvaluateBatchFile(const EvaluateArguments& arguments, const PeArray
                          answers[i] = std::move(*answer);
                        } else {
                          errors[i] = answer.error();
-                         errors[i]->where = {.file = arguments.batch, .line = (*lines)[i].number};
+                         errors[i]->where.file = arguments.batch;
+                         errors[i]->where.line = (*lines)[i].number;
                        }
                      }
                    });
@@ -132,6 +152,7 @@ Result<void> EvaluateBatchFile(const EvaluateArguments& arguments, const PeArray
 Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context) {
   const Result<PeArray> array = MaestroHardware(arguments.hardware, arguments.maestro, context);
   if (!array) return array.error();
+  if (Result<void> ok = CheckChoices(arguments); !ok) return ok;
   if (!arguments.batch.empty()) return EvaluateBatchFile(arguments, *array, context);
   return EvaluateFile(arguments, *array, context);
 }

@@ -44,24 +44,35 @@ std::vector<std::string> Versions() { return {"head", "pinned"}; }
 std::vector<std::string> Legalities() { return {"compat", "strict"}; }
 std::vector<std::string> Areas() { return {"maestro", "gamma", "archgym"}; }
 
-// The hardware flags with what they set.
+// The hardware flags with what they set. First names of two are the prefixes that GAMMA and ArchGym
+// write for MAESTRO, which takes any.
 struct HardwareFlag {
-  std::string_view name;
+  std::string_view names;
   std::optional<int64_t> MaestroArguments::*argument;
   int64_t PeArray::*field;
   bool in_file;  // MAESTRO's hardware file overrides it
+  double least;
+  std::string_view help;
+
+  std::string_view name() const { return names.substr(names.find(',') + 1); }
 };
 constexpr std::array<HardwareFlag, 8> kHardwareFlags = {{
-    {"--num_pes", &MaestroArguments::num_pes, &PeArray::num_pes, true},
-    {"--num_simd_lanes", &MaestroArguments::num_simd_lanes, &PeArray::simd_lanes, false},
-    {"--noc_bw_cstr", &MaestroArguments::noc_bw, &PeArray::noc_elements_per_cycle, true},
-    {"--noc_hops", &MaestroArguments::noc_hops, &PeArray::noc_hops, true},
+    {"--num_pes", &MaestroArguments::num_pes, &PeArray::num_pes, true, 1,
+     "processing elements (default: 7)"},
+    {"--num_simd,--num_simd_lanes", &MaestroArguments::num_simd_lanes, &PeArray::simd_lanes, false,
+     1, "MACs per cycle and PE (default: 1)"},
+    {"--noc_bw,--noc_bw_cstr", &MaestroArguments::noc_bw, &PeArray::noc_elements_per_cycle, true, 1,
+     "network on chip, elements per cycle (default: unlimited)"},
+    {"--noc_hops", &MaestroArguments::noc_hops, &PeArray::noc_hops, true, 0,
+     "hops of a transfer (default: 1)"},
     {"--noc_hop_latency", &MaestroArguments::noc_hop_latency, &PeArray::noc_hop_latency_cycles,
-     true},
-    {"--offchip_bw_cstr", &MaestroArguments::offchip_bw, &PeArray::offchip_elements_per_cycle,
-     true},
-    {"--l1_size_cstr", &MaestroArguments::l1_size, &PeArray::l1_elements, true},
-    {"--l2_size_cstr", &MaestroArguments::l2_size, &PeArray::l2_elements, true},
+     true, 0, "cycles of a hop (default: 0; a MAESTRO hardware file means 1)"},
+    {"--offchip_bw,--offchip_bw_cstr", &MaestroArguments::offchip_bw,
+     &PeArray::offchip_elements_per_cycle, true, 1, "off-chip elements per cycle (default: 70000)"},
+    {"--l1_size,--l1_size_cstr", &MaestroArguments::l1_size, &PeArray::l1_elements, true, 1,
+     "L1 of a PE in elements, for flag L1 (default: unlimited)"},
+    {"--l2_size,--l2_size_cstr", &MaestroArguments::l2_size, &PeArray::l2_elements, true, 1,
+     "shared L2 in elements, for flag L2 (default: unlimited)"},
 }};
 
 // MAESTRO's defaults, where they differ from those of a PeArray.
@@ -134,15 +145,12 @@ Result<void> SelectLayer(const std::string& selector, MaestroMappingFile& file) 
 std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
   std::vector<Flag> flags;
   for (const HardwareFlag& flag : kHardwareFlags) {
-    flags.push_back(
-        {.name = flag.name,
-         .target = &(arguments.*flag.argument),
-         .help = "as in MAESTRO",
-         .value = "N",
-         .least = flag.field == &PeArray::noc_hops || flag.field == &PeArray::noc_hop_latency_cycles
-                      ? 0.0
-                      : 1.0,
-         .most = static_cast<double>(PeArray::kUnlimited)});
+    flags.push_back({.name = flag.names,
+                     .target = &(arguments.*flag.argument),
+                     .help = flag.help,
+                     .value = "N",
+                     .least = flag.least,
+                     .most = static_cast<double>(PeArray::kUnlimited)});
   }
   flags.push_back({.name = "--maestro-version",
                    .target = &arguments.version,
@@ -150,18 +158,21 @@ std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
                    .value = "NAME",
                    .choices = Versions,
                    .closed = true});
-  flags.push_back({.name = "--legality",
-                   .target = &arguments.legality,
-                   .help = "'strict' refuses numbers that cannot be true, as searches do",
-                   .value = "NAME",
-                   .choices = Legalities,
-                   .closed = true});
-  flags.push_back({.name = "--area",
-                   .target = &arguments.area,
-                   .help = "whose area formula to use",
-                   .value = "NAME",
-                   .choices = Areas,
-                   .closed = true});
+  flags.push_back(
+      {.name = "--legality",
+       .target = &arguments.legality,
+       .help = "'strict' refuses numbers that cannot be true and buffers that are too small, as "
+               "searches do; 'compat' flags them",
+       .value = "NAME",
+       .choices = Legalities,
+       .closed = true});
+  flags.push_back(
+      {.name = "--area",
+       .target = &arguments.area,
+       .help = "whose area formula to use; GAMMA and ArchGym leave the network on chip out",
+       .value = "NAME",
+       .choices = Areas,
+       .closed = true});
   flags.push_back({.name = "--csv",
                    .target = &arguments.csv,
                    .help = "print MAESTRO's CSV file: its header and columns"});
@@ -187,6 +198,18 @@ MaestroArea AreaOf(const MaestroArguments& arguments) {
   return arguments.area == "archgym" ? MaestroArea::kArchGym : MaestroArea::kMaestro;
 }
 
+Error MaestroMappingFile::ErrorOf(size_t layer, const maestro::Failure& failure) const {
+  Error error = failure.error;
+  error.message = fmt::format("layer {}: {}", Quoted(layers[layer].name), error.message);
+  error.where = places[layer].layer;
+  if (const auto directive = maestro::DirectiveOf(failure.broken, layers[layer].dataflow)) {
+    const MaestroPlace& place = places[layer].directives[*directive];
+    error.where.line = place.line;
+    error.where.column = place.column;
+  }
+  return error;
+}
+
 Result<PeArray> MaestroHardware(const std::string& file, const MaestroArguments& arguments,
                                 Context& context) {
   RemarkIgnored(arguments, context);
@@ -209,7 +232,7 @@ Result<PeArray> MaestroHardware(const std::string& file, const MaestroArguments&
     const std::optional<int64_t>& value = arguments.*flag.argument;
     if (!value) continue;
     if (from_file && flag.in_file) {
-      context.remark(fmt::format("ignored: {}, because --hw says it", flag.name));
+      context.remark(fmt::format("ignored: {}, because --hw says it", flag.name()));
       continue;
     }
     array.*flag.field = *value;
@@ -232,7 +255,9 @@ Result<MaestroMappingFile> LoadMaestroMapping(const std::string& path,
       if (!dataflow) return dataflow.error();
       loaded.layers.push_back(
           {.name = layer.name, .declaration = maestro::Declare(layer), .dataflow = *dataflow});
-      loaded.places.push_back(file->At(layer.place));
+      MaestroMappingFile::Places& places =
+          loaded.places.emplace_back(MaestroMappingFile::Places{.layer = file->At(layer.place)});
+      for (const MaestroDirective& d : *layer.dataflow) places.directives.push_back(d.place);
     }
   }
   if (loaded.network.empty()) loaded.network = std::filesystem::path(path).stem().string();

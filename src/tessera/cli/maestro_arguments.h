@@ -13,6 +13,7 @@
 #include "tessera/cli/command.h"
 #include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/options.h"
+#include "tessera/workload/maestro_file.h"
 
 namespace tessera {
 
@@ -39,9 +40,18 @@ Result<PeArray> MaestroHardware(const std::string& file, const MaestroArguments&
 
 // A MAESTRO mapping file, ready to evaluate.
 struct MaestroMappingFile {
+  // Where a layer and its directives stand.
+  struct Places {
+    Where layer = {};
+    std::vector<MaestroPlace> directives = {};
+  };
+
   std::string network = {};  // the name for the CSV file
   std::vector<maestro::MappedLayer> layers = {};
-  std::vector<Where> places = {};  // of the layers
+  std::vector<Places> places = {};  // by layer
+
+  // The failure of a layer as an error about the directive to blame, or about the layer.
+  Error ErrorOf(size_t layer, const maestro::Failure& failure) const;
 };
 
 // Reads one; only the layer with this name or 1-based index, if one is given.

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-void DrawActions(const EnvSpec& spec, uint64_t seed, int64_t step, std::span<float> actions) {
+void DrawActions(uint64_t seed, int64_t step, std::span<float> actions) {
   CounterRng rng(seed, StreamId("play"), static_cast<uint64_t>(step));
   for (size_t first = 0; first < actions.size(); first += kMpeActionSize) {
     const int64_t choice = rng.UniformInt(kMpeActionSize);
@@ -22,7 +22,6 @@ void DrawActions(const EnvSpec& spec, uint64_t seed, int64_t step, std::span<flo
       actions[first + i] = static_cast<int64_t>(i) == choice ? 1.0f : 0.0f;
     }
   }
-  static_cast<void>(spec);
 }
 
 }  // namespace
@@ -44,7 +43,7 @@ Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::s
     if (learner != nullptr) {
       learner->Act(env.batch(), env.observations(), ActMode::kGreedy, actions);
     } else {
-      DrawActions(env.spec(), seed, step, actions);
+      DrawActions(seed, step, actions);
     }
     if (Result<void> stepped = env.Step(actions); !stepped) return stepped;
     double reward = 0;

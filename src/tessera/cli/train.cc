@@ -1,5 +1,6 @@
 // tessera train: agents learn in an environment, with a log, checkpoints and resume.
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ namespace {
 struct TrainArguments {
   TrainingFlags training;
   int64_t episodes = 60'000;
-  int64_t report_every = 1'000;
+  std::optional<int64_t> report_every;
   int64_t checkpoint_every = 5'000;
   bool resume = false;
   bool render = false;
@@ -33,7 +34,7 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
        .least = 1},
       {.name = "--report-every",
        .target = &arguments.report_every,
-       .help = "episodes between rows of the log; also the window of its means",
+       .help = "episodes between rows of the log; also the window of its means (default: 1000)",
        .value = "N",
        .least = 1},
       {.name = "--checkpoint-every",
@@ -88,6 +89,7 @@ class TrainRun {
     }
     Result<TrainingConfig> config = Apply(arguments_.training, base);
     if (!config) return config.error();
+    if (arguments_.report_every) config->report_every = *arguments_.report_every;
     if (arguments_.resume && *config != base) {
       return Error{.kind = ErrorKind::kUsage,
                    .message = "a resumed run keeps its settings, but the flags say otherwise",
@@ -99,7 +101,7 @@ class TrainRun {
     if (!training) return training.error();
     training_ = std::move(*training);
     trainer_ = std::make_unique<Trainer>(*training_.env, *training_.learner, nullptr,
-                                         TrainerOptions{.window = arguments_.report_every});
+                                         TrainerOptions{.window = config_.report_every});
     trainer_->Start(config_.seed);
     return arguments_.resume ? LoadRun() : StartRun();
   }
@@ -135,8 +137,8 @@ class TrainRun {
     begin_ = Seconds();
     int64_t reported = trainer_->progress().episodes, saved = reported;
     while (trainer_->progress().episodes < arguments_.episodes && !context_.stopped()) {
-      const int64_t next = std::min(
-          (reported / arguments_.report_every + 1) * arguments_.report_every, arguments_.episodes);
+      const int64_t next = std::min((reported / config_.report_every + 1) * config_.report_every,
+                                    arguments_.episodes);
       const Result<void> run = trainer_->Run(next, [&] { return !context_.stopped(); });
       if (!run) return run;
       if (trainer_->progress().episodes < next) break;

@@ -12,6 +12,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kMostEnvs = 1 << 20;
+
 std::vector<std::string> EnvNames() {
   std::vector<std::string> names;
   for (const EnvInfo* env : Envs()) names.emplace_back(env->name);
@@ -74,7 +76,8 @@ Json ToJson(const TrainingConfig& config) {
           {"preset", config.preset},
           {"settings", ToJson(config.settings)},
           {"envs", config.envs},
-          {"seed", config.seed}};
+          {"seed", config.seed},
+          {"report_every", config.report_every}};
 }
 
 Result<TrainingConfig> ReadTrainingConfig(const std::string& path) {
@@ -103,16 +106,22 @@ Result<TrainingConfig> ReadTrainingConfig(const std::string& path) {
     if (!parsed) return parsed.error();
     *field = *parsed;
   }
-  const Result<const Node*> envs = reader.Require("envs");
-  if (!envs) return envs.error();
-  const Result<int64_t> count = (*envs)->AsInt(1, 1 << 20);
-  if (!count) return count.error();
-  config.envs = *count;
-  const Result<const Node*> seed = reader.Require("seed");
-  if (!seed) return seed.error();
-  const Result<int64_t> number = (*seed)->AsInt();
-  if (!number) return number.error();
-  config.seed = static_cast<uint64_t>(*number);
+  struct Number {
+    const char* key;
+    int64_t least, most, value = 0;
+  };
+  Number envs{"envs", 1, kMostEnvs}, seed{"seed", INT64_MIN, INT64_MAX},
+      report_every{"report_every", 1, INT64_MAX};
+  for (Number* number : {&envs, &seed, &report_every}) {
+    const Result<const Node*> value = reader.Require(number->key);
+    if (!value) return value.error();
+    const Result<int64_t> parsed = (*value)->AsInt(number->least, number->most);
+    if (!parsed) return parsed.error();
+    number->value = *parsed;
+  }
+  config.envs = envs.value;
+  config.seed = static_cast<uint64_t>(seed.value);
+  config.report_every = report_every.value;
   if (Result<void> done = reader.Finish(); !done) return done.error();
   return config;
 }
@@ -139,7 +148,7 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
        .help = "environments that step together (default: 1)",
        .value = "N",
        .least = 1,
-       .most = 1 << 20},
+       .most = kMostEnvs},
       {.name = "--sampler",
        .target = &flags.sampler,
        .help = "replay sampler, as in neighbor:radius=3",

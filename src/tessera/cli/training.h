@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// Everything that a run's result depends on, but for its length.
+// Everything that a run's result and its log depend on, but for its length.
 struct TrainingConfig {
   std::string env = "predator_prey";
   Assignments env_settings = {};
@@ -28,6 +28,7 @@ struct TrainingConfig {
   Assignments settings = {};
   int64_t envs = 1;
   uint64_t seed = 1;
+  int64_t report_every = 1'000;  // episodes between rows of the log, and behind each of its means
 
   friend bool operator==(const TrainingConfig&, const TrainingConfig&) = default;
 };

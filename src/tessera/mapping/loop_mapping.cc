@@ -40,14 +40,27 @@ Result<void> CheckFactors(const LoopProblem& problem, int level, std::string_vie
   return {};
 }
 
-// One loop of the printed nest. Factors are shown as they were given; 0 as the bound it stands for.
-void AppendLoop(std::string& text, std::string_view indent, std::string_view axis,
-                const LoopDimension& dim, int32_t factor) {
+// One loop of the printed nest, deeper than the one before. Factors are shown as they were given; 0
+// as the bound it stands for.
+void AppendLoop(std::string& text, size_t& depth, std::string_view suffix, const LoopDimension& dim,
+                int32_t factor) {
   const int64_t count = factor == 0 ? dim.bound : factor;
   if (count == 1) return;
-  text += axis.empty()
-              ? fmt::format("| {}for {} in [0:{})\n", indent, dim.name.view(), count)
-              : fmt::format("| {}par {} for {} in [0:{})\n", indent, axis, dim.name.view(), count);
+  text +=
+      fmt::format("| {:{}}for {} in [0:{}){}\n", "", 2 * depth++, dim.name.view(), count, suffix);
+}
+
+// "DRAM [ Weights:36 Inputs:100 ]" and a line under it.
+std::string Heading(const LoopLevel& level, const LoopProblem& problem, const std::string& name,
+                    const TileWords* words) {
+  std::string line = fmt::format("{} [", name);
+  for (int t = 0; t < problem.num_tensors; ++t) {
+    if (!level.Keeps(t)) continue;
+    line += fmt::format(" {}", problem.tensors[static_cast<size_t>(t)].name.view());
+    if (words != nullptr) line += fmt::format(":{}", (*words)[static_cast<size_t>(t)]);
+  }
+  line += " ]";
+  return fmt::format("{}\n{:->{}}\n", line, "", line.size());
 }
 
 }  // namespace
@@ -127,24 +140,22 @@ Result<std::array<uint8_t, LoopProblem::kMaxDimensions>> CompleteOrder(
 }
 
 std::string PrintLoopNest(const LoopMapping& mapping, const LoopProblem& problem,
-                          std::span<const std::string> level_names) {
+                          std::span<const std::string> level_names,
+                          std::span<const TileWords> tile_words) {
   std::string text;
-  for (int i = mapping.num_levels - 1; i >= 0; --i) {
-    const LoopLevel& level = mapping.levels[static_cast<size_t>(i)];
-    text += fmt::format("{} [", level_names[static_cast<size_t>(i)]);
-    for (int t = 0; t < problem.num_tensors; ++t) {
-      if (level.Keeps(t))
-        text += fmt::format(" {}", problem.tensor_view()[static_cast<size_t>(t)].name.view());
-    }
-    text += " ]\n";
+  size_t depth = 0;
+  for (size_t i = mapping.view().size(); i-- > 0;) {
+    const LoopLevel& level = mapping.levels[i];
+    if (!text.empty()) text += "\n";
+    text += Heading(level, problem, level_names[i], tile_words.empty() ? nullptr : &tile_words[i]);
     for (int k = problem.num_dimensions - 1; k >= 0; --k) {
       const uint8_t dim = level.temporal_order[static_cast<size_t>(k)];
-      AppendLoop(text, "", "", problem.dimensions[dim], level.temporal[dim]);
+      AppendLoop(text, depth, "", problem.dimensions[dim], level.temporal[dim]);
     }
     for (int k = problem.num_dimensions - 1; k >= 0; --k) {
       const uint8_t dim = level.spatial_order[static_cast<size_t>(k)];
-      AppendLoop(text, "  ", k < level.split ? "X" : "Y", problem.dimensions[dim],
-                 level.spatial[dim]);
+      AppendLoop(text, depth, k < level.split ? " (Spatial-X)" : " (Spatial-Y)",
+                 problem.dimensions[dim], level.spatial[dim]);
     }
   }
   return text;

@@ -81,17 +81,25 @@ Result<void> Validate(const LoopMapping& mapping, const LoopProblem& problem);
 Result<std::array<uint8_t, LoopProblem::kMaxDimensions>> CompleteOrder(
     const LoopProblem& problem, std::span<const std::string> names);
 
-// The nest in the style that users know, outermost loop first:
+// Words of each tensor that one instance of a level holds.
+using TileWords = std::array<int64_t, LoopProblem::kMaxTensors>;
+
+// The nest in the style that users of Timeloop know, outermost loop first:
 //
-//   DRAM [ Weights Inputs Outputs ]
+//   DRAM [ Weights:36 Inputs:100 Outputs:64 ]
+//   -----------------------------------------
 //   | for K in [0:2)
-//   |   par X for P in [0:4)
-//   L1 [ Inputs ]
-//   | for R in [0:3)
+//   |   for P in [0:4) (Spatial-X)
 //
-// `level_names` are those of the hierarchy, levels[0] first.
+//   L1 [ Inputs:12 ]
+//   ----------------
+//   |     for R in [0:3)
+//
+// `level_names` are those of the hierarchy, levels[0] first. Without tile sizes only names of
+// tensors are shown.
 std::string PrintLoopNest(const LoopMapping& mapping, const LoopProblem& problem,
-                          std::span<const std::string> level_names);
+                          std::span<const std::string> level_names,
+                          std::span<const TileWords> tile_words = {});
 
 }  // namespace tessera
 

@@ -30,12 +30,18 @@ TEST(LoopMapping, PrintsTheNestOutermostFirst) {
   const std::string names[] = {"L1", "DRAM"};
   EXPECT_EQ(PrintLoopNest(Example(), Gemm(), names),
             "DRAM [ A B Z ]\n"
+            "--------------\n"
             "| for N in [0:6)\n"
-            "| for K in [0:8)\n"
-            "|   par Y for N in [0:2)\n"
-            "|   par X for M in [0:2)\n"
+            "|   for K in [0:8)\n"
+            "|     for N in [0:2) (Spatial-Y)\n"
+            "|       for M in [0:2) (Spatial-X)\n"
+            "\n"
             "L1 [ A B ]\n"
-            "| for K in [0:4)\n");
+            "----------\n"
+            "|         for K in [0:4)\n");
+  const TileWords words[] = {{4, 8, 1}, {32, 48, 24}};
+  const std::string text = PrintLoopNest(Example(), Gemm(), names, words);
+  EXPECT_TRUE(text.starts_with("DRAM [ A:32 B:48 Z:24 ]\n-----------------------\n")) << text;
 }
 
 TEST(LoopMapping, ComparesAndHashesTheLevelsInUse) {

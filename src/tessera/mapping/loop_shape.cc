@@ -1,125 +1,32 @@
 // Timeloop's problem files as loop problems, and back.
 #include "tessera/mapping/loop_shape.h"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tessera/base/text.h"
+#include "tessera/workload/timeloop_problem.h"
 
 namespace tessera {
 namespace {
 
-// The first of several spellings that a map has.
-const Node* FindAny(MapReader& reader, std::initializer_list<std::string_view> spellings) {
-  const Node* found = nullptr;
-  for (const std::string_view spelling : spellings) {
-    const Node* node = reader.Find(spelling);
-    if (found == nullptr) found = node;
-  }
-  return found;
+Error TooMuch(const TimeloopProblem& source, std::string_view what, size_t have, size_t most) {
+  return Error{.kind = ErrorKind::kUnsupported,
+               .message = fmt::format("{} {}, but at most {} are supported", have, what, most),
+               .where = source.where};
 }
 
-Result<ShortName> ReadName(const Node& node, std::string_view what) {
-  const Result<std::string> text = node.AsString();
-  if (!text) return text.error();
-  if (text->empty() || text->size() > ShortName::kMaxSize) {
-    return node.ErrorHere(ErrorKind::kBadValue,
-                          fmt::format("the name {} of a {} must have 1 to {} characters",
-                                      Quoted(*text), what, ShortName::kMaxSize));
-  }
-  return ShortName(*text);
-}
-
-Error TooMany(const Node& node, std::string_view what, size_t most) {
-  return node.ErrorHere(ErrorKind::kUnsupported, fmt::format("{} {}, but at most {} are supported",
-                                                             node.items.size(), what, most));
-}
-
-Result<void> CheckList(const Node& node, std::string_view what, size_t most) {
-  if (node.kind != Node::Kind::kSequence) {
-    return node.ErrorHere(ErrorKind::kBadValue, fmt::format("{} must be a list", what));
-  }
-  if (node.items.size() > most) return TooMany(node, what, most);
-  return {};
-}
-
-Result<void> ReadDimensions(const Node& node, LoopProblem& problem) {
-  if (Result<void> ok = CheckList(node, "dimensions", LoopProblem::kMaxDimensions); !ok) return ok;
-  for (const Node& item : node.items) {
-    const Result<ShortName> name = ReadName(item, "dimension");
-    if (!name) return name.error();
-    problem.dimensions[static_cast<size_t>(problem.num_dimensions++)].name = *name;
-  }
-  return {};
-}
-
-Result<void> ReadCoefficients(const Node& node, LoopProblem& problem) {
-  if (Result<void> ok = CheckList(node, "coefficients", LoopProblem::kMaxCoefficients); !ok) {
-    return ok;
-  }
-  for (const Node& item : node.items) {
-    MapReader reader(item, "coefficient");
-    if (Result<void> ok = reader.Check(); !ok) return ok;
-    LoopCoefficient& added = problem.coefficients[static_cast<size_t>(problem.num_coefficients++)];
-    const Result<const Node*> name = reader.Require("name");
-    if (!name) return name.error();
-    const Result<ShortName> read = ReadName(**name, "coefficient");
-    if (!read) return read.error();
-    added.name = *read;
-    if (const Node* value = reader.Find("default")) {
-      const Result<int64_t> number = value->AsInt();
-      if (!number) return number.error();
-      added.value = *number;
-    }
-    if (Result<void> ok = reader.Finish(); !ok) return ok;
-  }
-  return {};
-}
-
-// [P] or [P, stride]; the two may come in either order.
-Result<RankTerm> ReadTerm(const Node& node, const LoopProblem& problem) {
-  RankTerm term{.dimension = -1};
-  if (Result<void> ok = CheckList(node, "a term of a projection", 2); !ok) return ok.error();
-  for (const Node& item : node.items) {
-    const Result<std::string> name = item.AsString();
-    if (!name) return name.error();
-    bool known = false;
-    if (const std::optional<int> dim = FindDimension(problem, *name); dim && term.dimension < 0) {
-      term.dimension = *dim;
-      known = true;
-    }
-    for (int32_t i = 0; i < problem.num_coefficients && !known; ++i) {
-      const LoopCoefficient& coefficient = problem.coefficients[static_cast<size_t>(i)];
-      if (coefficient.name.view() != *name || term.named >= 0) continue;
-      term.named = i;
-      term.coefficient = coefficient.value;
-      known = true;
-    }
-    if (known) continue;
-    std::vector<std::string_view> candidates;
-    for (const LoopDimension& dim : problem.dims()) candidates.push_back(dim.name.view());
-    for (const LoopCoefficient& c : problem.coefficient_view()) candidates.push_back(c.name.view());
-    return item.ErrorHere(ErrorKind::kUnknownName,
-                          fmt::format("{} is neither a dimension nor a coefficient", Quoted(*name)),
-                          DidYouMean(*name, candidates));
-  }
-  if (term.dimension >= 0) return term;
-  return node.ErrorHere(ErrorKind::kBadValue, "a term of a projection names no dimension");
-}
-
-Result<TensorRank> ReadRank(const Node& node, const LoopProblem& problem) {
-  TensorRank rank;
-  if (Result<void> ok = CheckList(node, "terms of a rank", TensorRank::kMaxTerms); !ok) {
-    return ok.error();
-  }
-  for (const Node& item : node.items) {
-    const Result<RankTerm> term = ReadTerm(item, problem);
-    if (!term) return term.error();
-    rank.terms[static_cast<size_t>(rank.num_terms++)] = *term;
-  }
-  return rank;
+Result<ShortName> MakeName(const TimeloopProblem& source, std::string_view what,
+                           const std::string& name) {
+  if (!name.empty() && name.size() <= ShortName::kMaxSize) return ShortName(name);
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format("the name {} of a {} must have 1 to {} characters",
+                                      Quoted(name), what, ShortName::kMaxSize),
+               .where = source.where};
 }
 
 TensorRole RoleOf(const LoopTensor& tensor) {
@@ -128,155 +35,147 @@ TensorRole RoleOf(const LoopTensor& tensor) {
   return tensor.name.view() == "Inputs" ? TensorRole::kInput : TensorRole::kOther;
 }
 
-Result<LoopTensor> ReadTensor(const Node& node, const LoopProblem& problem) {
-  LoopTensor tensor;
-  MapReader reader(node, "data space");
-  if (Result<void> ok = reader.Check(); !ok) return ok.error();
-  const Result<const Node*> name = reader.Require("name");
-  if (!name) return name.error();
-  const Result<ShortName> read = ReadName(**name, "data space");
-  if (!read) return read.error();
-  tensor.name = *read;
-  const Result<const Node*> projection = reader.Require("projection");
-  if (!projection) return projection.error();
-  if (Result<void> ok = CheckList(**projection, "ranks of a projection", LoopTensor::kMaxRanks);
-      !ok) {
-    return ok.error();
-  }
-  for (const Node& item : (*projection)->items) {
-    const Result<TensorRank> rank = ReadRank(item, problem);
-    if (!rank) return rank.error();
-    tensor.ranks[static_cast<size_t>(tensor.num_ranks++)] = *rank;
-  }
-  if (const Node* flag = FindAny(reader, {"read-write", "read_write"})) {
-    const Result<bool> value = flag->AsBool();
-    if (!value) return value.error();
-    tensor.read_write = *value;
-  }
-  if (Result<void> ok = reader.Finish(); !ok) return ok.error();
-  tensor.role = RoleOf(tensor);
-  return tensor;
-}
+// Copies a problem into the plain data that mappings and cost models use, within its limits.
+class Converter {
+ public:
+  explicit Converter(const TimeloopProblem& source) : source_(source) {}
 
-Result<void> SetCoefficientValues(LoopProblem& problem, const NamedValues& values,
-                                  const Node& place) {
-  for (const auto& [name, value] : values) {
-    bool known = false;
-    for (size_t i = 0; i < problem.coefficient_view().size(); ++i) {
-      if (problem.coefficients[i].name.view() != name) continue;
-      problem.coefficients[i].value = value;
-      known = true;
+  Result<LoopProblem> Run() {
+    problem_.shape = source_.shape.empty() ? "shape" : std::string_view(source_.shape);
+    if (Result<void> ok = AddDimensions(); !ok) return ok.error();
+    if (Result<void> ok = AddCoefficients(); !ok) return ok.error();
+    if (source_.tensors.size() > LoopProblem::kMaxTensors) {
+      return TooMuch(source_, "data spaces", source_.tensors.size(), LoopProblem::kMaxTensors);
     }
-    if (!known) {
-      return place.ErrorHere(ErrorKind::kUnknownName,
-                             fmt::format("unknown coefficient {}", Quoted(name)));
+    for (const TimeloopProblem::Tensor& tensor : source_.tensors) {
+      if (Result<void> ok = AddTensor(tensor); !ok) return ok.error();
     }
+    NameOperands();
+    if (Result<void> ok = Validate(problem_); !ok) {
+      Error error = ok.error();
+      error.where = source_.where;
+      return error;
+    }
+    return problem_;
   }
-  return {};
-}
 
-Result<void> SetBoundValues(LoopProblem& problem, const NamedValues& values, const Node& place) {
-  for (const auto& [name, value] : values) {
-    const std::optional<int> dim = FindDimension(problem, name);
-    if (!dim) {
-      return place.ErrorHere(ErrorKind::kUnknownName,
-                             fmt::format("unknown dimension {}", Quoted(name)));
+ private:
+  Result<void> AddDimensions() {
+    if (source_.dimensions.size() > LoopProblem::kMaxDimensions) {
+      return TooMuch(source_, "dimensions", source_.dimensions.size(), LoopProblem::kMaxDimensions);
     }
-    problem.dimensions[static_cast<size_t>(*dim)].bound = value;
+    for (const TimeloopProblem::Dimension& dimension : source_.dimensions) {
+      const Result<ShortName> name = MakeName(source_, "dimension", dimension.name);
+      if (!name) return name.error();
+      problem_.dimensions[static_cast<size_t>(problem_.num_dimensions++)] = {*name, dimension.size};
+    }
+    return {};
   }
-  return {};
-}
 
-Result<NamedValues> ReadInstance(const Node& node) {
-  NamedValues values;
-  for (const Node::Entry& entry : node.entries) {
-    if (entry.key == "densities" || entry.key == "data_densities" ||
-        entry.key == "data-densities") {
-      return entry.value.ErrorHere(ErrorKind::kUnsupported, "sparse data is not modelled",
-                                   "remove the densities to map the dense problem");
+  Result<void> AddCoefficient(const std::string& text, int64_t value) {
+    if (problem_.num_coefficients == static_cast<int32_t>(LoopProblem::kMaxCoefficients)) {
+      return TooMuch(source_, "coefficients", LoopProblem::kMaxCoefficients + 1,
+                     LoopProblem::kMaxCoefficients);
     }
-    const Result<int64_t> value = entry.value.AsInt();
-    if (!value) return value.error();
-    values.emplace_back(entry.key, *value);
+    const Result<ShortName> name = MakeName(source_, "coefficient", text);
+    if (!name) return name.error();
+    problem_.coefficients[static_cast<size_t>(problem_.num_coefficients++)] = {*name, value};
+    return {};
   }
-  return values;
-}
+
+  Result<void> AddCoefficients() {
+    for (const TimeloopProblem::Coefficient& coefficient : source_.coefficients) {
+      Result<void> ok = AddCoefficient(coefficient.name, coefficient.value);
+      if (!ok) return ok;
+    }
+    return {};
+  }
+
+  // A number in a projection becomes a coefficient called after it.
+  Result<int32_t> NumberName(int64_t value) {
+    const std::string name = fmt::format("times{}", value);
+    for (int32_t i = 0; i < problem_.num_coefficients; ++i) {
+      if (problem_.coefficients[static_cast<size_t>(i)].name.view() == name) return i;
+    }
+    if (Result<void> ok = AddCoefficient(name, value); !ok) return ok.error();
+    return problem_.num_coefficients - 1;
+  }
+
+  Result<void> AddTensor(const TimeloopProblem::Tensor& source) {
+    LoopTensor& tensor = problem_.tensors[static_cast<size_t>(problem_.num_tensors++)];
+    const Result<ShortName> name = MakeName(source_, "data space", source.name);
+    if (!name) return name.error();
+    tensor.name = *name;
+    tensor.read_write = source.read_write;
+    tensor.role = RoleOf(tensor);
+    if (source.ranks.size() > LoopTensor::kMaxRanks) {
+      return TooMuch(source_, fmt::format("ranks of {}", source.name), source.ranks.size(),
+                     LoopTensor::kMaxRanks);
+    }
+    for (const std::vector<TimeloopProblem::Term>& terms : source.ranks) {
+      TensorRank& rank = tensor.ranks[static_cast<size_t>(tensor.num_ranks++)];
+      if (terms.size() > TensorRank::kMaxTerms) {
+        return TooMuch(source_, fmt::format("terms in a rank of {}", source.name), terms.size(),
+                       TensorRank::kMaxTerms);
+      }
+      for (const TimeloopProblem::Term& term : terms) {
+        RankTerm& added = rank.terms[static_cast<size_t>(rank.num_terms++)];
+        added.dimension = static_cast<int32_t>(term.dimension);
+        added.coefficient = term.coefficient;
+        if (term.named) {
+          added.named = static_cast<int32_t>(*term.named);
+        } else if (term.coefficient != 1) {
+          const Result<int32_t> named = NumberName(term.coefficient);
+          if (!named) return named.error();
+          added.named = *named;
+        }
+      }
+    }
+    return {};
+  }
+
+  // Where nobody is called Weights or Inputs, as in matrix products, the first operand is the input
+  // and the second the weights.
+  void NameOperands() {
+    std::vector<LoopTensor*> operands;
+    for (int t = 0; t < problem_.num_tensors; ++t) {
+      LoopTensor& tensor = problem_.tensors[static_cast<size_t>(t)];
+      if (tensor.role == TensorRole::kInput || tensor.role == TensorRole::kWeight) return;
+      if (!tensor.read_write) operands.push_back(&tensor);
+    }
+    if (operands.size() != 2) return;
+    operands[0]->role = TensorRole::kInput;
+    operands[1]->role = TensorRole::kWeight;
+  }
+
+  const TimeloopProblem& source_;
+  LoopProblem problem_ = {};
+};
 
 }  // namespace
 
 Result<LoopProblem> ReadLoopShape(const Node& shape, const NamedValues& bounds,
                                   const NamedValues& coefficients) {
-  LoopProblem problem{.shape = "shape"};
-  MapReader reader(shape, "shape");
-  if (Result<void> ok = reader.Check(); !ok) return ok.error();
-  if (const Node* name = reader.Find("name")) {
-    const Result<ShortName> read = ReadName(*name, "shape");
-    if (!read) return read.error();
-    problem.shape = *read;
-  }
-  const Result<const Node*> dimensions = reader.Require("dimensions");
-  if (!dimensions) return dimensions.error();
-  if (Result<void> ok = ReadDimensions(**dimensions, problem); !ok) return ok.error();
-  if (Result<void> ok = SetBoundValues(problem, bounds, shape); !ok) return ok.error();
-  if (const Node* list = reader.Find("coefficients")) {
-    if (Result<void> ok = ReadCoefficients(*list, problem); !ok) return ok.error();
-  }
-  if (Result<void> ok = SetCoefficientValues(problem, coefficients, shape); !ok) return ok.error();
-  const Node* spaces = FindAny(reader, {"data-spaces", "data_spaces"});
-  if (spaces == nullptr) {
-    return shape.ErrorHere(ErrorKind::kBadValue, "shape without 'data-spaces'");
-  }
-  if (Result<void> ok = CheckList(*spaces, "data spaces", LoopProblem::kMaxTensors); !ok) {
-    return ok.error();
-  }
-  for (const Node& space : spaces->items) {
-    const Result<LoopTensor> tensor = ReadTensor(space, problem);
-    if (!tensor) return tensor.error();
-    problem.tensors[static_cast<size_t>(problem.num_tensors++)] = *tensor;
-  }
-  if (Result<void> ok = reader.Finish(); !ok) return ok.error();
-  if (Result<void> ok = Validate(problem); !ok) {
-    return shape.ErrorHere(ok.error().kind, ok.error().message, ok.error().hint);
-  }
-  return problem;
+  NamedValues sizes = bounds;
+  sizes.insert(sizes.end(), coefficients.begin(), coefficients.end());
+  const Result<TimeloopProblem> problem = ParseTimeloopShape(shape, sizes);
+  if (!problem) return problem.error();
+  return Converter(*problem).Run();
 }
 
-Result<LoopProblem> ReadLoopProblem(const Node& node) {
-  MapReader reader(node, "problem");
-  if (Result<void> ok = reader.Check(); !ok) return ok.error();
-  const Result<const Node*> shape = reader.Require("shape");
-  if (!shape) return shape.error();
-  reader.Find("version");
-  const Result<const Node*> instance = reader.Require("instance");
-  if (!instance) return instance.error();
-  if (Result<void> ok = reader.Finish(); !ok) return ok.error();
-  const Result<NamedValues> values = ReadInstance(**instance);
-  if (!values) return values.error();
-  // Bounds and coefficients stand side by side: the shape's own names tell them apart.
-  NamedValues bounds, coefficients;
-  const bool own_shape = (*shape)->kind == Node::Kind::kMap;
-  const Node* names = own_shape ? (*shape)->Find("dimensions") : nullptr;
-  for (const auto& value : *values) {
-    bool is_bound = !own_shape && value.first.size() == 1;
-    for (size_t i = 0; names != nullptr && i < names->items.size(); ++i) {
-      is_bound = is_bound || names->items[i].scalar == value.first;
-    }
-    (is_bound ? bounds : coefficients).push_back(value);
-  }
-  if (own_shape) return ReadLoopShape(**shape, bounds, coefficients);
-  const Result<std::string> name = (*shape)->AsString();
-  if (!name) return name.error();
-  const bool cnn = *name == "cnn-layer" || *name == "cnn_layer" || *name == "CNN_Layer";
-  Result<LoopProblem> problem = MakeLoopProblem(cnn ? "conv" : *name, bounds, coefficients);
-  if (problem) return problem;
-  return node.ErrorHere(problem.error().kind, problem.error().message, problem.error().hint);
+Result<LoopProblem> ReadLoopProblem(const Node& document) {
+  const Result<TimeloopProblem> problem = ParseTimeloopProblem(document);
+  if (!problem) return problem.error();
+  return Converter(*problem).Run();
 }
 
-std::string WriteLoopProblem(const LoopProblem& problem) {
+std::string WriteLoopProblem(const LoopProblem& problem, TimeloopVersion version) {
+  const bool v04 = version == TimeloopVersion::k04;
   std::vector<std::string_view> dims;
   for (const LoopDimension& dim : problem.dims()) dims.push_back(dim.name.view());
-  std::string text = fmt::format("problem:\n  shape:\n    name: {}\n    dimensions: [{}]\n",
-                                 problem.shape.view(), fmt::join(dims, ", "));
+  std::string text = fmt::format("problem:\n{}  shape:\n    name: {}\n    dimensions: [{}]\n",
+                                 v04 ? "  version: 0.4\n" : "", YamlScalar(problem.shape.view()),
+                                 fmt::join(dims, ", "));
   std::string coefficients, instance;
   for (const LoopCoefficient& c : problem.coefficient_view()) {
     coefficients += fmt::format("      - {{name: {}, default: 1}}\n", c.name.view());
@@ -297,10 +196,12 @@ std::string WriteLoopProblem(const LoopProblem& problem) {
       }
       spaces += fmt::format("          - [{}]\n", fmt::join(terms, ", "));
     }
-    if (tensor.read_write) spaces += "        read-write: true\n";
+    if (tensor.read_write) {
+      spaces += fmt::format("        {}: true\n", v04 ? "read_write" : "read-write");
+    }
   }
   if (!coefficients.empty()) text += "    coefficients:\n" + coefficients;
-  text += "    data-spaces:\n" + spaces + "  instance:\n";
+  text += fmt::format("    {}:\n{}  instance:\n", v04 ? "data_spaces" : "data-spaces", spaces);
   for (const LoopDimension& dim : problem.dims()) {
     text += fmt::format("    {}: {}\n", dim.name.view(), dim.bound);
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tessera/arch/timeloop_write.h"
 #include "tessera/base/document.h"
 #include "tessera/base/result.h"
 #include "tessera/mapping/loop_problem.h"
@@ -26,12 +27,13 @@ namespace tessera {
 Result<LoopProblem> ReadLoopShape(const Node& shape, const NamedValues& bounds,
                                   const NamedValues& coefficients);
 
-// A `problem` map: `shape` (a built-in name or a map as above) and `instance` with the bounds and
-// the coefficients side by side.
-Result<LoopProblem> ReadLoopProblem(const Node& problem);
+// The key `problem` of a document: all that ParseTimeloopProblem reads, if it is dense and small
+// enough for LoopProblem.
+Result<LoopProblem> ReadLoopProblem(const Node& document);
 
 // The text of a Timeloop problem file, with the shape spelled out.
-std::string WriteLoopProblem(const LoopProblem& problem);
+std::string WriteLoopProblem(const LoopProblem& problem,
+                             TimeloopVersion version = TimeloopVersion::k03);
 
 }  // namespace tessera
 

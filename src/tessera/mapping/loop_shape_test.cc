@@ -28,7 +28,7 @@ constexpr const char* kConv1d = R"(problem:
 Result<LoopProblem> Read(const std::string& text) {
   const Result<Node> root = ParseDocument(text, "p.yaml");
   if (!root) return root.error();
-  return ReadLoopProblem(*root->Find("problem"));
+  return ReadLoopProblem(*root);
 }
 
 TEST(LoopShape, ReadsAShapeOfItsOwn) {
@@ -46,6 +46,7 @@ TEST(LoopShape, WritesWhatItReads) {
   const LoopProblem conv =
       *MakeLoopProblem("conv", {{"R", 3}, {"P", 7}}, {{"Wstride", 2}, {"Hdilation", 3}});
   EXPECT_EQ(*Read(WriteLoopProblem(conv)), conv);
+  EXPECT_EQ(*Read(WriteLoopProblem(conv, TimeloopVersion::k04)), conv);
 }
 
 TEST(LoopShape, ReadsTheSpellingsOfVersion04AndBuiltInNames) {
@@ -55,10 +56,11 @@ TEST(LoopShape, ReadsTheSpellingsOfVersion04AndBuiltInNames) {
   text.replace(text.find("  shape:"), 0, "  version: 0.4\n");
   ASSERT_TRUE(Read(text)) << Read(text).error();
   EXPECT_EQ(*Read(text), *Read(kConv1d));
-  const Result<LoopProblem> conv =
-      Read("problem: {shape: cnn-layer, instance: {R: 3, P: 4, Wstride: 2}}");
+  const Result<LoopProblem> conv = Read(
+      "problem: {shape: cnn-layer, "
+      "instance: {R: 3, S: 1, P: 4, Q: 1, C: 1, K: 1, N: 1, Wstride: 2}}");
   ASSERT_TRUE(conv) << conv.error();
-  EXPECT_EQ(ToString(*conv), "conv R3 S1 P4 Q1 C1 K1 N1 Wstride 2");
+  EXPECT_EQ(ToString(*conv), "cnn-layer R3 S1 P4 Q1 C1 K1 N1 Wstride 2");
 }
 
 TEST(LoopShape, SaysWhatIsWrong) {
@@ -69,19 +71,33 @@ TEST(LoopShape, SaysWhatIsWrong) {
     return problem ? "accepted" : ToString(problem.error());
   };
   EXPECT_EQ(message("[P, stride]", "[P, strde]"),
-            "p.yaml:10:23: 'strde' is neither a dimension nor a coefficient; "
-            "did you mean 'stride'?");
-  EXPECT_EQ(message("R: 3,", "R: 0,"), "p.yaml:3:5: R is 0, but must be in 1..2147483647");
-  EXPECT_EQ(message("stride: 2", "pad: 2"), "p.yaml:3:5: unknown coefficient 'pad'");
+            "p.yaml:10:19: unknown coefficient 'strde'; did you mean 'stride'?");
+  EXPECT_EQ(message("R: 3,", "R: 0,"), "p.yaml:17:17: 0 is outside 1..2147483647");
+  EXPECT_EQ(message("stride: 2", "pad: 2"),
+            "p.yaml:17:38: unknown key 'pad' in a problem instance; "
+            "known: densities, R, P, Channel, stride");
   EXPECT_EQ(message("read-write: true", "read-write: false"),
-            "p.yaml:3:5: no tensor is read-write: nothing is computed");
+            "p.yaml:2:3: no tensor is read-write: nothing is computed");
   EXPECT_EQ(message("stride: 2}", "stride: 2, densities: {}}"),
-            "p.yaml:17:60: sparse data is not modelled; "
-            "remove the densities to map the dense problem");
+            "p.yaml:17:60: densities: sparse problems are not modelled; leave them out");
   EXPECT_EQ(message("projection: [[[P]]]", "projection: [[[stride]]]"),
-            "p.yaml:15:23: a term of a projection names no dimension");
+            "p.yaml:15:23: unknown dimension 'stride'; known: R, P, Channel");
   EXPECT_EQ(message("dimensions: [R, P, Channel]", "dimensions: 3"),
-            "p.yaml:4:17: dimensions must be a list");
+            "p.yaml:4:17: expected a list of dimensions");
+  EXPECT_EQ(message("name: conv1d", "name: a-name-of-more-than-thirty-one-characters"), "accepted");
+  EXPECT_EQ(
+      message("name: Inputs", "name: a-name-of-more-than-thirty-one-characters"),
+      "p.yaml:2:3: the name 'a-name-of-more-than-thirty-one-character...' of a data space must "
+      "have 1 to 31 characters");
+}
+
+// Numbers in projections get names, so that the problem can be written again.
+TEST(LoopShape, ReadsNumbersInProjections) {
+  std::string text = kConv1d;
+  text.replace(text.find("[P, stride]"), 11, "[P, 3]");
+  const LoopProblem problem = *Read(text);
+  EXPECT_EQ(problem.tensors[0].ranks[0].terms[1].coefficient, 3);
+  EXPECT_EQ(*Read(WriteLoopProblem(problem)), problem);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// The kernels, written once for any vector width. Each kernels_*.cc defines Vec, Ints, kLanes,
-// kTileRows, Fma and Sqrt for one instruction set and then includes this file, which fills in
-// kTable. Nothing here may be contracted or reassociated by the compiler: the build passes
-// -ffp-contract=off, and only Fma fuses.
+// The kernels, written once for any vector width. Each kernels_*.cc defines Vec, Ints, Words,
+// kLanes, kTileRows, Fma, Sqrt, Max, Min and MultiplyLow32 for one instruction set and then
+// includes this file, which fills in kTable. Nothing here may be contracted or reassociated by the
+// compiler: the build passes -ffp-contract=off, and only Fma fuses.
 //
 // Only plain C types are used: an inline function of a library header, compiled here for a newer
 // processor, could be picked by the linker for the whole program.
@@ -21,7 +21,8 @@ inline Vec Load(const float* p) {
   return v;
 }
 inline void Store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
-inline Vec Broadcast(float x) { return Vec{} + x; }
+// Taking zero away changes nothing, so that the compiler drops it; adding it would turn -0 into 0.
+inline Vec Broadcast(float x) { return x - Vec{}; }
 inline Ints ToBits(Vec v) {
   Ints bits;
   __builtin_memcpy(&bits, &v, sizeof bits);
@@ -35,8 +36,6 @@ inline Vec FromBits(Ints bits) {
 inline Vec Select(Ints mask, Vec yes, Vec no) {
   return FromBits((ToBits(yes) & mask) | (ToBits(no) & ~mask));
 }
-inline Vec Max(Vec a, Vec b) { return Select(a > b, a, b); }
-inline Vec Min(Vec a, Vec b) { return Select(a < b, a, b); }
 inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // ---- Elementary functions, to about one unit in the last place -------------------------------
@@ -107,20 +106,59 @@ struct Chunk {
   bool first, last;
 };
 
-inline Vec Finish(const Gemm& g, Vec value, Vec bias, int64_t row, int64_t column) {
-  switch (g.epilogue) {
+template <Epilogue kEpilogue>
+inline Vec Finish(Vec value, Vec bias, const float* gate) {
+  switch (kEpilogue) {
     case Epilogue::kStore: return value;
     case Epilogue::kBias: return value + bias;
     case Epilogue::kBiasRelu: return Max(value + bias, Vec{});
     case Epilogue::kBiasTanh: return Tanh(value + bias);
-    case Epilogue::kGateRelu:
-      return Select(Load(g.gate + row * g.gate_row + column) > 0.0f, value, Vec{});
-    case Epilogue::kGateTanh: {
-      const Vec gate = Load(g.gate + row * g.gate_row + column);
-      return value * Fma(-gate, gate, Broadcast(1.0f));
-    }
+    case Epilogue::kGateRelu: return Select(Load(gate) > 0.0f, value, Vec{});
+    case Epilogue::kGateTanh: return value * Fma(-Load(gate), Load(gate), Broadcast(1.0f));
   }
   return value;
+}
+
+// Applies the epilogue to a tile and writes it. The choice is made once per tile: made for every
+// vector, it would cost as much as the product of a narrow layer.
+template <Epilogue kEpilogue, bool kBiasPerColumn, int R, int V>
+inline void FinishTile(const Gemm& g, const Vec (&sums)[R][V], int64_t row, int64_t column,
+                       float* out, int64_t out_row) {
+  constexpr bool kBias = kEpilogue == Epilogue::kBias || kEpilogue == Epilogue::kBiasRelu ||
+                         kEpilogue == Epilogue::kBiasTanh;
+  constexpr bool kGate = kEpilogue == Epilogue::kGateRelu || kEpilogue == Epilogue::kGateTanh;
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    Vec bias = Vec{};
+    if (kBias && !kBiasPerColumn) bias = Broadcast(g.bias[row + i]);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      const int64_t j = column + v * kLanes;
+      if (kBias && kBiasPerColumn) bias = Load(g.bias + j);
+      const float* const gate = kGate ? g.gate + (row + i) * g.gate_row + j : nullptr;
+      Store(out + i * out_row + v * kLanes, Finish<kEpilogue>(sums[i][v], bias, gate));
+    }
+  }
+}
+
+template <int R, int V>
+inline void FinishAny(const Gemm& g, Epilogue epilogue, const Vec (&sums)[R][V], int64_t row,
+                      int64_t column, float* out, int64_t out_row) {
+  const auto finish = [&]<Epilogue kEpilogue>() {
+    if (g.bias_per_column) {
+      FinishTile<kEpilogue, true>(g, sums, row, column, out, out_row);
+    } else {
+      FinishTile<kEpilogue, false>(g, sums, row, column, out, out_row);
+    }
+  };
+  switch (epilogue) {
+    case Epilogue::kStore: return finish.template operator()<Epilogue::kStore>();
+    case Epilogue::kBias: return finish.template operator()<Epilogue::kBias>();
+    case Epilogue::kBiasRelu: return finish.template operator()<Epilogue::kBiasRelu>();
+    case Epilogue::kBiasTanh: return finish.template operator()<Epilogue::kBiasTanh>();
+    case Epilogue::kGateRelu: return finish.template operator()<Epilogue::kGateRelu>();
+    case Epilogue::kGateTanh: return finish.template operator()<Epilogue::kGateTanh>();
+  }
 }
 
 // Rows `row` .. row+R-1 and V vectors of columns from `column` on. The result goes to `out`, which
@@ -157,25 +195,7 @@ __attribute__((noinline)) void Tile(const Gemm& g, const Chunk& chunk, int64_t r
     }
     left -= count;
   }
-  if (!chunk.last || g.epilogue == Epilogue::kStore) {
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) Store(out + i * out_row + v * kLanes, sums[i][v]);
-    }
-    return;
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) {
-      const int64_t j = column + v * kLanes;
-      Vec bias = Vec{};
-      if (g.bias != nullptr)
-        bias = g.bias_per_column ? Load(g.bias + j) : Broadcast(g.bias[row + i]);
-      Store(out + i * out_row + v * kLanes, Finish(g, sums[i][v], bias, row + i, j));
-    }
-  }
+  FinishAny(g, chunk.last ? g.epilogue : Epilogue::kStore, sums, row, column, out, out_row);
 }
 
 using TileFunction = void (*)(const Gemm&, const Chunk&, int64_t, int64_t, float*, int64_t);
@@ -506,7 +526,8 @@ void Softmax(int64_t choices, int64_t rows, int64_t row, const float* logits, fl
 
 // One 32 x 32 bit multiplication of ten rounds, for kLanes/2 blocks in 64-bit lanes.
 inline void PhiloxRound(Words c[4], uint64_t key0, uint64_t key1) {
-  const Words product0 = c[0] * 0xD2511F53u, product1 = c[2] * 0xCD9E8D57u;
+  const Words product0 = MultiplyLow32(c[0], 0xD2511F53u);
+  const Words product1 = MultiplyLow32(c[2], 0xCD9E8D57u);
   const Words low = Words{} + 0xffffffffu;
   const Words next0 = (product1 >> 32) ^ c[1] ^ key0, next2 = (product0 >> 32) ^ c[3] ^ key1;
   c[1] = product1 & low;
@@ -518,14 +539,15 @@ inline void PhiloxRound(Words c[4], uint64_t key0, uint64_t key1) {
 void Philox(const uint32_t key[2], uint64_t step, uint64_t first_block, int64_t groups,
             uint32_t* out) {
   constexpr int kWide = kLanes / 2;
+  using Narrow = uint32_t __attribute__((vector_size(kWide * sizeof(uint32_t))));
+  Words lanes;
+  for (int l = 0; l < kWide; ++l) lanes[l] = static_cast<uint64_t>(l);
   for (int64_t g = 0; g < groups; ++g, out += 4 * kVirtualLanes) {
     for (int lane = 0; lane < kVirtualLanes; lane += kWide) {
       Words c[4];
-      for (int l = 0; l < kWide; ++l) {
-        const uint64_t block = first_block + static_cast<uint64_t>(g * kVirtualLanes + lane + l);
-        c[0][l] = block & 0xffffffffu;
-        c[1][l] = block >> 32;
-      }
+      const Words block = lanes + (first_block + static_cast<uint64_t>(g * kVirtualLanes + lane));
+      c[0] = block & 0xffffffffu;
+      c[1] = block >> 32;
       c[2] = Words{} + (step & 0xffffffffu);
       c[3] = Words{} + (step >> 32);
       uint32_t key0 = key[0], key1 = key[1];
@@ -533,27 +555,30 @@ void Philox(const uint32_t key[2], uint64_t step, uint64_t first_block, int64_t 
         PhiloxRound(c, key0, key1);
       }
       for (int w = 0; w < 4; ++w) {
-        for (int l = 0; l < kWide; ++l) {
-          out[w * kVirtualLanes + lane + l] = static_cast<uint32_t>(c[w][l]);
-        }
+        const Narrow words = __builtin_convertvector(c[w], Narrow);
+        __builtin_memcpy(out + w * kVirtualLanes + lane, &words, sizeof words);
       }
     }
   }
 }
 
+inline Vec GumbelVec(const uint32_t* bits) {
+  Ints words;
+  __builtin_memcpy(&words, bits, sizeof words);
+  // An arithmetic shift would smear the sign; 23 bits are left either way.
+  const Vec u = (ToFloat((words >> 9) & 0x7fffff) + 0.5f) * 0x1.0p-23f;
+  return -Log(-Log(u));
+}
+
 void Gumbel(int64_t n, const uint32_t* bits, float* noise) {
-  for (int64_t i = 0; i < n; i += kLanes) {
-    uint32_t padded[kLanes] = {};
-    const int64_t count = Least(kLanes, n - i);
-    __builtin_memcpy(padded, bits + i, static_cast<size_t>(count) * sizeof(uint32_t));
-    Ints words;
-    __builtin_memcpy(&words, padded, sizeof words);
-    // An arithmetic shift would smear the sign; 23 bits are left either way.
-    const Vec u = (ToFloat((words >> 9) & 0x7fffff) + 0.5f) * 0x1.0p-23f;
-    float result[kLanes];
-    Store(result, -Log(-Log(u)));
-    __builtin_memcpy(noise + i, result, static_cast<size_t>(count) * sizeof(float));
-  }
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) Store(noise + i, GumbelVec(bits + i));
+  if (i == n) return;
+  uint32_t padded[kLanes] = {};
+  float result[kLanes];
+  for (int64_t l = 0; i + l < n; ++l) padded[l] = bits[i + l];
+  Store(result, GumbelVec(padded));
+  for (int64_t l = 0; i + l < n; ++l) noise[i + l] = result[l];
 }
 
 // Twelve chains hide the latency of every processor so far.

@@ -43,6 +43,12 @@ inline Vec Sqrt(Vec x) {
              __builtin_sqrtf(x[3])};
 }
 
+// Of equal values and with NaN, the second.
+inline Vec Max(Vec a, Vec b) { return a > b ? a : b; }
+inline Vec Min(Vec a, Vec b) { return a < b ? a : b; }
+// The low halves of 64-bit lanes, whose high halves are zero, with `factor`.
+inline Words MultiplyLow32(Words x, uint32_t factor) { return x * uint64_t{factor}; }
+
 #include "tessera/nn/kernels_inl.h"
 
 }  // namespace

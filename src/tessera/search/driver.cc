@@ -26,6 +26,7 @@ class Run {
       : searcher_(searcher), evaluator_(evaluator), options_(options), observer_(observer) {}
 
   Result<SearchResult> Go() {
+    result_.bound = options_.bound;
     while (!Finished()) {
       const int64_t left = options_.budget.samples - result_.samples;
       std::vector<Point> points = searcher_.Propose(std::min(options_.batch, left));
@@ -47,9 +48,7 @@ class Run {
       result_.stop = reason;
       return true;
     };
-    if (result_.best && result_.best->outcome.value <= options_.target) {
-      return stop(StopReason::kTarget);
-    }
+    if (result_.best && result_.best->outcome.value <= Target()) return stop(StopReason::kTarget);
     if (result_.samples >= options_.budget.samples) return stop(StopReason::kSamples);
     if (failures_in_a_row_ >= options_.max_failures) return stop(StopReason::kFailures);
     // Recorded trials cost nothing, so a resumed run catches up before it looks at its limits.
@@ -59,6 +58,11 @@ class Run {
       return stop(StopReason::kSeconds);
     }
     return false;
+  }
+
+  double Target() const {
+    if (!options_.target_gap || !result_.bound) return options_.target;
+    return std::max(options_.target, *result_.bound * (1 + *options_.target_gap));
   }
 
   Result<void> Batch(std::vector<Point> points) {
@@ -73,6 +77,9 @@ class Run {
       if (Result<void> told = observer_->OnTrials(fresh, result_); !told) return told;
     }
     searcher_.Observe(trials_);
+    if (const std::optional<double> proved = searcher_.Bound()) {
+      result_.bound = std::max(*proved, result_.bound.value_or(*proved));
+    }
     return {};
   }
 

@@ -21,7 +21,7 @@ namespace tessera {
 enum class StopReason {
   kSamples,      // the budget of samples is spent
   kSeconds,      // the budget of time is spent
-  kTarget,       // the target value is reached
+  kTarget,       // the target value or gap is reached
   kExhausted,    // the method has nothing left to try
   kInterrupted,  // somebody asked to stop
   kFailures,     // too many evaluations in a row failed
@@ -37,6 +37,13 @@ struct SearchOptions {
 
   // The run ends once a value this low is found. Default: none.
   double target = -std::numeric_limits<double>::infinity();
+
+  // A value that no point can be below, known from elsewhere. Default: none.
+  std::optional<double> bound = {};
+
+  // The run ends once the best value is at most this part above the best bound known, be it the one
+  // above or one that the method proved: 0.05 is 5 %. Default: none.
+  std::optional<double> target_gap = {};
 
   // The run ends after this many failed evaluations in a row (not infeasible ones, broken ones).
   // Default: 200.
@@ -59,7 +66,8 @@ struct Improvement {
 };
 
 struct SearchResult {
-  std::optional<Trial> best = {};  // the first of the best feasible trials
+  std::optional<Trial> best = {};    // the first of the best feasible trials
+  std::optional<double> bound = {};  // the higher one of the options' and of the method's
   std::vector<Improvement> curve = {};
   int64_t samples = 0;  // all evaluations, those below included
   int64_t infeasible = 0;

@@ -70,6 +70,43 @@ TEST_F(DriverTest, StopsAtTheFirstLimit) {
   EXPECT_EQ(interrupted->samples, 0);
 }
 
+// Random search that knows more than it should.
+class Prover final : public Searcher {
+ public:
+  Prover(const DecisionSpace& space, double bound) : space_(space), bound_(bound) {}
+  std::vector<Point> Propose(int64_t /*n*/) override {
+    CounterRng rng(7, 0, drawn_++);
+    return {space_.Sample(rng, 64)};
+  }
+  void Observe(std::span<const Trial> /*trials*/) override {}
+  std::optional<double> Bound() const override { return bound_; }
+
+ private:
+  const DecisionSpace& space_;
+  const double bound_;
+  uint64_t drawn_ = 0;
+};
+
+TEST_F(DriverTest, StopsAtTheGapToTheHigherBound) {
+  ThreadPool pool(1);
+  Evaluator evaluator(problem_, pool);
+  const auto run = [&](std::optional<double> given, double proved) {
+    Prover prover(problem_.space(), proved);
+    return *RunSearch(
+        prover, evaluator,
+        {.budget = {.samples = 5000}, .bound = given, .target_gap = 0.5, .max_failures = 5000});
+  };
+  const SearchResult far = run(std::nullopt, 1e-9);
+  EXPECT_EQ(far.stop, StopReason::kSamples);
+  EXPECT_EQ(far.bound, 1e-9);
+  const double best = far.best->outcome.value;
+  for (const SearchResult& near : {run(best, 1e-9), run(1e-9, best), run(std::nullopt, best)}) {
+    EXPECT_EQ(near.stop, StopReason::kTarget);
+    EXPECT_EQ(near.bound, best);
+    EXPECT_LE(near.best->outcome.value, 1.5 * best);
+  }
+}
+
 TEST_F(DriverTest, RefusesAnEmptyBudget) {
   EXPECT_EQ(ToString(Run("random", {.budget = {.samples = 0}}).error()),
             "the budget is 0 samples, but must be at least 1");

@@ -15,10 +15,11 @@ SearcherInfo SaMethod();
 SearcherInfo GaMethod();
 SearcherInfo GammaMethod();
 SearcherInfo BoMethod();
+SearcherInfo MarlMethod();
 
 std::span<const SearcherInfo> SearchMethods() {
   static const std::array kMethods = {
-      RandomMethod(), GridMethod(), SaMethod(), GaMethod(), GammaMethod(), BoMethod(),
+      RandomMethod(), GridMethod(), SaMethod(), GaMethod(), GammaMethod(), BoMethod(), MarlMethod(),
   };
   return kMethods;
 }

@@ -5,6 +5,7 @@
 #define TESSERA_SEARCH_SEARCHER_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ class Searcher {
 
   // Takes all outcomes in proposal order; an infeasible one names the violated inequality.
   virtual void Observe(std::span<const Trial> trials) = 0;
+
+  // A value that no point of the space is below, as far as the method has proved one.
+  virtual std::optional<double> Bound() const { return std::nullopt; }
 
   // What the method found out about itself so far.
   virtual std::vector<Note> Notes() const { return {}; }

@@ -60,6 +60,7 @@ LoopSpace::Factors LoopSpace::FactorsOf(const Point& point) const {
       factors.spatial[i][d] = value(dims_[d].spatial[i]);
       factors.temporal[i][d] = value(dims_[d].temporal[i]);
       for (const int64_t factor : {factors.spatial[i][d], factors.temporal[i][d]}) {
+        if (factor == 1) continue;  // Most are, and divisions are what takes time here.
         rest = rest % factor == 0 ? rest / factor : 0;
       }
     }

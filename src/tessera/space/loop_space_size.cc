@@ -4,10 +4,13 @@
 // of products of factorials. With k! = integral of x^k exp(-x) the sum factors by dimension, and
 // Gauss-Laguerre quadrature with enough nodes gives the integral of such a polynomial exactly.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "tessera/space/loop_space.h"
 
@@ -52,19 +55,15 @@ std::vector<Node> LaguerreNodes(int n) {
 // Ways to split a dimension that use the same parallel factors.
 struct LoopSpace::Signature {
   std::vector<int64_t> parallel;  // by level and axis: X of level 0, Y of level 0, X of level 1 ...
-  std::map<unsigned, double> ways;  // how many, by the set of levels with a temporal factor above 1
+  // How many there are, by the set of levels with a temporal factor above 1.
+  std::vector<std::pair<unsigned, double>> ways;
 
-  // The ways, each weighted by the product of the variables of its loops.
-  double Weight(const std::vector<double>& temporal_variables,
+  // The ways, each weighted by the product of the variables of its loops; those of temporal loops
+  // are given by set of levels.
+  double Weight(const std::vector<double>& temporal_products,
                 const std::vector<double>& parallel_variables) const {
     double sum = 0;
-    for (const auto& [loops, number] : ways) {
-      double term = number;
-      for (size_t i = 0; i < temporal_variables.size(); ++i) {
-        if ((loops >> i & 1) != 0) term *= temporal_variables[i];
-      }
-      sum += term;
-    }
+    for (const auto& [loops, number] : ways) sum += number * temporal_products[loops];
     for (size_t i = 0; i < parallel.size(); ++i) {
       if (parallel[i] > 1) sum *= parallel_variables[i];
     }
@@ -111,7 +110,9 @@ std::vector<LoopSpace::Signature> LoopSpace::SignaturesOf(const Dim& dim) const 
   };
   split(0, dim.bound, 0);
   std::vector<Signature> signatures;
-  for (auto& [factors, ways] : found) signatures.push_back({factors, std::move(ways)});
+  for (const auto& [factors, ways] : found) {
+    signatures.push_back({factors, {ways.begin(), ways.end()}});
+  }
   return signatures;
 }
 
@@ -170,12 +171,17 @@ double LoopSpace::Log10Size() const {
   }
 
   // The number of splits, weighted by the variables of the loops that they have.
+  std::vector<double> products_of(size_t{1} << count, 1.0);
   const auto weighted = [&] {
+    for (size_t set = 1; set < products_of.size(); ++set) {
+      const size_t level = static_cast<size_t>(std::countr_zero(set));
+      products_of[set] = products_of[set & (set - 1)] * temporal[level];
+    }
     std::vector<double> sums = {1.0}, next, weights;
     for (size_t d = 0; d < dims.size(); ++d) {
       weights.clear();
       for (const Signature& signature : dims[d]) {
-        weights.push_back(signature.Weight(temporal, parallel));
+        weights.push_back(signature.Weight(products_of, parallel));
       }
       next.assign(sizes[d], 0);
       for (const Step& step : steps[d]) next[step.to] += sums[step.from] * weights[step.signature];

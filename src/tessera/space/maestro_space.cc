@@ -79,8 +79,8 @@ Result<void> KeepPartners(Decision& outer, Decision& inner) {
   const int64_t least_inner = inner.value(0), most_outer = outer.value(outer.size() - 1);
   if (least_inner > most_outer) {
     return Error{.kind = ErrorKind::kInfeasible,
-                 .message = fmt::format("{} >= {} <= {} = {} cannot hold", inner.name(),
-                                        least_inner, outer.name(), most_outer),
+                 .message = fmt::format("{} <= {} <= {} <= {} cannot hold", least_inner,
+                                        inner.name(), outer.name(), most_outer),
                  .hint = "the constraints contradict each other"};
   }
   const auto keep = [](Decision& decision, auto allowed) {

@@ -144,7 +144,7 @@ TEST(MaestroSpace, KeepsConstraintsConsistent) {
   const Result<void> checked = CheckSpace(*space, 1);
   EXPECT_TRUE(checked) << checked.error();
   EXPECT_EQ(MessageOf("fixed: {k_l1: 16, k_l2: 8}"),
-            "k_l1 >= 16 <= k_l2 = 8 cannot hold; the constraints contradict each other");
+            "16 <= k_l1 <= k_l2 <= 8 cannot hold; the constraints contradict each other");
 }
 
 TEST(MaestroSpace, SaysWhyAMappingIsOutside) {

@@ -24,15 +24,15 @@ Error MissingPart(const Accelerator& accelerator, std::string_view model, std::s
   return Error{.kind = ErrorKind::kUnsupported,
                .message = fmt::format("model '{}' needs a {}, but accelerator '{}' has none", model,
                                       part, accelerator.name),
-               .hint = model == "maestro" ? "use 'maestro-256', or --model loopnest"
-                                          : "use 'eyeriss-256', or --model maestro"};
+               .hint = model == "loopnest" ? "use 'eyeriss-256', or --model maestro"
+                                           : "use 'maestro-256', or --model loopnest"};
 }
 
 // The space that fits the model. Which space goes with which model is known here and nowhere else.
 Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accelerator& accelerator,
                                                 std::string_view model,
                                                 const MappingProblemOptions& options) {
-  if (model == "maestro") {
+  if (model == "maestro" || model.starts_with(kExternalPrefix)) {
     if (!accelerator.pe_array) return MissingPart(accelerator, model, "pe_array");
     const bool head = options.model.maestro.version == MaestroVersion::kHead;
     const bool strict = options.model.maestro.legality == MaestroLegality::kStrict;
@@ -119,12 +119,24 @@ Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
                                                              const Accelerator& accelerator,
                                                              std::string_view model,
                                                              const MappingProblemOptions& options) {
-  const Result<const CostModelInfo*> info = FindCostModel(model);
+  const bool external = model.starts_with(kExternalPrefix);
+  const Result<const CostModelInfo*> info = FindCostModel(external ? "maestro" : model);
   if (!info) return info.error();
   Result<std::unique_ptr<MappingSpace>> space = MakeSpace(layer, accelerator, model, options);
   if (!space) return space.error();
   std::unique_ptr<MappingProblem> problem(new MappingProblem(*std::move(space), options));
+  problem->macs_ = Macs(layer);
+  problem->num_pes_ = accelerator.pe_array ? accelerator.pe_array->num_pes : 1;
   problem->pes_decision_ = problem->space_->Find("num_pe");
+  if (external) {
+    ExternalOptions program = options.external;
+    program.command = model.substr(kExternalPrefix.size());
+    Result<ExternalModel> made = ExternalModel::Make(
+        layer, *accelerator.pe_array, options.model.maestro.version, std::move(program));
+    if (!made) return made.error();
+    problem->external_ = *std::move(made);
+    return problem;
+  }
   const bool decided = problem->pes_decision_ < problem->space_->size();
   const Decision* pes = decided ? &problem->space_->decisions()[problem->pes_decision_] : nullptr;
   for (int32_t i = 0; i < (decided ? pes->size() : 1); ++i) {
@@ -141,19 +153,18 @@ const CostModel& MappingProblem::ModelAt(const Point& point) const {
   return models_.size() == 1 ? *models_[0] : *models_[static_cast<size_t>(point[pes_decision_])];
 }
 
+int64_t MappingProblem::PesAt(const Point& point) const {
+  if (pes_decision_ == space_->size()) return num_pes_;
+  return space_->decisions()[pes_decision_].value(point[pes_decision_]);
+}
+
 std::unique_ptr<Problem::Workspace> MappingProblem::MakeWorkspace() const {
+  if (external_) return std::make_unique<Workspace>();
   // Models of one kind differ only in the number of PEs, which a workspace does not depend on.
   return std::make_unique<MappingWorkspace>(models_.front()->MakeWorkspace());
 }
 
-Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const {
-  if (const Result<void> legal = space_->Check(point); !legal) {
-    return Outcome::Infeasible(legal.error().message);
-  }
-  const CostModel& model = ModelAt(point);
-  const Cost cost =
-      model.Evaluate(space_->Decode(point), *static_cast<MappingWorkspace&>(workspace).model);
-  if (!cost.feasible()) return Outcome::Infeasible(model.Describe(cost.violation).message);
+Outcome MappingProblem::OutcomeOf(const Cost& cost) const {
   return {.kind = OutcomeKind::kFeasible,
           .value = ValueOf(cost, options_.objective),
           .cycles = static_cast<double>(cost.cycles),
@@ -162,9 +173,64 @@ Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const
           .area_um2 = cost.area_um2};
 }
 
-Cost MappingProblem::CostAt(const Point& point) const {
+Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const {
+  if (external_) {
+    ThreadPool pool(1);
+    Trial trial{.point = point};
+    EvaluateBatch(std::span(&trial, 1), pool);
+    return std::move(trial.outcome);
+  }
+  if (const Result<void> legal = space_->Check(point); !legal) {
+    return Outcome::Infeasible(legal.error().message);
+  }
   const CostModel& model = ModelAt(point);
-  return model.Evaluate(space_->Decode(point), *model.MakeWorkspace());
+  const Cost cost =
+      model.Evaluate(space_->Decode(point), *static_cast<MappingWorkspace&>(workspace).model);
+  if (!cost.feasible()) return Outcome::Infeasible(model.Describe(cost.violation).message);
+  return OutcomeOf(cost);
+}
+
+bool MappingProblem::EvaluateBatch(std::span<Trial> trials, ThreadPool& pool) const {
+  if (!external_) return false;
+  std::vector<ExternalModel::Request> requests;
+  std::vector<Trial*> asked;
+  for (Trial& trial : trials) {
+    if (const Result<void> legal = space_->Check(trial.point); !legal) {
+      trial.outcome = Outcome::Infeasible(legal.error().message);
+      continue;
+    }
+    requests.push_back({.dataflow = std::get<Dataflow>(space_->Decode(trial.point)),
+                        .num_pes = PesAt(trial.point)});
+    asked.push_back(&trial);
+  }
+  const std::vector<Result<Cost>> costs = external_->Evaluate(requests, pool);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (costs[i]) {
+      asked[i]->outcome = OutcomeOf(*costs[i]);
+    } else if (costs[i].error().kind == ErrorKind::kInfeasible) {
+      asked[i]->outcome = Outcome::Infeasible(costs[i].error().message);
+    } else {
+      asked[i]->outcome = Outcome::Failed(costs[i].error().message);
+    }
+  }
+  return true;
+}
+
+Cost MappingProblem::CostOf(const Trial& trial) const {
+  if (!external_) {
+    const CostModel& model = ModelAt(trial.point);
+    return model.Evaluate(space_->Decode(trial.point), *model.MakeWorkspace());
+  }
+  Cost cost{.cycles = static_cast<int64_t>(trial.outcome.cycles),
+            .macs = macs_,
+            .energy_pj = trial.outcome.energy_pj,
+            .power_mw = trial.outcome.power_mw,
+            .area_um2 = trial.outcome.area_um2};
+  if (cost.cycles > 0) {
+    cost.utilization = static_cast<double>(macs_) /
+                       (static_cast<double>(cost.cycles) * static_cast<double>(num_pes_));
+  }
+  return cost;
 }
 
 Point Translate(const DecisionSpace& from, const Point& point, const DecisionSpace& to) {

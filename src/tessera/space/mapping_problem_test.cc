@@ -53,7 +53,7 @@ TEST(MappingProblem, PricesPointsByTheModel) {
       ++feasible;
       EXPECT_EQ(outcome.value, ValueOf(cost, objective));
       EXPECT_EQ(outcome.cycles, static_cast<double>(cost.cycles));
-      EXPECT_EQ(problem->CostAt(point), cost);
+      EXPECT_EQ(problem->CostOf({.point = point, .outcome = outcome}), cost);
     }
   }
   EXPECT_GT(feasible, 10);

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "tessera/base/thread_pool.h"
 #include "tessera/space/decision_space.h"
 
 namespace tessera {
@@ -61,6 +63,12 @@ class Problem {
   virtual const DecisionSpace& space() const = 0;
   virtual std::unique_ptr<Workspace> MakeWorkspace() const { return std::make_unique<Workspace>(); }
   virtual Outcome Evaluate(const Point& point, Workspace& workspace) const = 0;
+
+  // For problems whose points are cheaper by the batch: fills in all outcomes and returns true. The
+  // others are asked point by point.
+  virtual bool EvaluateBatch(std::span<Trial> /*trials*/, ThreadPool& /*pool*/) const {
+    return false;
+  }
 
   // One evaluation without ceremony.
   Outcome Evaluate(const Point& point) const { return Evaluate(point, *MakeWorkspace()); }

@@ -128,10 +128,8 @@ class Parser {
       if (Result<void> ok = ReadTopLevel(); !ok) return ok.error();
     }
     if (file_.networks.empty()) {
-      return Error{.kind = ErrorKind::kSyntax,
-                   .message = "the file has no Network",
-                   .where = {.file = file_.name},
-                   .hint = "write: Network NAME { Layer NAME { ... } }"};
+      return ErrorAt(token().place, ErrorKind::kSyntax, "the file has no Network",
+                     "write: Network NAME { Layer NAME { ... } }");
     }
     return std::move(file_);
   }

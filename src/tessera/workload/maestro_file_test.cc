@@ -105,7 +105,8 @@ TEST(MaestroFile, SaysWhatIsWrongAndWhere) {
   const BadFile cases[] = {
       {"Network n { Layer a { Type: CONV Dimensions { KK: 64 } } }",
        "net.m:1:47: unknown dimension 'KK'; did you mean 'K'?"},
-      {"// nothing", "net.m: the file has no Network; write: Network NAME { Layer NAME { ... } }"},
+      {"// nothing",
+       "net.m:1:11: the file has no Network; write: Network NAME { Layer NAME { ... } }"},
       {"Netwrok n { }", "net.m:1:1: unknown block 'Netwrok'; did you mean 'Network'?"},
       {"# hash\nNetwork n { }", "net.m:1:1: unknown block '#'; comments start with //"},
       {"Network n { }", "net.m:1:1: a Network without layers"},

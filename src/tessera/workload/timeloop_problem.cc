@@ -103,13 +103,45 @@ class Parser {
     }
     map.Find("name");
     if (Result<void> ok = map.Finish(); !ok) return ok.error();
+    return Finish();
+  }
+
+  // The node is a shape.
+  Result<TimeloopProblem> ParseShape(const std::vector<std::pair<std::string, int64_t>>& sizes) {
+    if (Result<void> ok = ReadShape(node_); !ok) return ok.error();
+    for (const auto& [name, size] : sizes) {
+      const auto dimension = dimensions_.find(name), coefficient = coefficients_.find(name);
+      if (dimension == dimensions_.end() && coefficient == coefficients_.end()) {
+        return node_.ErrorHere(
+            ErrorKind::kUnknownName,
+            fmt::format("the shape has no dimension or coefficient {}", Quoted(name)));
+      }
+      if (size < 1 || size > kMaxSize) {
+        return node_.ErrorHere(ErrorKind::kBadValue,
+                               fmt::format("{} is {}, but must be in 1..{}", name, size, kMaxSize));
+      }
+      if (dimension != dimensions_.end()) {
+        problem_.dimensions[dimension->second].size = size;
+      } else {
+        coefficient_values_[coefficient->second] = size;
+      }
+    }
+    for (std::optional<int64_t>& value : coefficient_values_) value = value.value_or(1);
+    return Finish();
+  }
+
+ private:
+  // All sizes are known.
+  Result<TimeloopProblem> Finish() {
+    for (size_t i = 0; i < coefficient_names_.size(); ++i) {
+      problem_.coefficients.push_back({coefficient_names_[i], *coefficient_values_[i]});
+    }
     for (const Node* projections : projections_) {
       if (Result<void> ok = ReadProjection(*projections); !ok) return ok.error();
     }
     return std::move(problem_);
   }
 
- private:
   static Result<void> CheckVersion(const Node* node) {
     static constexpr std::array<std::string_view, 4> kKnown = {"0.1", "0.2", "0.3", "0.4"};
     if (node == nullptr) return {};
@@ -361,6 +393,8 @@ class Parser {
     }
     term.dimension = found->second;
     if (scaled) {
+      const auto named = coefficients_.find(std::string(coefficient));
+      if (named != coefficients_.end()) term.named = named->second;
       const Result<int64_t> value = CoefficientValue(node, coefficient);
       if (!value) return value.error();
       term.coefficient = *value;
@@ -405,6 +439,11 @@ Result<TimeloopProblem> ParseTimeloopProblem(const Node& document) {
                               "a Timeloop problem starts with 'problem:'");
   }
   return Parser(*problem).Parse();
+}
+
+Result<TimeloopProblem> ParseTimeloopShape(
+    const Node& shape, const std::vector<std::pair<std::string, int64_t>>& sizes) {
+  return Parser(shape).ParseShape(sizes);
 }
 
 }  // namespace tessera

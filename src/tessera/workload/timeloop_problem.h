@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/document.h"
@@ -18,10 +20,15 @@ struct TimeloopProblem {
     std::string name = {};
     int64_t size = 1;  // 1 to 2^31 - 1
   };
+  struct Coefficient {
+    std::string name = {};
+    int64_t value = 1;  // 1 to 2^31 - 1
+  };
   // A summand coefficient * dimension of a rank.
   struct Term {
-    size_t dimension = 0;     // index in `dimensions`
-    int64_t coefficient = 1;  // 1 to 2^31 - 1, resolved
+    size_t dimension = 0;                        // index in `dimensions`
+    int64_t coefficient = 1;                     // 1 to 2^31 - 1, resolved
+    std::optional<size_t> named = std::nullopt;  // index in `coefficients`; none: a number, or 1
   };
   struct Tensor {
     std::string name = {};
@@ -32,6 +39,7 @@ struct TimeloopProblem {
   std::string shape = {};  // its name; may be empty
   Where where = {};        // of the problem
   std::vector<Dimension> dimensions = {};
+  std::vector<Coefficient> coefficients = {};
   std::vector<Tensor> tensors = {};
 };
 
@@ -41,6 +49,11 @@ struct TimeloopProblem {
 // text ("[C, R*Wdilation + P*Wstride]"). Other keys of the document belong to other readers.
 // Densities are refused: problems are dense here.
 Result<TimeloopProblem> ParseTimeloopProblem(const Node& document);
+
+// The same for a shape that is written out, with sizes of its dimensions and coefficients that come
+// from elsewhere; those not given are 1 (coefficients: their default).
+Result<TimeloopProblem> ParseTimeloopShape(
+    const Node& shape, const std::vector<std::pair<std::string, int64_t>>& sizes);
 
 }  // namespace tessera
 

@@ -65,11 +65,15 @@ std::string Describe(const ProcessEnd& end, const ExternalOptions& options) {
     case ProcessEnd::Kind::kTimedOut:
       text = fmt::format("no answer within {} s", options.timeout_seconds);
       break;
+    case ProcessEnd::Kind::kEndlessLine:
+      text = fmt::format("the program wrote {} MiB without ending the line", kMaxLineMib);
+      break;
     case ProcessEnd::Kind::kNotStarted:
       text = fmt::format("the program cannot be started: {}", strerror(end.code));
       break;
   }
-  if (options.memory_mib > 0 && end.kind != ProcessEnd::Kind::kTimedOut) {
+  if (options.memory_mib > 0 &&
+      (end.kind == ProcessEnd::Kind::kExited || end.kind == ProcessEnd::Kind::kSignalled)) {
     text += fmt::format(" (memory limit {} MiB)", options.memory_mib);
   }
   const std::string_view words = Trim(end.last_words);
@@ -117,8 +121,8 @@ class Run {
         RunProcess(options_.command, input,
                    {.silence_seconds = options_.timeout_seconds, .memory_mib = options_.memory_mib},
                    [this](std::string_view line) {
-                     Take(line);
-                     return !open_.empty();
+                     if (!Take(line)) return Heard::kNonsense;
+                     return open_.empty() ? Heard::kLastAnswer : Heard::kAnswer;
                    });
     if (open_.empty()) return;
     if (open_.size() == 1 || end.kind == ProcessEnd::Kind::kNotStarted) {
@@ -132,18 +136,20 @@ class Run {
   }
 
  private:
-  void Take(std::string_view line) {
-    if (Trim(line).empty()) return;
+  // Whether the line answers a row that is open.
+  bool Take(std::string_view line) {
+    if (Trim(line).empty()) return false;
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     const bool formed = json.is_object() && json.contains("id") && json.contains("status") &&
                         json["status"].is_string();
     const auto found = formed ? open_.find(json["id"].dump()) : open_.end();
     if (found == open_.end()) {
       if (stray_.empty()) stray_ = Quoted(line, 120);
-      return;
+      return false;
     }
     answers_[found->second] = {.kind = Kind::kAnswered, .line = std::string(Trim(line))};
     open_.erase(found);
+    return true;
   }
 
   void Blame(size_t i, const ProcessEnd& end) {

@@ -87,7 +87,7 @@ TEST(External, ChildrenLeftBehindDoNotHoldUpTheRun) {
 
 TEST(External, MemoryIsLimited) {
   const std::string hungry =
-      R"(x=$(head -c 200000000 /dev/zero | tr '\0' 'x'); echo '{"id":"r0","status":"ok"}')";
+      R"(x=$(head -c 100000000 /dev/zero | tr '\0' 'x'); echo '{"id":"r0","status":"ok"}')";
   const auto answers = RunCommand(hungry, Rows(1), {.memory_mib = 64});
   EXPECT_NE(answers[0].kind, Kind::kAnswered);
   EXPECT_NE(answers[0].message.find("memory limit 64 MiB"), std::string::npos)
@@ -108,6 +108,52 @@ TEST(External, AProgramThatDoesNotReadIsNoProblem) {
   rows[0].insert(rows[0].size() - 1, R"(,"pad":")" + std::string(1 << 20, 'x') + '"');
   const auto answers = RunCommand(R"(echo '{"id":"r0","status":"ok"}')", rows);
   EXPECT_EQ(answers[0].kind, Kind::kAnswered) << answers[0].message;
+}
+
+TEST(External, AProgramThatNeitherReadsNorAnswersIsATimeout) {
+  std::vector<std::string> rows = Rows(1);
+  rows[0].insert(rows[0].size() - 1, R"(,"pad":")" + std::string(1 << 20, 'x') + '"');
+  const auto answers = RunCommand("sleep 60", rows, {.timeout_seconds = 0.2});
+  EXPECT_EQ(answers[0].kind, Kind::kTimeout) << answers[0].message;
+}
+
+TEST(External, EndlessNonsenseIsATimeout) {
+  const auto answers = RunCommand("yes nonsense", Rows(1), {.timeout_seconds = 0.2});
+  EXPECT_EQ(answers[0].kind, Kind::kTimeout);
+  EXPECT_EQ(answers[0].message,
+            "no answer within 0.2 s; it wrote 'nonsense', which answers no row");
+}
+
+TEST(External, AnEndlessLineIsCutOff) {
+  const auto answers = RunCommand("exec tr '\\0' x < /dev/zero", Rows(1));
+  EXPECT_EQ(answers[0].kind, Kind::kFailed);
+  EXPECT_EQ(answers[0].message, "the program wrote 64 MiB without ending the line");
+}
+
+TEST(External, TooFewAnswersAreMissedRowByRow) {
+  const auto answers = RunCommand(R"(cat > /dev/null; echo '{"id":"r1","status":"ok"}')", Rows(3));
+  EXPECT_EQ(answers[1].kind, Kind::kAnswered);
+  for (const size_t i : {size_t{0}, size_t{2}}) {
+    EXPECT_EQ(answers[i].kind, Kind::kFailed);
+    EXPECT_EQ(Json::parse(answers[i].line)["status"], "error");
+    EXPECT_EQ(answers[i].message,
+              "the program ended with exit status 0 and no answer (memory limit 4096 MiB); it "
+              "wrote '{\"id\":\"r1\",\"status\":\"ok\"}', which answers no row");
+  }
+}
+
+TEST(External, OfTooManyAnswersTheFirstCounts) {
+  const auto answers = RunCommand(R"(for c in 1 2; do echo "{\"id\":\"r0\",\"status\":\"ok\",)"
+                                  R"(\"cycles\":$c}"; done; echo '{"id":"r1","status":"ok"}')",
+                                  Rows(2));
+  EXPECT_EQ(Json::parse(answers[0].line)["cycles"], 1);
+  EXPECT_EQ(answers[1].kind, Kind::kAnswered);
+}
+
+TEST(External, ACommandThatIsNotThere) {
+  const auto answers = RunCommand("./no_such_program", Rows(1), {.memory_mib = 0});
+  EXPECT_EQ(answers[0].kind, Kind::kFailed);
+  EXPECT_NE(answers[0].message.find("exit status 127"), std::string::npos) << answers[0].message;
 }
 
 TEST(External, RowsNeedIds) {

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLastWords = 2000;
 constexpr auto kGrace = std::chrono::milliseconds(200);
-constexpr size_t kMaxLine = size_t{64} << 20;  // a program that never ends a line is stopped
+constexpr size_t kMaxLine = kMaxLineMib << 20;
 
 // A file descriptor that is closed once.
 class Fd {
@@ -129,40 +129,39 @@ class Process {
     return 0;
   }
 
-  // Feeds and listens until stdout ends or no more lines are wanted. False if it was silent for too
-  // long.
-  bool Talk(std::string_view input, double silence_seconds, const LineTaker& line) {
+  // Feeds and listens until stdout ends or no more lines are wanted, and then waits a little for
+  // the program to end by itself. Returns how far that went: kExited if there was nothing to object
+  // to.
+  ProcessEnd::Kind Talk(std::string_view input, double silence_seconds, const LineTaker& line) {
     const auto silence =
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(silence_seconds));
     Clock::time_point deadline = Clock::now() + silence;
     if (input.empty()) stdin_.Close();
     while (stdout_.open() && !satisfied_) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-      if (left.count() <= 0) return false;
+      if (left.count() <= 0) return ProcessEnd::Kind::kTimedOut;
       // poll() skips negative descriptors, which closed streams have.
       std::array<pollfd, 3> polled = {
           {{stdout_.get(), POLLIN, 0}, {stderr_.get(), POLLIN, 0}, {stdin_.get(), POLLOUT, 0}}};
       const auto wait = static_cast<int>(std::min<int64_t>(left.count(), 1000));
-      if (poll(polled.data(), polled.size(), wait) < 0 && errno != EINTR) return false;
+      if (poll(polled.data(), polled.size(), wait) < 0) continue;
       if (polled[2].revents != 0) Feed(input);
       if (polled[1].revents != 0) HearLastWords();
       if (polled[0].revents != 0 && HearLines(line)) deadline = Clock::now() + silence;
-      if (heard_.size() > kMaxLine) return false;
+      if (heard_.size() > kMaxLine) return ProcessEnd::Kind::kEndlessLine;
     }
-    if (!satisfied_) return WaitUntil(deadline);
-    WaitUntil(Clock::now() + kGrace);
-    return true;
+    const bool ended = WaitUntil(satisfied_ ? Clock::now() + kGrace : deadline);
+    return ended || satisfied_ ? ProcessEnd::Kind::kExited : ProcessEnd::Kind::kTimedOut;
   }
 
   // Ends the program, if it still runs, and everything in its group.
-  ProcessEnd End(bool timed_out) {
+  ProcessEnd End(ProcessEnd::Kind talk) {
     kill(-pid_, SIGKILL);
     while (!ended_ && waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
     }
-    ProcessEnd end{.last_words = last_words_};
-    if (timed_out) {
-      end.kind = ProcessEnd::Kind::kTimedOut;
-    } else if (WIFSIGNALED(status_)) {
+    ProcessEnd end{.kind = talk, .last_words = last_words_};
+    if (talk != ProcessEnd::Kind::kExited) return end;
+    if (WIFSIGNALED(status_)) {
       end.kind = ProcessEnd::Kind::kSignalled;
       end.code = WTERMSIG(status_);
     } else {
@@ -191,16 +190,21 @@ class Process {
     if (last_words_.size() > kLastWords) last_words_.erase(0, last_words_.size() - kLastWords);
   }
 
-  // Whether there was a line.
+  // Whether there was an answer.
   bool HearLines(const LineTaker& line) {
+    size_t look_from = heard_.size();  // what was heard before has no line end
     Listen(stdout_, heard_);
     if (!stdout_.open() && !heard_.empty()) heard_ += '\n';
     size_t begin = 0;
-    for (size_t end; (end = heard_.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      if (!line(std::string_view(heard_).substr(begin, end - begin))) satisfied_ = true;
+    bool answered = false;
+    for (size_t end; (end = heard_.find('\n', look_from)) != std::string::npos;) {
+      const Heard heard = line(std::string_view(heard_).substr(begin, end - begin));
+      answered |= heard != Heard::kNonsense;
+      satisfied_ |= heard == Heard::kLastAnswer;
+      begin = look_from = end + 1;
     }
     heard_.erase(0, begin);
-    return begin > 0;
+    return answered;
   }
 
   // A program that has closed its stdout may take its time to end, but not for ever.
@@ -236,8 +240,7 @@ ProcessEnd RunProcess(const std::string& command, std::string_view input,
   if (const int error = process.Start(command, limits.memory_mib); error != 0) {
     return {.kind = ProcessEnd::Kind::kNotStarted, .code = error};
   }
-  const bool in_time = process.Talk(input, limits.silence_seconds, line);
-  return process.End(!in_time);
+  return process.End(process.Talk(input, limits.silence_seconds, line));
 }
 
 }  // namespace tessera

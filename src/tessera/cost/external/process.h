@@ -11,7 +11,7 @@
 namespace tessera {
 
 struct ProcessLimits {
-  // Longest silence: from the start of execution to the first line, and from line to line.
+  // Longest silence: from the start of execution to the first answer, and from answer to answer.
   double silence_seconds = 60;
 
   // Address space of the program and of each of its children; 0: no limit.
@@ -20,18 +20,25 @@ struct ProcessLimits {
 
 struct ProcessEnd {
   enum class Kind {
-    kExited,      // `code` is the exit status
-    kSignalled,   // `code` is the signal
-    kTimedOut,    // killed after a silence of silence_seconds
-    kNotStarted,  // `code` is errno
+    kExited,       // `code` is the exit status
+    kSignalled,    // `code` is the signal
+    kTimedOut,     // killed after a silence of silence_seconds
+    kEndlessLine,  // killed because it wrote kMaxLineMib without ending the line
+    kNotStarted,   // `code` is errno
   };
   Kind kind = Kind::kExited;
   int code = 0;
   std::string last_words = {};  // the end of what it wrote to stderr
 };
 
-// Takes a line without its end; false: no more lines are wanted.
-using LineTaker = std::function<bool(std::string_view line)>;
+inline constexpr size_t kMaxLineMib = 64;
+
+// What a line was worth. Only answers keep a program alive: one that talks nonsense for ever is
+// silent.
+enum class Heard { kNonsense, kAnswer, kLastAnswer };
+
+// Takes a line without its end. After kLastAnswer no more lines are wanted.
+using LineTaker = std::function<Heard(std::string_view line)>;
 
 // Runs `sh -c command` with `input` on its stdin and calls `line` for every line it writes to
 // stdout. Once no more lines are wanted it has a moment to end by itself. When it ends, or is

@@ -37,8 +37,10 @@ MachineLevel MakeLevel(const Hierarchy& hierarchy, size_t index) {
                     .router_pj = level.network.router_pj.ToDouble(),
                     .ingress_pj = level.network.ingress_pj.ToDouble()};
   if (level.entries) {
-    made.entries = static_cast<int64_t>(
-        std::floor(static_cast<double>(*level.entries) / level.multiple_buffering.ToDouble()));
+    constexpr double kMostWords = 1e18;  // whatever is beyond is as good as unlimited
+    made.entries =
+        static_cast<int64_t>(std::min(kMostWords, std::floor(static_cast<double>(*level.entries) /
+                                                             level.multiple_buffering.ToDouble())));
     made.exact_entries = level.multiple_buffering.FloorQuotient(*level.entries);
   }
   return made;

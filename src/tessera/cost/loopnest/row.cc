@@ -70,11 +70,22 @@ Result<void> Read(MapReader& reader, std::string_view key, std::string& target) 
   return {};
 }
 
+// A row is one line, so the name of the key has to say where in it.
+Error About(std::string_view key, Error error) {
+  error.message = fmt::format("{}: {}", key, error.message);
+  return error;
+}
+
 // Reads several keys; the first error ends it.
 template <typename... Targets>
 Result<void> ReadAll(MapReader& reader, Targets&&... targets) {
   Result<void> result;
-  ((result = Read(reader, targets.first, targets.second), result.ok()) && ...);
+  const auto read = [&](std::string_view key, auto& target) {
+    result = Read(reader, key, target);
+    if (!result) result = About(key, result.error());
+    return result.ok();
+  };
+  (read(targets.first, targets.second) && ...);
   return result;
 }
 
@@ -173,6 +184,9 @@ Result<Accelerator> ReadMachine(const Node& node) {
   hierarchy.arithmetic = *macs;
   const Result<const Node*> levels = reader.Require("levels");
   if (!levels) return levels.error();
+  if ((*levels)->kind != Node::Kind::kSequence) {
+    return (*levels)->ErrorHere(ErrorKind::kBadValue, "levels must be a list");
+  }
   for (const Node& level : (*levels)->items) {
     Result<MemoryLevel> read = ReadLevel(level);
     if (!read) return read.error();
@@ -189,9 +203,12 @@ Result<Accelerator> ReadMachine(const Node& node) {
 Result<NamedValues> ReadSizes(const Node* node) {
   NamedValues sizes;
   if (node == nullptr) return sizes;
+  if (node->kind != Node::Kind::kMap) {
+    return node->ErrorHere(ErrorKind::kBadValue, "sizes must be a map of names to numbers");
+  }
   for (const Node::Entry& entry : node->entries) {
     const Result<int64_t> size = entry.value.AsInt();
-    if (!size) return size.error();
+    if (!size) return About(entry.key, size.error());
     sizes.emplace_back(entry.key, *size);
   }
   return sizes;
@@ -227,6 +244,9 @@ using Order = std::array<uint8_t, LoopProblem::kMaxDimensions>;
 Result<void> ReadLoops(MapReader& reader, const LoopProblem& problem, Factors& factors,
                        Order& order) {
   if (const Node* node = reader.Find("factors")) {
+    if (node->kind != Node::Kind::kMap) {
+      return node->ErrorHere(ErrorKind::kBadValue, "factors must be a map of dimensions");
+    }
     for (const Node::Entry& entry : node->entries) {
       const std::optional<int> dim = FindDimension(problem, entry.key);
       if (!dim) {
@@ -234,7 +254,7 @@ Result<void> ReadLoops(MapReader& reader, const LoopProblem& problem, Factors& f
                                      fmt::format("unknown dimension {}", Quoted(entry.key)));
       }
       const Result<int64_t> factor = entry.value.AsInt(0, kMost);
-      if (!factor) return factor.error();
+      if (!factor) return About(fmt::format("factor of {}", entry.key), factor.error());
       factors[static_cast<size_t>(*dim)] = static_cast<int32_t>(*factor);
     }
   }
@@ -254,13 +274,16 @@ Result<void> ReadSpatial(const Node& node, const LoopProblem& problem, LoopLevel
   }
   if (const Node* split = reader.Find("split")) {
     const Result<int64_t> value = split->AsInt(0, problem.num_dimensions);
-    if (!value) return value.error();
+    if (!value) return About("split", value.error());
     level.split = static_cast<uint8_t>(*value);
   }
   return reader.Finish();
 }
 
 Result<void> ReadKeep(const Node& node, const LoopProblem& problem, LoopLevel& level) {
+  if (node.kind != Node::Kind::kSequence) {
+    return node.ErrorHere(ErrorKind::kBadValue, "keep must be a list of tensors");
+  }
   level.keep = 0;
   for (const Node& item : node.items) {
     const std::optional<int> tensor = FindTensorOrRole(problem, item.scalar);
@@ -331,13 +354,15 @@ Result<LoopMapping> ReadMapping(const Node& node, const LoopProblem& problem,
   return mapping;
 }
 
-Result<Row> ReadParts(const Node& node) {
+}  // namespace
+
+Result<Row> ReadRow(const Node& node) {
   Row row;
   MapReader reader(node, "row");
   if (Result<void> ok = reader.Check(); !ok) return ok.error();
   std::string rule;
-  if (Result<void> ok = ReadAll(reader, Key("id", row.id), Key("rule", rule),
-                                Key("extrapolate", row.extrapolate));
+  if (const Node* id = reader.Find("id")) row.id = id->scalar;
+  if (Result<void> ok = ReadAll(reader, Key("rule", rule), Key("extrapolate", row.extrapolate));
       !ok) {
     return ok.error();
   }
@@ -365,17 +390,9 @@ Result<Row> ReadParts(const Node& node) {
   return row;
 }
 
-}  // namespace
-
-Result<Row> ReadRow(const Node& node) {
-  Result<Row> row = ReadParts(node);
-  if (row) return row;
-  Error error = row.error();
-  const Node* id = node.Find("id");
-  if (id != nullptr && id->kind == Node::Kind::kScalar) {
-    error.message = fmt::format("row {}: {}", Quoted(id->scalar), error.message);
-  }
-  return error;
+Result<LoopMapping> ReadLoopMapping(const Node& node, const LoopProblem& problem,
+                                    const Hierarchy& hierarchy) {
+  return ReadMapping(node, problem, hierarchy);
 }
 
 }  // namespace tessera::loopnest

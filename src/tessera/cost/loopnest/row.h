@@ -23,9 +23,12 @@ struct Row {
   bool extrapolate = true;                      // of the Timeloop semantics
 };
 
-// Reads a row; other keys at its top, such as `result`, are left alone. Errors name the row's id
-// and its line.
+// Reads a row; other keys at its top, such as `result`, are left alone.
 Result<Row> ReadRow(const Node& node);
+
+// The mapping of a row alone, for a problem and a machine that are at hand.
+Result<LoopMapping> ReadLoopMapping(const Node& node, const LoopProblem& problem,
+                                    const Hierarchy& hierarchy);
 
 }  // namespace tessera::loopnest
 

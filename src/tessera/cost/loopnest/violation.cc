@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -144,7 +145,9 @@ class Describer {
   // "L1: weights 2304 + inputs 1024 words > 3072; raise L1 to 3328 words or bypass Weights".
   Error Capacity() const {
     const int i = violation_.level;
-    std::string hint = fmt::format("raise {} to {} words", Level(), EntriesFor(i, Have()));
+    const std::optional<int64_t> entries = EntriesFor(i, Have());
+    std::string hint = entries ? fmt::format("raise {} to {} words", Level(), *entries)
+                               : fmt::format("lower the multiple buffering of {}", Level());
     if (mapping_ == nullptr) {
       return Broken(fmt::format("{}: tiles of {} words > {}", Level(), Have(), Limit()), hint);
     }
@@ -175,10 +178,12 @@ class Describer {
     return BoxWords(setup_.data.problem.tensors[static_cast<size_t>(v)], workspace.nest.extent[i]);
   }
 
-  // Entries of which floor(entries / multiple buffering) is at least `words`.
-  int64_t EntriesFor(int i, int64_t words) const {
-    const double buffers = setup_.machine.levels[i].buffers.ToDouble();
-    auto entries = static_cast<int64_t>(static_cast<double>(words) * buffers);
+  // Entries of which floor(entries / multiple buffering) is at least `words`; none if no memory is
+  // that large.
+  std::optional<int64_t> EntriesFor(int i, int64_t words) const {
+    const double needed = static_cast<double>(words) * setup_.machine.levels[i].buffers.ToDouble();
+    if (needed > 1e15) return std::nullopt;
+    auto entries = static_cast<int64_t>(needed);
     while (setup_.machine.levels[i].buffers.FloorQuotient(entries) < words) ++entries;
     return entries;
   }

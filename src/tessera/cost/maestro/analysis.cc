@@ -150,7 +150,9 @@ Violation Analyser::Run(const Workload& workload, const PeArray& array, MaestroV
   workload_ = &workload;
   array_ = &array;
   skips_ = version == MaestroVersion::kHead;
-  latency_cycles_ = array.noc_hops * array.noc_hop_latency_cycles;
+  speeds_ = {.latency_cycles = array.noc_hops * array.noc_hop_latency_cycles,
+             .elements_per_cycle = array.noc_elements_per_cycle,
+             .lanes = array.simd_lanes};
   record_ = record;
   if (++stamp_ == 0) {  // wrapped around: old stamps could look new
     for (std::vector<Visit>& visits : visits_) std::fill(visits.begin(), visits.end(), Visit{});
@@ -162,13 +164,15 @@ Violation Analyser::Run(const Workload& workload, const PeArray& array, MaestroV
     record_->levels.assign(levels_.begin(), levels_.begin() + static_cast<int>(num_levels_));
     for (std::vector<CaseRecord>& records : records_) records.clear();
   }
+  broken_ = {};
   if (!CountsFit()) return Broken(Rule::kOverflow);
   analysis = Analysis{};
   for (size_t i = 0; i < num_levels_; ++i) {
     tables_[i].Reset(workload, levels_[i], i == 0 ? nullptr : &levels_[i - 1]);
     analysis.tile_above_dim |= levels_[i].tile_above_dim;
   }
-  return AnalyseTop(analysis);
+  AnalyseTop(analysis);
+  return broken_;
 }
 
 // Whether every count and every sum below stays within 62 bits, by a bound that is generous by a
@@ -178,28 +182,25 @@ bool Analyser::CountsFit() const {
   for (size_t l = num_levels_; l-- > 0;) {
     const Level& level = levels_[l];
     cycles = level.iteration_bound *
-             (8 * level.volume_bound + static_cast<double>(latency_cycles_) + cycles);
+             (8 * level.volume_bound + static_cast<double>(speeds_.latency_cycles) + cycles);
   }
   return cycles < kLargestCount;
 }
 
-Violation Analyser::AnalyseTop(Analysis& analysis) {
+bool Analyser::AnalyseTop(Analysis& analysis) {
   LevelTables& tables = tables_[0];
   CaseWalk& walk = walks_[0];
   const int64_t num_cases = walk.Start(tables, 0);
-  if (num_cases > kMaxCases) return Broken(Rule::kTooManyCases, 0, Dim::kOther, num_cases);
+  if (num_cases > kMaxCases) return Fail(Rule::kTooManyCases, 0, num_cases);
 
   TopSums sums(analysis);
   RequiredFrom own_required{.level = 0}, required;
-  Violation broken;
-  walk.ForEachCase([&](const Case& c, const Step& step) {
+  const bool complete = walk.ForEachCase([&](const Case& c, const Step& step) {
     const SpatialFactors& factors = tables.Factors(c.code);
     const Volumes volumes = VolumesOf(c, step, factors);
     const int64_t occurrences = static_cast<int32_t>(c.occurrences);
     const bool skipped = skips_ && volumes.critical <= 0, leading = sums.counted() == 0;
-    if (broken = CheckCase(0, step, occurrences, leading || !skipped); broken.rule != 0) {
-      return false;
-    }
+    if (!CheckCase(0, step, occurrences, leading || !skipped)) return false;
     if (leading) {
       ++own_required.cases;
       sums.Require(volumes);
@@ -211,61 +212,57 @@ Violation Analyser::AnalyseTop(Analysis& analysis) {
     if (leading) {
       // Requirements added up over skipped cases are not in the bound of CountsFit.
       const auto waits = static_cast<double>(sums.StartOffchip(array_->offchip_elements_per_cycle));
-      if (waits * levels_[0].iteration_bound >= kLargestCount) broken = Broken(Rule::kOverflow);
+      if (waits * levels_[0].iteration_bound >= kLargestCount) return Fail(Rule::kOverflow, 0);
     }
     ComputePhase phase;
-    if (broken.rule == 0) broken = Compute(0, c, factors, volumes.critical, phase);
-    if (broken.rule == 0 && phase.cycles == 0) broken = Broken(Rule::kNoCompute, 0);
-    if (broken.rule != 0) return false;
+    if (!Compute(0, c, factors, volumes.critical, phase)) return false;
+    if (phase.cycles == 0) return Fail(Rule::kNoCompute, 0);
     if (required.cases == 0) required = phase.required;
-    CaseCycles cycles{.compute = phase.cycles,
-                      .ingress = DelayCycles(volumes.ingress[kInput] + volumes.ingress[kFilter]),
-                      .egress = DelayCycles(volumes.egress)};
+    CaseCycles cycles{
+        .compute = phase.cycles,
+        .ingress = speeds_.DelayCycles(volumes.ingress[kInput] + volumes.ingress[kFilter]),
+        .egress = speeds_.DelayCycles(volumes.egress)};
     cycles.all = c.step == 0 ? cycles.compute + cycles.ingress
                              : std::max({cycles.egress, cycles.compute, cycles.ingress});
     sums.Count(occurrences, volumes, phase.busy_units, cycles);
     if (record != nullptr) record->cycles = cycles;
     return true;
   });
-  if (broken.rule != 0) return broken;
+  if (!complete) return false;
   sums.Finish(*workload_);
   analysis.single_result = required.cases == 0;
   analysis.l1_required = TileRequired(analysis.single_result ? own_required : required);
   if (record_ != nullptr) FinishRecord(0, 0, analysis.cycles, analysis.busy_units);
-  return {};
+  return true;
 }
 
 // A level below the top matters through its time, its busy units and its buffer requirement only.
-Violation Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
+bool Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
   LevelTables& tables = tables_[level];
   CaseWalk& walk = walks_[level];
   const int64_t num_cases = walk.Start(tables, key);
-  const int index = static_cast<int>(level);
-  if (num_cases > kMaxCases) return Broken(Rule::kTooManyCases, index, Dim::kOther, num_cases);
+  if (num_cases > kMaxCases) return Fail(Rule::kTooManyCases, level, num_cases);
 
   int64_t counted = 0;
   RequiredFrom own_required{.level = level};
-  Violation broken;
   visit = {.stamp = stamp_};
-  walk.ForEachCase([&](const Case& c, const Step& step) {
+  const bool complete = walk.ForEachCase([&](const Case& c, const Step& step) {
     const SpatialFactors& factors = tables.Factors(c.code);
     const Volumes volumes = VolumesOf(c, step, factors);
     const int64_t occurrences = static_cast<int32_t>(c.occurrences);
     const bool skipped = skips_ && volumes.critical <= 0;
-    if (broken = CheckCase(level, step, occurrences, counted == 0 || !skipped); broken.rule != 0) {
-      return false;
-    }
+    if (!CheckCase(level, step, occurrences, counted == 0 || !skipped)) return false;
     if (counted == 0) ++own_required.cases;
     CaseRecord* record = record_ != nullptr ? AddRecord(level, key, c, step, volumes) : nullptr;
     if (skipped) return true;
 
     ComputePhase phase;
-    broken = Compute(level, c, factors, volumes.critical, phase);
-    if (broken.rule != 0) return false;
+    if (!Compute(level, c, factors, volumes.critical, phase)) return false;
     if (visit.required.cases == 0) visit.required = phase.required;
-    CaseCycles cycles{.compute = phase.cycles,
-                      .ingress = DelayCycles(volumes.ingress[kInput] + volumes.ingress[kFilter]),
-                      .egress = DelayCycles(volumes.egress)};
+    CaseCycles cycles{
+        .compute = phase.cycles,
+        .ingress = speeds_.DelayCycles(volumes.ingress[kInput] + volumes.ingress[kFilter]),
+        .egress = speeds_.DelayCycles(volumes.egress)};
     cycles.all = c.step == 0 ? cycles.compute + cycles.ingress
                              : std::max({cycles.egress, cycles.compute, cycles.ingress});
     counted += occurrences;
@@ -274,90 +271,68 @@ Violation Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
     if (record != nullptr) record->cycles = cycles;
     return true;
   });
-  if (broken.rule != 0) return broken;
+  if (!complete) return false;
   if (counted != 0) visit.busy_units /= static_cast<double>(counted);
   if (visit.required.cases == 0) visit.required = own_required;
   if (record_ != nullptr) FinishRecord(level, key, visit.cycles, visit.busy_units);
-  return {};
-}
-
-// AnalyseBelow for the innermost level, where nearly all cases are, by groups of equal cases.
-// Returns false where one of them is special: then AnalyseBelow has to go through all in order.
-bool Analyser::SumLeaf(size_t level, uint32_t key, Visit& visit) {
-  LevelTables& tables = tables_[level];
-  CaseWalk& walk = walks_[level];
-  if (walk.Start(tables, key) > kMaxCases) return false;
-  int64_t counted = 0, busy = 0, total_cycles = 0;
-  const bool complete =
-      walk.ForEachGroup([&](const Case& c, const Step& step, int64_t occurrences) {
-        const SpatialFactors& factors = tables.Factors(c.code);
-        const Volumes volumes = VolumesOf(c, step, factors);
-        if (volumes.critical <= 0 || volumes.egress < 0 || step.unique_zero) return false;
-        const int64_t ingress = volumes.ingress[kInput] + volumes.ingress[kFilter];
-        const int64_t compute = ComputeCycles(volumes.critical);
-        // The delay grows with the volume, so one division does.
-        const int64_t cycles =
-            c.step == 0 ? compute + DelayCycles(ingress)
-                        : std::max(compute, DelayCycles(std::max(ingress, volumes.egress)));
-        counted += occurrences;
-        total_cycles += occurrences * cycles;
-        busy += occurrences * factors.active;
-        return true;
-      });
-  if (!complete) return false;
-  visit = {.stamp = stamp_,
-           .cycles = total_cycles,
-           .busy_units = static_cast<double>(busy) / static_cast<double>(counted),
-           .required = {level, 1}};
   return true;
 }
 
-Violation Analyser::VisitOnce(size_t level, uint32_t key, const Visit*& visit) {
-  Visit& slot = visits_[level][key];
-  visit = &slot;
-  if (slot.stamp == stamp_) return {};
+// AnalyseBelow for the innermost level, where it can be done in few steps.
+bool Analyser::SumLeaf(size_t level, uint32_t key, Visit& visit) {
+  LeafSum sum;
+  if (!leaf_.Add(tables_[level], key, speeds_, sum)) return false;
+  visit.stamp = stamp_;
+  visit.cycles = sum.cycles;
+  visit.busy_units = static_cast<double>(sum.busy_units) / static_cast<double>(sum.occurrences);
+  visit.required = {.level = level, .cases = 1};
+  return true;
+}
+
+const Analyser::Visit* Analyser::VisitOnce(size_t level, uint32_t key) {
+  Visit& visit = visits_[level][key];
+  if (visit.stamp == stamp_) return &visit;
   const bool leaf = level + 1 == num_levels_ && record_ == nullptr;
-  if (leaf && SumLeaf(level, key, slot)) return {};
-  return AnalyseBelow(level, key, slot);
+  return (leaf && SumLeaf(level, key, visit)) || AnalyseBelow(level, key, visit) ? &visit : nullptr;
+}
+
+bool Analyser::Fail(Rule rule, size_t level, int64_t have) {
+  broken_ = Broken(rule, static_cast<int>(level), Dim::kOther, have);
+  return false;
 }
 
 // MAESTRO computes the ingress of every case that it counts, and of those before the first one.
-Violation Analyser::CheckCase(size_t level, const Step& step, int64_t occurrences,
-                              bool has_ingress) {
-  if (step.unique_zero && has_ingress) {
-    return Broken(Rule::kUniqueZero, static_cast<int>(level));
-  }
-  if (occurrences > 0) return {};
-  return Broken(Rule::kOccurrences, static_cast<int>(level), Dim::kOther, occurrences);
+bool Analyser::CheckCase(size_t level, const Step& step, int64_t occurrences, bool has_ingress) {
+  if (step.unique_zero && has_ingress) return Fail(Rule::kUniqueZero, level);
+  return occurrences > 0 || Fail(Rule::kOccurrences, level, occurrences);
 }
 
 // c.8 step 6: at the innermost level every PE does its MACs; elsewhere the units run the level
 // below, at an edge with up to two different tiles, and the slower one decides.
-Violation Analyser::Compute(size_t level, const Case& c, const SpatialFactors& factors,
-                            int64_t critical, ComputePhase& phase) {
+bool Analyser::Compute(size_t level, const Case& c, const SpatialFactors& factors, int64_t critical,
+                       ComputePhase& phase) {
   const auto active = static_cast<double>(factors.active);
   if (level + 1 == num_levels_) {
-    phase.cycles = ComputeCycles(critical);
+    phase.cycles = speeds_.ComputeCycles(critical);
     phase.busy_units = active;
-    return {};
+    return true;
   }
   const int64_t edge_units = levels_[level].edge_units;
   const uint32_t edge_key = c.edge_key | factors.edge_key;
   const uint32_t full_key = edge_units == 1 ? edge_key : c.edge_key;
-  const Visit* visit = nullptr;
-  Violation broken = VisitOnce(level + 1, factors.edge_edge ? edge_key : full_key, visit);
-  if (broken.rule != 0) return broken;
+  const Visit* visit = VisitOnce(level + 1, factors.edge_edge ? edge_key : full_key);
+  if (visit == nullptr) return false;
   phase.required = visit->required;
   phase.cycles = std::max<int64_t>(0, visit->cycles);
   phase.busy_units = visit->busy_units * (factors.edge_edge ? 1 : active);
   if (factors.edge_edge && edge_units > 1) {
-    broken = VisitOnce(level + 1, full_key, visit);
-    if (broken.rule != 0) return broken;
+    visit = VisitOnce(level + 1, full_key);
+    if (visit == nullptr) return false;
     phase.cycles = std::max(phase.cycles, visit->cycles);
     phase.busy_units += visit->busy_units * static_cast<double>(edge_units - 1);
   }
   if (phase.busy_units == 0) phase.busy_units = active;
-  return {};
+  return true;
 }
 
 // What one unit below a level must hold, double buffered. MAESTRO adds the inputs up over the cases

@@ -11,6 +11,7 @@
 #include "tessera/arch/accelerator.h"
 #include "tessera/cost/cost.h"
 #include "tessera/cost/maestro/cases.h"
+#include "tessera/cost/maestro/leaf.h"
 #include "tessera/cost/maestro/level.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/workload.h"
@@ -119,22 +120,17 @@ class Analyser {
   class TopSums;
 
   bool CountsFit() const;
-  Violation AnalyseTop(Analysis& analysis);
-  Violation AnalyseBelow(size_t level, uint32_t key, Visit& visit);
+  // These return false where a rule is broken; broken_ says which.
+  bool AnalyseTop(Analysis& analysis);
+  bool AnalyseBelow(size_t level, uint32_t key, Visit& visit);
   bool SumLeaf(size_t level, uint32_t key, Visit& visit);
-  Violation VisitOnce(size_t level, uint32_t key, const Visit*& visit);
-  Violation Compute(size_t level, const Case& c, const SpatialFactors& factors, int64_t critical,
-                    ComputePhase& phase);
-  static Violation CheckCase(size_t level, const Step& step, int64_t occurrences, bool has_ingress);
+  const Visit* VisitOnce(size_t level, uint32_t key);  // null where a rule is broken
+  bool Compute(size_t level, const Case& c, const SpatialFactors& factors, int64_t critical,
+               ComputePhase& phase);
+  bool CheckCase(size_t level, const Step& step, int64_t occurrences, bool has_ingress);
+  bool Fail(Rule rule, size_t level, int64_t have = 0);
+
   std::array<int64_t, 3> TileRequired(const RequiredFrom& from) const;
-  int64_t ComputeCycles(int64_t macs) const {
-    const int64_t lanes = array_->simd_lanes;
-    return lanes == 1 ? macs : macs / lanes + (macs % lanes > 0 ? 1 : 0);
-  }
-  int64_t DelayCycles(int64_t elements) const {
-    const int64_t bandwidth = array_->noc_elements_per_cycle;
-    return latency_cycles_ + elements / bandwidth + (elements % bandwidth != 0 ? 1 : 0) - 1;
-  }
   CaseRecord* AddRecord(size_t level, uint32_t key, const Case& c, const Step& step,
                         const Volumes& volumes);
   void FinishRecord(size_t level, uint32_t key, int64_t cycles, double busy_units);
@@ -142,14 +138,17 @@ class Analyser {
   const Workload* workload_ = nullptr;
   const PeArray* array_ = nullptr;
   bool skips_ = true;  // version head skips cases without partial sums
-  int64_t latency_cycles_ = 0;
+  Speeds speeds_;
 
   size_t num_levels_ = 0;
   std::array<Level, kMaxLevels> levels_;
   std::array<LevelTables, kMaxLevels> tables_;
   std::array<CaseWalk, kMaxLevels> walks_;
+  LeafWalk leaf_;
   uint32_t stamp_ = 0;
   std::array<std::vector<Visit>, kMaxLevels> visits_;  // by key; valid if its stamp is stamp_
+
+  Violation broken_;
 
   Record* record_ = nullptr;
   std::array<std::vector<CaseRecord>, kMaxLevels> records_;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,6 +36,34 @@ constexpr std::array<HardwareKey, 8> kHardwareKeys = {{
     {"l2", &PeArray::l2_elements},
 }};
 
+// The JSON object of a line. The parser would let the last of two equal keys win.
+Result<Json> ParseObject(std::string_view line) {
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  std::optional<std::string> twice;
+  const auto watch = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      twice = twice.value_or(parsed.get<std::string>());
+    return true;
+  };
+  const auto fail = [](std::string message, size_t column = 0) {
+    return Error{.kind = ErrorKind::kSyntax,
+                 .message = std::move(message),
+                 .where = {.column = static_cast<int64_t>(column)}};
+  };
+  try {
+    Json json = Json::parse(line, watch);
+    if (!json.is_object()) return fail("the line is not a JSON object");
+    if (twice) return fail(fmt::format("key {} is given twice", Quoted(*twice)));
+    return json;
+  } catch (const Json::parse_error& error) {
+    return fail("the line is not JSON", error.byte);
+  } catch (const Json::out_of_range&) {
+    return fail("the line has a number that is out of range");
+  }
+}
+
 // Reads a row. Errors are strings about the form; values that MAESTRO refuses become a refusal.
 class RowReader {
  public:
@@ -52,7 +82,8 @@ class RowReader {
     } else if (!json_["layers"].is_array()) {
       Fail("'layers' is not a list");
     } else {
-      for (const Json& layer : json_["layers"]) ReadLayer(layer);
+      if (json_["layers"].empty()) Fail("'layers' is empty");
+      for (const Json& layer : json_["layers"]) ReadLayerOfFile(layer);
     }
     if (error_) return *error_;
     return row_;
@@ -131,9 +162,19 @@ class RowReader {
     return false;
   }
 
+  // What belongs to the whole file must not hide in one of its layers.
+  void ReadLayerOfFile(const Json& json) {
+    if (!json.is_object()) return Fail("a layer is not an object");
+    for (const std::string_view key : {"hw", "version"}) {
+      if (json.contains(key)) {
+        return Fail(fmt::format("a layer has '{}', which belongs beside 'layers'", key));
+      }
+    }
+    ReadLayer(json);
+  }
+
   void ReadLayer(const Json& json) {
     MappedLayer layer;
-    if (!json.is_object()) return Fail("a layer is not an object");
     if (json.contains("name") && json["name"].is_string()) layer.name = json["name"];
     ReadType(json, layer.declaration);
     ReadDims(json, layer.declaration);
@@ -165,15 +206,41 @@ class RowReader {
         declaration.dims.push_back({dim, size});
       }
     }
+    for (const auto& [input, output] :
+         {std::pair(Dim::kY, Dim::kYOut), std::pair(Dim::kX, Dim::kXOut)}) {
+      if (!Declares(declaration, input) || !Declares(declaration, output)) continue;
+      Refuse(Status::kReject, fmt::format("the layer has both {} and {}", tessera::ToString(input),
+                                          tessera::ToString(output)));
+    }
   }
 
+  static bool Declares(const Declaration& declaration, Dim dim) {
+    for (const DimSize& entry : declaration.dims) {
+      if (entry.dim == dim) return true;
+    }
+    return false;
+  }
+
+  // By dimension, or one number for both directions.
   void ReadStride(const Json& json, Declaration& declaration) {
-    if (!json.contains("stride")) return;
-    if (!json["stride"].is_object()) return Fail("'stride' is not an object");
-    for (const auto& [name, value] : json["stride"].items()) {
+    if (!json.contains("stride") || json["stride"].is_null()) return;
+    const Json& strides = json["stride"];
+    if (strides.is_number()) {
+      const int32_t stride = Size(strides, "stride");
+      for (const Dim dim : {Dim::kY, Dim::kX, Dim::kYOut, Dim::kXOut}) {
+        if (Declares(declaration, dim)) declaration.strides.push_back({dim, stride});
+      }
+      return;
+    }
+    if (!strides.is_object()) return Fail("'stride' is neither an object nor a number");
+    for (const auto& [name, value] : strides.items()) {
       const std::optional<Dim> dim = FindDataflowDim(name);
       const int32_t stride = Size(value, fmt::format("stride of {}", name));
-      if (dim) declaration.strides.push_back({*dim, stride});
+      if (dim) {
+        declaration.strides.push_back({*dim, stride});
+      } else {
+        Refuse(Status::kReject, fmt::format("stride of unknown dimension {}", Quoted(name)));
+      }
     }
   }
 
@@ -281,11 +348,9 @@ void Answer(const BatchRow& row, Analyser& analyser, Json& answer) {
 }  // namespace
 
 Result<BatchRow> ReadRow(std::string_view line, const BatchDefaults& defaults) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) {
-    return Error{.kind = ErrorKind::kSyntax, .message = "the line is not a JSON object"};
-  }
-  return RowReader(json, defaults).Read();
+  const Result<Json> json = ParseObject(line);
+  if (!json) return json.error();
+  return RowReader(*json, defaults).Read();
 }
 
 Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaults,

@@ -39,7 +39,7 @@ struct BatchRow {
   std::optional<Refusal> refusal = {};
 };
 
-// Reads one row. The error is for a line that is not a row at all.
+// Reads one row. The error is for a line that is not a row at all; it knows the column at most.
 Result<BatchRow> ReadRow(std::string_view line, const BatchDefaults& defaults);
 
 // Answers one row with one line of JSON, without line end: `id`, `status`, `msg`, and if MAESTRO

@@ -6,72 +6,81 @@ void LevelTables::Reset(const Workload& workload, const Level& level, const Leve
   workload_ = &workload;
   level_ = &level;
   above_ = above;
+  loops_ready_ = {};
+  factors_ready_ = 0;
+  spatial_.Reset(workload, level);
+  num_live_ = 0;
+  fixed_part_ = {};
+  fixed_ingress_ = {1, 1};
   for (size_t i = 0; i < level.num_maps; ++i) {
     const Map& map = level.maps[i];
-    MapInfo& info = infos_[i];
-    info.coupled = {workload.coupled[kInput].Has(map.dim), workload.coupled[kFilter].Has(map.dim)};
-    info.spatial = map.spatial;
-    info.spatial_bit = 0;
-    info.deciding = static_cast<uint8_t>(level.last_map[Index(map.dim)]);
-    info.key_bit = above != nullptr ? above->edge_bit[Index(map.dim)] : 0;
-    info.unique = level.extent[Index(map.dim)].unique;
-    info.code_weight = 0;
-    info.full = info.edge = {};
-    // Of a dimension that is mapped twice the last map decides; the others only repeat cases.
-    if (info.deciding == i) AddParts(info, map.dim);
+    const size_t dim = Index(map.dim);
+    const uint32_t key_bit = above != nullptr ? above->edge_bit[dim] : 0;
+    const bool mapped_once = level.first_map[dim] == level.last_map[dim];
+    // A loop over its whole dimension has one state and never starts again.
+    if (key_bit == 0 && mapped_once && !map.spatial && ActualSize(map.dim, 0) <= map.size) {
+      AddFixed(map);
+      continue;
+    }
+    live_[num_live_++] = static_cast<uint8_t>(i);
+    FillInfo(i, key_bit);
   }
   for (size_t q = 0; q < level.num_spatial; ++q) {
     MapInfo& info = infos_[level.spatial[q]];
     info.spatial_bit = static_cast<IngressMode>(1u << q);
     infos_[info.deciding].code_weight += q == 0 ? 1 : uint32_t{kStates};
   }
-  loops_ready_ = {};
-  factors_ready_ = 0;
-  spatial_.Reset(workload, level);
-  SortOutFixed();
+}
+
+void LevelTables::AddFixed(const Map& map) {
+  const bool edge = ActualSize(map.dim, 0) < map.size;
+  const Parts parts = PartsOf(map.dim);
+  const Case& part = edge ? parts.edge : parts.full;
+  fixed_part_.all *= part.all;
+  fixed_part_.out *= part.out;
+  fixed_part_.edge_key |= part.edge_key;
+  const Extent& extent = level_->extent[Index(map.dim)];
+  const int64_t tile = edge ? extent.edge_full : extent.full;
+  for (const size_t t : {kInput, kFilter}) {
+    if (workload_->coupled[t].Has(map.dim)) fixed_ingress_[t] *= tile;
+  }
+}
+
+void LevelTables::FillInfo(size_t map, uint32_t key_bit) {
+  const Map& m = level_->maps[map];
+  MapInfo& info = infos_[map];
+  info.coupled = {workload_->coupled[kInput].Has(m.dim), workload_->coupled[kFilter].Has(m.dim)};
+  info.spatial = m.spatial;
+  info.spatial_bit = 0;
+  info.deciding = static_cast<uint8_t>(level_->last_map[Index(m.dim)]);
+  info.key_bit = key_bit;
+  info.unique = level_->extent[Index(m.dim)].unique;
+  info.code_weight = 0;
+  // Of a dimension that is mapped twice the last map decides; the others only repeat cases.
+  info.parts = info.deciding == map ? PartsOf(m.dim) : Parts{};
 }
 
 // The factors of a dimension's temporal loops; its spatial ones are in SpatialFactors.
-void LevelTables::AddParts(MapInfo& info, Dim dim) const {
+LevelTables::Parts LevelTables::PartsOf(Dim dim) const {
   const Level& level = *level_;
+  Parts parts;
   const bool spreads = level.FirstIsSpatial(dim);
-  if (!spreads) info.edge.edge_key = level.edge_bit[Index(dim)];
+  if (!spreads) parts.edge.edge_key = level.edge_bit[Index(dim)];
   if (workload_->coupled[kOutput].Has(dim)) {
-    if (spreads) return;
+    if (spreads) return parts;
     const Extent& extent = level.extent[Index(workload_->OutputDimOf(dim))];
-    info.full.all = info.full.out = extent.full;
-    info.edge.all = info.edge.out = extent.edge_full;
-    return;
+    parts.full.all = parts.full.out = extent.full;
+    parts.edge.all = parts.edge.out = extent.edge_full;
+    return parts;
   }
   const Extent& extent = level.extent[Index(dim)];
   for (int i = level.first_map[Index(dim)]; i <= level.last_map[Index(dim)]; ++i) {
     const Map& map = level.maps[static_cast<size_t>(i)];
     if (map.dim != dim || map.spatial) continue;
-    info.full.all *= extent.full;
-    info.edge.all *= extent.edge_full;
+    parts.full.all *= extent.full;
+    parts.edge.all *= extent.edge_full;
   }
-}
-
-void LevelTables::SortOutFixed() {
-  num_live_ = 0;
-  fixed_part_ = {};
-  fixed_ingress_ = {1, 1};
-  for (size_t i = 0; i < level_->num_maps; ++i) {
-    const MapInfo& info = infos_[i];
-    const bool mapped_once = level_->first_map[Index(level_->maps[i].dim)] == info.deciding;
-    const bool may_be_fixed = info.key_bit == 0 && !info.spatial && mapped_once;
-    // A loop over its whole dimension has one state and never starts again.
-    if (may_be_fixed && LoopOf(i, 0).unrolled) {
-      const Loop& loop = LoopOf(i, 0);
-      fixed_part_.all *= loop.part[0].all;
-      fixed_part_.out *= loop.part[0].out;
-      fixed_part_.code += loop.part[0].code;
-      fixed_part_.edge_key |= loop.part[0].edge_key;
-      for (const size_t t : {kInput, kFilter}) fixed_ingress_[t] *= loop.ingress[t];
-    } else {
-      live_[num_live_++] = static_cast<uint8_t>(i);
-    }
-  }
+  return parts;
 }
 
 void LevelTables::MakeLoop(size_t map, uint32_t key, size_t edge) {
@@ -86,9 +95,9 @@ void LevelTables::MakeLoop(size_t map, uint32_t key, size_t edge) {
   for (size_t i = 0; i < states.num; ++i) {
     const State state = states.state[i];
     Case& part = loop.part[i];
-    part = IsEdge(state) ? info.edge : info.full;
+    part = IsEdge(state) ? info.parts.edge : info.parts.full;
     part.occurrences = states.occurrences[i];
-    part.code = info.code_weight * static_cast<uint32_t>(state);
+    part.code = info.code_weight * SpatialClass(state);
     part.step = i > 0 && info.deciding == map ? static_cast<uint32_t>(map) + 1 : 0;
   }
 
@@ -168,17 +177,6 @@ void CaseWalk::MakeSteps(const LevelTables& tables) {
     }
     further_in |= info.spatial_bit;
   }
-}
-
-bool CaseWalk::CanGroup() const {
-  if (num_axes_ > kMaxGroupedAxes) return false;
-  double occurrences = 1;
-  for (size_t i = 0; i < num_axes_; ++i) {
-    const Loop& loop = *axes_[i].loop;
-    occurrences *= loop.part[1].occurrences;
-    if (loop.part[1].step == 0) return false;
-  }
-  return occurrences <= INT32_MAX;
 }
 
 State CaseWalk::StateOfMap(LevelTables& tables, uint32_t key, size_t map) const {

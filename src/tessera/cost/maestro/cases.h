@@ -66,7 +66,12 @@ class LevelTables {
     return factors_[code];
   }
 
-  // What is known of a map before its states are.
+  // What a dimension contributes to a case, but for its state: with full tiles, and at an edge.
+  struct Parts {
+    Case full = {}, edge = {};
+  };
+
+  // What is known of a live map before its states are.
   struct MapInfo {
     std::array<bool, 2> coupled;  // the dimension indexes input, filter
     bool spatial;
@@ -75,7 +80,7 @@ class LevelTables {
     uint32_t key_bit;         // edge_bit of the dimension in the level above
     int64_t unique;
     uint32_t code_weight;  // of the dimension's state in the spatial code
-    Case full, edge;       // the dimension's part in a case, but for its state
+    Parts parts;           // nothing if another map of the dimension decides
   };
   const MapInfo& info(size_t map) const { return infos_[map]; }
 
@@ -88,8 +93,9 @@ class LevelTables {
 
  private:
   void MakeLoop(size_t map, uint32_t key, size_t edge);
-  void AddParts(MapInfo& info, Dim dim) const;
-  void SortOutFixed();
+  void AddFixed(const Map& map);
+  void FillInfo(size_t map, uint32_t key_bit);
+  Parts PartsOf(Dim dim) const;
 
   const Workload* workload_ = nullptr;
   const Level* level_ = nullptr;
@@ -146,35 +152,6 @@ class CaseWalk {
     return true;
   }
 
-  // Calls body(case, step, occurrences) for groups of equal cases, in some order, until it returns
-  // false; whether it never did. Cases are equal if the same loop advanced last and the same loops
-  // further out are at an edge: there, a first tile and the ones after it are alike. Also false if
-  // the cases cannot be grouped.
-  template <typename Body>
-  bool ForEachGroup(const Body& body) {
-    if (!CanGroup()) return false;
-    inner_[num_axes_] = {};
-    for (size_t i = num_axes_; i-- > 0;) {
-      inner_[i] = Product(inner_[i + 1], axes_[i].loop->part[0]);
-    }
-    if (!body(Product(prefix_[0], inner_[0]), steps_[0], int64_t{1})) return false;
-    outer_[0] = {.part = prefix_[0], .occurrences = 1};
-    size_t num_outer = 1;
-    for (size_t i = 0; i < num_axes_; ++i) {
-      const Loop& loop = *axes_[i].loop;
-      const Step& step = steps_[loop.part[1].step];
-      for (size_t s = 1; s < loop.num_states; ++s) {
-        const Case part = Product(loop.part[s], inner_[i + 1]);
-        for (size_t j = 0; j < num_outer; ++j) {
-          const int64_t occurrences = outer_[j].occurrences * loop.part[s].occurrences;
-          if (!body(Product(outer_[j].part, part), step, occurrences)) return false;
-        }
-      }
-      if (i + 1 < num_axes_) num_outer = ExtendOuter(num_outer, loop);
-    }
-    return true;
-  }
-
   // The state of a map in the current case, for explanations.
   State StateOfMap(LevelTables& tables, uint32_t key, size_t map) const;
 
@@ -208,38 +185,12 @@ class CaseWalk {
     }
   }
 
-  // Cases that differ only in how far their loops are: at the start or after it.
-  struct Group {
-    Case part;
-    int64_t occurrences;
-  };
-  static constexpr size_t kMaxGroupedAxes = 9;
-
-  // Takes one more axis into the outer groups, which doubles them if it has an edge.
-  size_t ExtendOuter(size_t num, const Loop& loop) {
-    const size_t last = loop.num_states - 1u;
-    const bool has_edge = IsEdge(loop.state[last]);
-    const bool has_steady = loop.state[1] == State::kSteady;
-    const int64_t whole_tiles = 1 + (has_steady ? int64_t{loop.part[1].occurrences} : 0);
-    for (size_t j = 0; j < num; ++j) {
-      if (has_edge) {
-        outer_[num + j] = {Product(outer_[j].part, loop.part[last]), outer_[j].occurrences};
-      }
-      outer_[j] = {Product(outer_[j].part, loop.part[0]), outer_[j].occurrences * whole_tiles};
-    }
-    return has_edge ? 2 * num : num;
-  }
-
-  // Not if single occurrences might leave 32 bits, or if a dimension is mapped twice.
-  bool CanGroup() const;
   void MakeSteps(const LevelTables& tables);
 
   int64_t num_rows_ = 1;  // combinations of all axes but the innermost
   size_t num_axes_ = 0;
   std::array<Axis, kMaxMaps> axes_;
-  std::array<Case, kMaxMaps> prefix_;     // [i]: of the axes before i and all single-state loops
-  std::array<Case, kMaxMaps + 1> inner_;  // [i]: of the axes from i on, at their start
-  std::array<Group, size_t{1} << (kMaxGroupedAxes - 1)> outer_;  // of the axes before one
+  std::array<Case, kMaxMaps> prefix_;  // [i]: of the axes before i and all single-state loops
   std::array<Step, kMaxMaps + 1> steps_;
   std::array<const Loop*, kMaxMaps> loops_;  // of the live maps, by map
 };

@@ -46,6 +46,15 @@ Violation CountUnits(const Dataflow& dataflow, int64_t num_pes,
   return kFine;
 }
 
+// PEs of one unit of the top level, however many there are.
+double ClusterPes(const Dataflow& dataflow) {
+  double product = 1;
+  for (const DataflowDirective& d : dataflow.directives()) {
+    if (d.kind == Kind::kCluster) product *= d.size;
+  }
+  return product;
+}
+
 // Builds one level from its group of directives and from the level above it.
 class Builder {
  public:
@@ -322,7 +331,11 @@ Violation BuildLevels(const Workload& workload, const PeArray& array, MaestroVer
     const auto length = static_cast<size_t>(end - rest.begin());
     Builder builder(workload, levels[i], i == 0 ? nullptr : &levels[i - 1], static_cast<int>(i),
                     array.num_pes);
-    if (!builder.Build(rest.first(length), units[i])) return builder.violation();
+    if (!builder.Build(rest.first(length), units[i])) {
+      Violation broken = builder.violation();
+      if (broken.rule == static_cast<int16_t>(Rule::kNoUnits)) broken.have = ClusterPes(dataflow);
+      return broken;
+    }
     rest = rest.subspan(std::min(length + 1, rest.size()));
   }
   return kFine;

@@ -136,9 +136,8 @@ TEST(Maestro, SaysWhichRuleIsBroken) {
     std::string_view dataflow, message;
   } cases[] = {
       {"SpatialMap(1,1) K; Cluster(16,P); SpatialMap(1,1) C;",
-       "SIGFPE: the product of the Cluster sizes > 8 PEs, so the top level has no units; reduce "
-       "the "
-       "clusters or add PEs"},
+       "SIGFPE: clusters of 16 PEs > 8 PEs, so the top level has no units; reduce "
+       "the Cluster sizes or add PEs"},
       {"TemporalMap(1,1) K; Cluster(2,P); SpatialMap(1,1) C;",
        "level 0: no SpatialMap, but every level needs one"},
       {"SpatialMap(1,1) K; Cluster(2,P); SpatialMap(1,1) C; SpatialMap(3,1) Y; SpatialMap(3,1) X;",

@@ -46,7 +46,7 @@ std::vector<LayerOutcome> EvaluateNetwork(const std::vector<MappedLayer>& layers
         analyser.Run(outcome.workload, array, version, layer.dataflow, outcome.analysis);
     if (broken.rule != 0) {
       const auto rule = static_cast<Rule>(broken.rule);
-      outcome.failure = {StatusOf(rule), Describe(broken), FoundWhileReading(rule)};
+      outcome.failure = {StatusOf(rule), Describe(broken), FoundWhileReading(rule), broken};
       continue;
     }
     outcome.flags = FlagsOf(outcome.workload, array, outcome.analysis);

@@ -28,6 +28,7 @@ struct Failure {
   Status status = Status::kReject;
   Error error = {};
   bool while_reading = false;  // MAESTRO notices before it evaluates anything
+  Violation broken = {};       // the rule, if there is one
 };
 
 struct LayerOutcome {

@@ -1,5 +1,7 @@
 #include "tessera/cost/maestro/rules.h"
 
+#include <span>
+
 #include <fmt/format.h>
 
 namespace tessera::maestro {
@@ -64,12 +66,10 @@ Error DescribeCrash(Rule rule, const Violation& v, std::string_view dim) {
       return Say(ErrorKind::kInfeasible,
                  fmt::format("SIGABRT: {} Cluster directives > {}", v.have, v.limit));
     case Rule::kNoUnits:
-      return Say(
-          ErrorKind::kInfeasible,
-          fmt::format("SIGFPE: the product of the Cluster sizes > {} PEs, so the top level has "
-                      "no units",
-                      v.limit),
-          "reduce the clusters or add PEs");
+      return Say(ErrorKind::kInfeasible,
+                 fmt::format("SIGFPE: clusters of {} PEs > {} PEs, so the top level has no units",
+                             v.have, v.limit),
+                 "reduce the Cluster sizes or add PEs");
     case Rule::kNoKernelMap:
       return Say(
           ErrorKind::kInfeasible,
@@ -107,6 +107,35 @@ Error DescribeStrict(Rule rule, const Violation& v) {
   }
 }
 
+// The directives of one level, and the Cluster that opens it.
+struct Group {
+  size_t begin = 0, end = 0;
+  std::optional<size_t> cluster = {};
+};
+
+Group GroupOf(std::span<const DataflowDirective> all, int level) {
+  Group group;
+  for (size_t i = 0; i < all.size(); ++i) {
+    group.end = i;
+    if (all[i].kind != DataflowDirective::Kind::kCluster) continue;
+    if (level-- == 0) return group;
+    group = {.begin = i + 1, .cluster = i};
+  }
+  group.end = all.size();
+  return group;
+}
+
+// The first cluster with which the product of the sizes exceeds `limit`.
+std::optional<size_t> ClusterAbove(std::span<const DataflowDirective> all, double limit) {
+  double product = 1;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].kind != DataflowDirective::Kind::kCluster) continue;
+    product *= all[i].size;
+    if (product > limit) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view ToString(Status status) {
@@ -130,6 +159,45 @@ Error Describe(const Violation& violation) {
   if (rule >= Rule::kStrictRuntime) return DescribeStrict(rule, violation);
   if (StatusOf(rule) == Status::kCrash) return DescribeCrash(rule, violation, dim);
   return DescribeRefusal(rule, violation, dim);
+}
+
+std::optional<size_t> DirectiveOf(const Violation& violation, const Dataflow& dataflow) {
+  using Kind = DataflowDirective::Kind;
+  const std::span<const DataflowDirective> all = dataflow.directives();
+  const auto dim = static_cast<DataflowDim>(violation.item);
+  const Group group = GroupOf(all, violation.level);
+  // Directive number `count` of the group, or of everything, for which `wanted` holds.
+  const auto find = [&all](Group in, int count, const auto& wanted) -> std::optional<size_t> {
+    for (size_t i = in.begin; i < in.end; ++i) {
+      if (wanted(all[i]) && --count == 0) return i;
+    }
+    return std::nullopt;
+  };
+  const auto is_cluster = [](const DataflowDirective& d) { return d.kind == Kind::kCluster; };
+  const auto has_dim = [dim](const DataflowDirective& d) {
+    return d.kind != Kind::kCluster && d.dim == dim;
+  };
+  switch (static_cast<Rule>(violation.rule)) {
+    case Rule::kKernelOffset:
+    case Rule::kKernelSize:
+      return find(group, 1, [&](const DataflowDirective& d) {
+        return d.kind == Kind::kTemporal && d.dim == dim && d.size == violation.have;
+      });
+    case Rule::kTooManyClusters:
+    case Rule::kFourClusters: return find({0, all.size()}, 4, is_cluster);
+    case Rule::kUnknownDimension:
+    case Rule::kNoKernelMap:
+      // A level inherits what levels above it map.
+      for (int level = violation.level; level >= 0; --level) {
+        if (const auto found = find(GroupOf(all, level), 1, has_dim)) return found;
+      }
+      return std::nullopt;
+    case Rule::kNoSpatialMap: return group.cluster;
+    case Rule::kThreeSpatialMaps:
+      return find(group, 3, [](const DataflowDirective& d) { return d.kind == Kind::kSpatial; });
+    case Rule::kNoUnits: return ClusterAbove(all, violation.limit);
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace tessera::maestro

@@ -3,7 +3,9 @@
 #ifndef TESSERA_COST_MAESTRO_RULES_H_
 #define TESSERA_COST_MAESTRO_RULES_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,7 +27,7 @@ enum class Rule : int16_t {
   kUniqueZero,        // a loop advances over a tile that it was said to hold whole
   // MAESTRO is killed.
   kFourClusters,  // SIGABRT: at most 3 Clusters; 4 overrun a table
-  kNoUnits,       // SIGFPE: product of Cluster sizes <= PEs
+  kNoUnits,       // SIGFPE: product of Cluster sizes <= PEs, and at least one PE
   kNoKernelMap,   // undefined: Y' without R, or X' without S, in the same level
   kOccurrences,   // SIGABRT: a product of iteration counts that leaves 32 bits
   kNoCompute,     // SIGFPE: a step of the top level that takes no time
@@ -62,6 +64,9 @@ inline Violation Broken(Rule rule, int level = 0, DataflowDim dim = DataflowDim:
 
 // The sentence for a violation, with its numbers; crashes start with the signal's name.
 Error Describe(const Violation& violation);
+
+// Which directive of the dataflow breaks the rule; none if that is not the fault of a single one.
+std::optional<size_t> DirectiveOf(const Violation& violation, const Dataflow& dataflow);
 
 }  // namespace tessera::maestro
 

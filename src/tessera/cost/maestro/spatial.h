@@ -31,10 +31,8 @@ struct SpatialFactors {
   bool edge_edge;     // one unit works on a smaller tile than the others
 };
 
-// The pair of states of a level's SpatialMaps as an index; `second` is kInit if there is one only.
-constexpr size_t SpatialCode(State first, State second) {
-  return static_cast<size_t>(first) + kStates * static_cast<size_t>(second);
-}
+// The pair of states of a level's SpatialMaps as an index: SpatialClass of the first + kStates *
+// SpatialClass of the second.
 inline constexpr size_t kSpatialCodes = kStates * kStates;
 
 // The SpatialMaps of a level, prepared for any states.

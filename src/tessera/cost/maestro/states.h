@@ -22,6 +22,11 @@ constexpr bool IsEdgeEdge(State state) {
   return state == State::kInitEdgeEdge || state == State::kEdgeEdge;
 }
 
+// For the units of a level, steady tiles are like the first one if that is not at an edge.
+constexpr uint32_t SpatialClass(State state) {
+  return static_cast<uint32_t>(state == State::kSteady ? State::kInit : state);
+}
+
 // The one to three states of a loop, first to last; state 0 is an Init.
 struct LoopStates {
   uint8_t num = 1;

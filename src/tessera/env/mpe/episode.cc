@@ -22,7 +22,7 @@ constexpr size_t kHorizon = 25;  // MPE2 marks the step that ends an episode
 // Reads values of one line; errors name the line and the key.
 class Reader {
  public:
-  Reader(const std::string& file, int64_t line) : where_{.file = file, .line = line} {}
+  explicit Reader(const Where& where) : where_(where) {}
 
   Error Bad(std::string message, std::string hint = "") const {
     return Error{.kind = ErrorKind::kBadValue,
@@ -85,13 +85,14 @@ class Reader {
   }
 
  private:
-  Where where_;
+  const Where where_;
 };
 
-Result<MpeWorld> ReadWorld(const Json& row, const Reader& reader) {
+Result<MpeWorld> ReadWorld(const Json& row, const std::string& fallback_compat,
+                           const Reader& reader) {
   MpeWorld world;
   const std::string scenario = row.value("scenario", "");
-  const std::string compat = row.value("compat", "openai");
+  const std::string compat = row.value("compat", fallback_compat);
   if (scenario != "predator_prey" && scenario != "cooperative_navigation") {
     return reader.Bad(fmt::format("unknown scenario {}", Quoted(scenario)),
                       "known ones are predator_prey and cooperative_navigation");
@@ -115,8 +116,15 @@ Result<MpeWorld> ReadWorld(const Json& row, const Reader& reader) {
   const Result<int64_t> landmarks = reader.Count(row, "landmarks");
   if (!landmarks) return landmarks.error();
   world.landmarks = *landmarks;
-  if (row.contains("local_ratio") && row["local_ratio"].is_number()) {
-    world.local_ratio = row["local_ratio"].get<double>();
+  if (const auto ratio = row.find("local_ratio"); ratio != row.end() && !ratio->is_null()) {
+    if (!ratio->is_number()) {
+      return reader.Bad(fmt::format("'local_ratio' is {}, not a number", Quoted(ratio->dump())));
+    }
+    world.local_ratio = ratio->get<double>();
+  }
+  if (row.contains("agents") && row["agents"] != world.agents()) {
+    return reader.Bad(fmt::format("'agents' is {}, but predators and prey are {}",
+                                  Quoted(row["agents"].dump()), world.agents()));
   }
   if (Result<void> checked = Check(world); !checked) return reader.Bad(checked.error().message);
   return world;
@@ -142,8 +150,15 @@ class Player {
       }
       return reader.Points(row, "lm", world_.landmarks, landmarks_.data());
     }
-    if (!row.contains("seed") || !row["seed"].is_number_integer() || row["seed"] < 0) {
+    if (!row.contains("seed")) {
       return reader.Bad("no start: neither 'pos' and 'lm' nor a 'seed'");
+    }
+    // NumPy's older generator, which the original draws from, takes no longer ones.
+    const uint64_t most = world_.compat == MpeCompat::kOpenai ? UINT32_MAX : UINT64_MAX;
+    const Json& seed = row["seed"];
+    if (!seed.is_number_integer() || seed < 0 || seed.get<uint64_t>() > most) {
+      return reader.Bad(
+          fmt::format("'seed' is {}, not an integer of 0..{}", Quoted(seed.dump()), most));
     }
     DrawSeededStart(world_, row["seed"].get<uint64_t>(), state());
     return {};
@@ -203,9 +218,9 @@ class Player {
 
 }  // namespace
 
-Result<std::string> ReplayEpisode(std::string_view line, const std::string& file,
-                                  int64_t line_number) {
-  const Reader reader(file, line_number);
+Result<std::string> ReplayEpisode(std::string_view line, const Where& where,
+                                  const std::string& compat) {
+  const Reader reader(where);
   Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!row.is_object()) return reader.Bad("not a JSON object");
   for (const char* key : {"scenario", "compat"}) {
@@ -213,7 +228,7 @@ Result<std::string> ReplayEpisode(std::string_view line, const std::string& file
       return reader.Bad(fmt::format("'{}' must be text", key));
     }
   }
-  const Result<MpeWorld> world = ReadWorld(row, reader);
+  const Result<MpeWorld> world = ReadWorld(row, compat, reader);
   if (!world) return world.error();
   if (!row.contains("steps") || !row["steps"].is_array()) return reader.Bad("'steps' is missing");
   Player player(*world);

@@ -2,7 +2,6 @@
 #ifndef TESSERA_ENV_MPE_EPISODE_H_
 #define TESSERA_ENV_MPE_EPISODE_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,10 +12,10 @@ namespace tessera {
 // Plays one recorded episode again and returns it as a line with the same keys: `pos`, `lm`,
 // `obs0` and, at every step, `a`, `r`, `p`, `v`, `o`. Of each step only `a` is read: per agent an
 // integer 0..4 or five weights. Without `pos` and `lm` the start is the one that the original
-// program draws from `seed`. `compat` ("openai" if absent), `local_ratio`, `predators`, `prey`,
-// `agents` and `landmarks` describe the world; further keys are passed through.
-Result<std::string> ReplayEpisode(std::string_view line, const std::string& file,
-                                  int64_t line_number);
+// program draws from `seed`. `compat` (the argument if absent), `local_ratio`, `predators`,
+// `prey`, `agents` and `landmarks` describe the world; further keys are passed through.
+Result<std::string> ReplayEpisode(std::string_view line, const Where& where,
+                                  const std::string& compat = "openai");
 
 }  // namespace tessera
 

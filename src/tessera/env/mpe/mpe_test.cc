@@ -136,7 +136,7 @@ TEST(Prey, WayPointsAvoidPredators) {
 
 TEST(Episode, BadLinesAreErrorsWithTheirPlace) {
   const auto error = [](std::string_view line) {
-    const Result<std::string> replayed = ReplayEpisode(line, "e.jsonl", 3);
+    const Result<std::string> replayed = ReplayEpisode(line, {.file = "e.jsonl", .line = 3});
     return replayed.ok() ? "accepted" : ToString(replayed.error());
   };
   EXPECT_EQ(error("[1]"), "e.jsonl:3: not a JSON object");
@@ -157,6 +157,19 @@ TEST(Episode, BadLinesAreErrorsWithTheirPlace) {
   EXPECT_EQ(error(head + R"("compat": 3, "steps": []})"), "e.jsonl:3: 'compat' must be text");
   EXPECT_EQ(error(R"({"scenario": "predator_prey", "predators": -1})"),
             "e.jsonl:3: 'predators' is '-1', not a count of 0..10000");
+  EXPECT_EQ(error(R"({"scenario": "predator_prey", "predators": 2, "prey": 1, "agents": 4,)"
+                  R"( "landmarks": 0})"),
+            "e.jsonl:3: 'agents' is '4', but predators and prey are 3");
+  EXPECT_EQ(error(head + R"("local_ratio": "half"})"),
+            "e.jsonl:3: 'local_ratio' is '\"half\"', not a number");
+  EXPECT_EQ(error(head + R"("local_ratio": 2})"), "e.jsonl:3: local_ratio 2 is outside 0..1");
+  EXPECT_EQ(error(head + R"("seed": 4294967296, "steps": []})"),
+            "e.jsonl:3: 'seed' is '4294967296', not an integer of 0..4294967295");
+  EXPECT_EQ(error(head + R"("seed": -1, "compat": "mpe2", "steps": []})"),
+            "e.jsonl:3: 'seed' is '-1', not an integer of 0..18446744073709551615");
+  EXPECT_EQ(error(head + R"("seed": 1, "steps": [{"a": []}]})"),
+            "e.jsonl:3: step 0 must have actions of 1 agents");
+  EXPECT_EQ(error(head + R"("seed": 1, "steps": [{}]})"), "e.jsonl:3: step 0 has no actions 'a'");
 }
 
 TEST(Render, ShowsWhoIsWhere) {

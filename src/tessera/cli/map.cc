@@ -1,0 +1,129 @@
+// tessera map: the best mapping of every layer of a network.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/cli/command.h"
+#include "tessera/cli/map_arguments.h"
+#include "tessera/cli/map_output.h"
+#include "tessera/report/map_report.h"
+#include "tessera/run/map_network.h"
+#include "tessera/search/method.h"
+
+namespace tessera {
+namespace {
+
+struct MapArguments {
+  ProblemArguments problem;
+  std::string method = "marl";
+  std::vector<std::string> set;
+  std::optional<int64_t> agents;
+  std::optional<std::string> assignment;
+  bool dry_run = false;
+};
+
+std::vector<Flag> Flags(MapArguments& arguments) {
+  MapSettings& settings = arguments.problem.settings;
+  std::vector<Flag> flags = ProblemFlags(arguments.problem);
+  const std::vector<Flag> budget = BudgetFlags(settings);
+  flags.insert(flags.end(), budget.begin(), budget.end());
+  const std::vector<Flag> more = {
+      {.name = "--method",
+       .target = &arguments.method,
+       .help = "search method (tessera list methods)",
+       .value = "METHOD",
+       .choices = MethodNames},
+      {.name = "--set",
+       .target = &arguments.set,
+       .help = "a setting of the method; may be repeated",
+       .value = "NAME=VALUE"},
+      {.name = "--agents",
+       .target = &arguments.agents,
+       .help = "agents of method marl; decisions are grouped by correlation",
+       .value = "B"},
+      {.name = "--assignment",
+       .target = &arguments.assignment,
+       .help = "file of tessera assign that says which agent decides what",
+       .value = "FILE"},
+      {.name = "--target-gap",
+       .target = &settings.target_gap,
+       .help = "end a layer's search this close to its bound: 0.05 is 5 %",
+       .value = "G",
+       .least = 0},
+      {.name = "--dry-run",
+       .target = &arguments.dry_run,
+       .help = "show the spaces and their sizes, search nothing"}};
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+// The method with everything that flags say about it.
+std::string MethodText(const MapArguments& arguments) {
+  std::string text = arguments.method;
+  for (const std::string& setting : arguments.set) text += ":" + setting;
+  if (arguments.agents) text += fmt::format(":agents={}", *arguments.agents);
+  if (arguments.assignment) text += ":assignment=" + *arguments.assignment;
+  return text;
+}
+
+Result<void> ShowSpaces(const MapJob& job, Context& context) {
+  const std::vector<NetworkLayer>& layers = job.network.layers;
+  std::vector<SpaceSize> sizes(layers.size());
+  std::vector<Result<void>> outcomes(layers.size());
+  const auto measure = [&](size_t i) -> Result<void> {
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
+    if (!problem) return InLayer(layers[i].name, problem.error());
+    const MappingSpace& space = (*problem)->space();
+    sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
+                .log10_size = space.Log10Size()};
+    return {};
+  };
+  ThreadPool pool(static_cast<int>(context.options.threads));
+  pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+    outcomes[static_cast<size_t>(begin)] = measure(static_cast<size_t>(begin));
+  });
+  for (const Result<void>& outcome : outcomes) {
+    if (!outcome) return outcome;
+  }
+  return context.output.Show(SpaceTable(job, sizes), "layers");
+}
+
+Result<void> Run(const MapArguments& arguments, Context& context) {
+  ProblemArguments problem = arguments.problem;
+  problem.settings.method = MethodText(arguments);
+  const Result<MapJob> job = MakeJob(problem, context);
+  if (!job) return job.error();
+  if (arguments.dry_run) return ShowSpaces(*job, context);
+  if (context.options.out.empty()) return MapAndShow(*job, nullptr, context);
+  const Result<RunDirectory> directory = RunDirectory::Create(context.options.out);
+  if (!directory) return directory.error();
+  if (Result<void> saved = SaveMapJob(*job, *directory); !saved) return saved;
+  // From here on the run depends on its folder alone, as it will when it is resumed.
+  const Result<MapJob> loaded = LoadMapJob(*directory);
+  if (!loaded) return loaded.error();
+  return MapAndShow(*loaded, &*directory, context);
+}
+
+}  // namespace
+
+extern const Command kMapCommand = {
+    .name = "map",
+    .summary = "the best mapping of every layer of a network",
+    .examples =
+        {{"tessera map resnet18 --accelerator eyeriss-256", "all layers, default settings"},
+         {"tessera map vgg16 --layer 2 --accelerator nvdla --objective edp --samples 5000",
+          "one layer, another objective, fewer evaluations"},
+         {"tessera map resnet18-gamma --accelerator maestro-256 --method ga --set population=100",
+          "another method with a setting"},
+         {"tessera map bert-base --accelerator simba --out runs/bert",
+          "a run with journal, mappings and report; continue it with tessera resume"},
+         {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"}},
+    .bind = Bind<MapArguments, Flags, Run>,
+    .details =
+        "Equal layers are mapped once. Results depend on seed and samples, not on threads. With\n"
+        "--out every evaluation is journalled; Ctrl-C ends the run with what it has, and\n"
+        "'tessera resume' finishes it with the same result as without interruption.\n",
+    .writes_out = true};
+
+}  // namespace tessera

@@ -1,0 +1,17 @@
+// Running a mapping job and showing it, which `map` and `resume` do alike.
+#ifndef TESSERA_CLI_MAP_OUTPUT_H_
+#define TESSERA_CLI_MAP_OUTPUT_H_
+
+#include "tessera/base/result.h"
+#include "tessera/cli/command.h"
+#include "tessera/run/map_settings.h"
+#include "tessera/run/run_directory.h"
+
+namespace tessera {
+
+// `directory` may be null. A network of which no layer could be mapped is an error.
+Result<void> MapAndShow(const MapJob& job, const RunDirectory* directory, Context& context);
+
+}  // namespace tessera
+
+#endif  // TESSERA_CLI_MAP_OUTPUT_H_

@@ -1,0 +1,140 @@
+// Charts with logarithmic axes.
+#include "tessera/report/curves.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+constexpr double kLeft = 90, kTop = 36, kWidth = 620, kHeight = 360, kLegend = 230;
+constexpr std::array<std::string_view, 10> kColors = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e",
+                                                      "#9467bd", "#8c564b", "#e377c2", "#17becf",
+                                                      "#bcbd22", "#555555"};
+
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '&': escaped += "&amp;"; break;
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// One axis: where a value lies, and which values to mark.
+class Axis {
+ public:
+  void Include(double value) {
+    least_ = std::min(least_, value);
+    most_ = std::max(most_, value);
+  }
+  void Finish() {
+    if (least_ > most_) least_ = most_ = 1;
+    // A little room, so that nothing lies on the frame.
+    const double room = std::pow(most_ / least_, 0.03) * 1.0001;
+    least_ /= room;
+    most_ *= room;
+  }
+  double At(double value) const {
+    return std::log(value / least_) / std::log(most_ / least_);  // 0 to 1
+  }
+  std::vector<double> Ticks() const {
+    std::vector<double> ticks;
+    const bool wide = most_ / least_ > 30;
+    for (double power = std::pow(10, std::floor(std::log10(least_))); power <= most_; power *= 10) {
+      for (const double digit : {1.0, 2.0, 3.0, 5.0, 7.0}) {
+        const double tick = digit * power;
+        if (tick >= least_ && tick <= most_ && (!wide || digit == 1)) ticks.push_back(tick);
+      }
+    }
+    if (ticks.empty()) ticks = {least_, std::sqrt(least_ * most_), most_};
+    return ticks;
+  }
+
+ private:
+  double least_ = HUGE_VAL, most_ = 0;
+};
+
+std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
+  std::string path;
+  double height = 0;
+  for (const auto& [px, py] : curve.points) {
+    const double cx = kLeft + kWidth * x.At(px), cy = kTop + kHeight * (1 - y.At(py));
+    if (path.empty()) {
+      path = fmt::format("M{:.1f} {:.1f}", cx, cy);
+    } else if (steps) {
+      path += fmt::format("H{:.1f}V{:.1f}", cx, cy);
+    } else {
+      path += fmt::format("L{:.1f} {:.1f}", cx, cy);
+    }
+    height = cy;
+  }
+  return path.empty() ? path : path + fmt::format("M{:.1f} {:.1f}", kLeft, height);
+}
+
+}  // namespace
+
+std::string ToSvg(const Chart& chart) {
+  Axis x, y;
+  for (const Curve& curve : chart.curves) {
+    for (const auto& [px, py] : curve.points) {
+      x.Include(px);
+      y.Include(py);
+    }
+  }
+  x.Finish();
+  y.Finish();
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"{:.0f}\" y=\"20\" "
+      "font-size=\"14\">{}</text>\n<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
+      "height=\"{:.0f}\" fill=\"none\" stroke=\"#888\"/>\n",
+      kLeft + kWidth + kLegend, kTop + kHeight + 50, kLeft, Escaped(chart.title), kLeft, kTop,
+      kWidth, kHeight);
+  for (const double tick : x.Ticks()) {
+    const double at = kLeft + kWidth * x.At(tick);
+    svg += fmt::format(
+        "<path d=\"M{0:.1f} {1:.1f}V{2:.1f}\" stroke=\"#eee\"/><text x=\"{0:.1f}\" y=\"{3:.1f}\" "
+        "text-anchor=\"middle\">{4:.4g}</text>\n",
+        at, kTop, kTop + kHeight, kTop + kHeight + 16, tick);
+  }
+  for (const double tick : y.Ticks()) {
+    const double at = kTop + kHeight * (1 - y.At(tick));
+    svg += fmt::format(
+        "<path d=\"M{0:.1f} {1:.1f}H{2:.1f}\" stroke=\"#eee\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" "
+        "text-anchor=\"end\">{5:.4g}</text>\n",
+        kLeft, at, kLeft + kWidth, kLeft - 6, at + 4, tick);
+  }
+  svg += fmt::format(
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n<text "
+      "transform=\"translate(16,{:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+      kLeft + kWidth / 2, kTop + kHeight + 38, Escaped(chart.x_label), kTop + kHeight / 2,
+      Escaped(chart.y_label));
+  std::vector<std::string_view> names;
+  for (const Curve& curve : chart.curves) {
+    const auto known = std::find(names.begin(), names.end(), curve.name);
+    const size_t color = static_cast<size_t>(known - names.begin());
+    if (known == names.end()) {
+      names.push_back(curve.name);
+      const double at = kTop + 12 + 18 * static_cast<double>(color);
+      svg += fmt::format(
+          "<path d=\"M{0:.1f} {1:.1f}h18\" stroke=\"{2}\" stroke-width=\"3\"/><text "
+          "x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
+          kLeft + kWidth + 12, at, kColors[color % kColors.size()], kLeft + kWidth + 36, at + 4,
+          Escaped(curve.name));
+    }
+    svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
+                       Path(curve, x, y, chart.steps), kColors[color % kColors.size()]);
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace tessera

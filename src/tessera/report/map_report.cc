@@ -1,0 +1,153 @@
+// Tables and JSON of mapped networks.
+#include "tessera/report/map_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/text.h"
+#include "tessera/report/note_json.h"
+#include "tessera/run/export.h"
+#include "tessera/space/maestro_space.h"
+
+namespace tessera {
+namespace {
+
+Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Cell OrNothing(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
+
+// For people: two decimals are what a percentage is good for.
+double Percent(double part) { return std::round(part * 1e4) / 1e2; }
+
+// Cycles are whole numbers that may exceed 64 bits in a sum over a network.
+Json Whole(double value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  return value < kExact ? Json(static_cast<int64_t>(value)) : Json(value);
+}
+
+Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
+  Json json;
+  json["name"] = layer.name;
+  json["count"] = layer.count;
+  json["cycles"] = layer.cost ? Json(layer.cost->cycles) : Json(nullptr);
+  json["energy_pj"] = layer.cost ? Json(layer.cost->energy_pj) : Json(nullptr);
+  json["edp"] = layer.cost ? Json(layer.cost->edp()) : Json(nullptr);
+  json["value"] = layer.point ? Json(layer.value) : Json(nullptr);
+  json["bound"] = OrNull(layer.bound);
+  json["gap"] = OrNull(layer.gap());
+  json["status"] = ToString(layer.status);
+  json["samples"] = layer.search.samples;
+  json["mapping"] = nullptr;
+  if (layer.mapping) {
+    const Result<std::string> text = MappingJson(layer.layer, job.accelerator, *layer.mapping);
+    if (!text) return text.error();
+    json["mapping"] = Json::parse(*text);
+  }
+  json["power_mw"] = layer.cost ? Json(layer.cost->power_mw) : Json(nullptr);
+  json["area_um2"] = layer.cost ? Json(layer.cost->area_um2) : Json(nullptr);
+  json["utilization"] = layer.cost ? Json(layer.cost->utilization) : Json(nullptr);
+  json["infeasible_samples"] = layer.search.infeasible;
+  json["failed_samples"] = layer.search.failed;
+  json["stopped_by"] = ToString(layer.search.stop);
+  json["notes"] = ToJson(layer.search.notes);
+  return json;
+}
+
+}  // namespace
+
+Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
+  Json json;
+  json["network"] = job.network.name;
+  json["accelerator"] = job.accelerator.name;
+  json["model"] = job.settings.model;
+  json["objective"] = job.settings.objective;
+  json["method"] = job.settings.method;
+  json["seed"] = job.settings.seed;
+  json["layers"] = Json::array();
+  for (const LayerMapping& layer : mapping.layers) {
+    Result<Json> made = LayerJson(job, layer);
+    if (!made) return made.error();
+    json["layers"].push_back(*std::move(made));
+  }
+  const NetworkTotal& total = mapping.total;
+  json["total"] = {{"layers", total.layers},       {"cycles", Whole(total.cycles)},
+                   {"energy_pj", total.energy_pj}, {"edp", total.edp()},
+                   {"value", total.value},         {"bound", OrNull(total.bound)},
+                   {"gap", OrNull(total.gap())},   {"power_mw", total.power_mw},
+                   {"area_um2", total.area_um2},   {"utilization", total.utilization},
+                   {"samples", total.samples}};
+  json["interrupted"] = mapping.interrupted;
+  return json;
+}
+
+Table LayerTable(const NetworkMapping& mapping) {
+  Table table({"layer", "count", "cycles", "energy_pj", "edp", "utilization_pct", "bound",
+               "gap_pct", "status", "samples"});
+  for (const LayerMapping& layer : mapping.layers) {
+    if (!layer.cost) {
+      table.Add(layer.name, layer.count, Cell(), Cell(), Cell(), Cell(), OrNothing(layer.bound),
+                Cell(), ToString(layer.status), layer.search.samples);
+      continue;
+    }
+    table.Add(layer.name, layer.count, layer.cost->cycles, layer.cost->energy_pj, layer.cost->edp(),
+              Percent(layer.cost->utilization), OrNothing(layer.bound),
+              layer.gap() ? Cell(Percent(*layer.gap())) : Cell(), ToString(layer.status),
+              layer.search.samples);
+  }
+  return table;
+}
+
+std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
+  const NetworkTotal& total = mapping.total;
+  std::string text = fmt::format(
+      "{} on {} (model {}, objective {}, method {}): {} layer{}, {} cycles, {:.6g} uJ, EDP {:.6g} "
+      "pJ*cycles, utilization {:.1f} %",
+      job.network.name, job.accelerator.name, job.settings.model, job.settings.objective,
+      job.settings.method, total.layers, total.layers == 1 ? "" : "s",
+      WithThousands(std::llround(total.cycles)), total.energy_pj * 1e-6, total.edp(),
+      100 * total.utilization);
+  if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
+  text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
+  return text;
+}
+
+Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces) {
+  Table table({"layer", "count", "type", "decisions", "log10_size", "log10_paper"});
+  for (size_t i = 0; i < spaces.size(); ++i) {
+    const NetworkLayer& entry = job.network.layers[i];
+    // Formula 1 of the paper: d dimensions with as many tile sizes as the largest has, one of them
+    // parallel at each of two levels.
+    int64_t dimensions = 0;
+    double sizes = 1;
+    for (const NamedSize& dimension : Dimensions(entry.layer)) {
+      if (dimension.name == "P" || dimension.name == "Q") continue;
+      ++dimensions;
+      sizes = std::max(sizes, static_cast<double>(dimension.size));
+    }
+    const double paper = PaperLog10Size(sizes, static_cast<int>(dimensions), 1, 2);
+    table.Add(entry.name, entry.count, TypeName(entry.layer), spaces[i].decisions,
+              spaces[i].log10_size, paper);
+  }
+  return table;
+}
+
+Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping) {
+  std::vector<ExportedFile> all;
+  for (size_t i = 0; i < mapping.layers.size(); ++i) {
+    const LayerMapping& layer = mapping.layers[i];
+    if (!layer.mapping) continue;
+    Result<std::vector<ExportedFile>> files =
+        ExportMapping(MappingStem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
+    if (!files) return files.error();
+    std::move(files->begin(), files->end(), std::back_inserter(all));
+  }
+  const Result<Json> json = ToJson(job, mapping);
+  if (!json) return json.error();
+  all.push_back({"result.json", ToText(*json)});
+  return all;
+}
+
+}  // namespace tessera

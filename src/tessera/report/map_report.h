@@ -1,0 +1,39 @@
+// Mapped networks as `tessera map` shows them.
+#ifndef TESSERA_REPORT_MAP_REPORT_H_
+#define TESSERA_REPORT_MAP_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/report/json.h"
+#include "tessera/report/table.h"
+#include "tessera/run/map_network.h"
+#include "tessera/workload/format.h"
+
+namespace tessera {
+
+// {"network", "accelerator", "model", "objective", "method", "seed", "layers", "total"}, with null
+// for what is not known.
+Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping);
+
+// One row per distinct layer.
+Table LayerTable(const NetworkMapping& mapping);
+
+// Totals in a sentence or two, and what is worth knowing about the search.
+std::string Summary(const MapJob& job, const NetworkMapping& mapping);
+
+// The space of a layer, for --dry-run.
+struct SpaceSize {
+  int64_t decisions = 0;  // with more than one value
+  double log10_size = 0;
+};
+Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces);
+
+// Files with the best mapping of every layer, below "mappings/", and result.json.
+Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping);
+
+}  // namespace tessera
+
+#endif  // TESSERA_REPORT_MAP_REPORT_H_

@@ -1,0 +1,162 @@
+// Journals on disk.
+#include "tessera/run/journal.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/base/text.h"
+
+namespace tessera {
+namespace {
+
+Error IoError(const std::string& path, std::string_view what) {
+  return Error{.kind = ErrorKind::kIo,
+               .message = fmt::format("cannot {} {}: {}", what, path, std::strerror(errno))};
+}
+
+// The text as a JSON string. What is not printable ASCII goes out as \u escapes of its bytes, so
+// that a line stays one line whatever a message holds.
+std::string JsonString(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (byte < 0x20 || byte > 0x7e) {
+      quoted += fmt::format("\\u{:04x}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+Result<Point> ReadPoint(const Node& node) {
+  if (node.kind != Node::Kind::kSequence || node.items.size() > Point::kCapacity) {
+    return node.ErrorHere(ErrorKind::kBadValue, "point is not a list of indices");
+  }
+  Point point(node.items.size());
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const Result<int64_t> index = node.items[i].AsInt(0, INT32_MAX);
+    if (!index) return index.error();
+    point[i] = static_cast<int32_t>(*index);
+  }
+  return point;
+}
+
+Result<Trial> ReadTrial(const Node& node) {
+  MapReader reader(node, "journal line");
+  if (Result<void> map = reader.Check(); !map) return map.error();
+  const Result<const Node*> point_node = reader.Require("point");
+  if (!point_node) return point_node.error();
+  Result<Point> point = ReadPoint(**point_node);
+  if (!point) return point.error();
+  Trial trial{.point = *point};
+  const std::pair<std::string_view, OutcomeKind> reasons[] = {
+      {"infeasible", OutcomeKind::kInfeasible}, {"failed", OutcomeKind::kFailed}};
+  for (const auto& [key, kind] : reasons) {
+    const Node* why = reader.Find(key);
+    if (why == nullptr) continue;
+    trial.outcome = {.kind = kind, .why = why->scalar};
+    if (Result<void> done = reader.Finish(); !done) return done.error();
+    return trial;
+  }
+  trial.outcome.kind = OutcomeKind::kFeasible;
+  const std::pair<std::string_view, double*> numbers[] = {{"value", &trial.outcome.value},
+                                                          {"cycles", &trial.outcome.cycles},
+                                                          {"energy_pj", &trial.outcome.energy_pj},
+                                                          {"power_mw", &trial.outcome.power_mw},
+                                                          {"area_um2", &trial.outcome.area_um2}};
+  for (const auto& [key, target] : numbers) {
+    const Result<const Node*> number = reader.Require(key);
+    if (!number) return number.error();
+    const Result<double> value = (*number)->AsDouble();
+    if (!value) return value.error();
+    *target = *value;
+  }
+  if (Result<void> done = reader.Finish(); !done) return done.error();
+  return trial;
+}
+
+}  // namespace
+
+std::string JournalLine(const Trial& trial) {
+  const Outcome& outcome = trial.outcome;
+  const std::string point = fmt::format("{}", fmt::join(trial.point.indices(), ","));
+  switch (outcome.kind) {
+    case OutcomeKind::kFeasible: break;
+    case OutcomeKind::kInfeasible:
+      return fmt::format("{{\"point\":[{}],\"infeasible\":{}}}\n", point, JsonString(outcome.why));
+    case OutcomeKind::kFailed:
+      return fmt::format("{{\"point\":[{}],\"failed\":{}}}\n", point, JsonString(outcome.why));
+  }
+  // The shortest digits that read back as the same double.
+  return fmt::format(
+      "{{\"point\":[{}],\"value\":{},\"cycles\":{},\"energy_pj\":{},\"power_mw\":{},"
+      "\"area_um2\":{}}}\n",
+      point, outcome.value, outcome.cycles, outcome.energy_pj, outcome.power_mw, outcome.area_um2);
+}
+
+Result<JournalContents> ReadJournal(const std::string& path) {
+  JournalContents contents;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored) || std::filesystem::file_size(path, ignored) == 0) {
+    return contents;
+  }
+  const Result<std::string> text = ReadFile(path);
+  if (!text) return text.error();
+  const std::string_view all = *text;
+  for (int64_t line = 1;; ++line) {
+    const size_t begin = static_cast<size_t>(contents.bytes);
+    const size_t end = all.find('\n', begin);
+    if (end == std::string_view::npos) {
+      contents.torn_bytes = static_cast<int64_t>(all.size() - begin);
+      return contents;
+    }
+    const Result<Node> node = ParseJson(all.substr(begin, end - begin), path, line);
+    if (!node) return node.error();
+    Result<Trial> trial = ReadTrial(*node);
+    if (!trial) return trial.error();
+    contents.trials.push_back(*std::move(trial));
+    contents.bytes = static_cast<int64_t>(end) + 1;
+  }
+}
+
+Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path, int64_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor < 0) return IoError(path, "open");
+  if (::ftruncate(descriptor, bytes) != 0) {
+    const Error error = IoError(path, "cut");
+    ::close(descriptor);
+    return error;
+  }
+  return std::unique_ptr<Journal>(new Journal(path, descriptor));
+}
+
+Journal::~Journal() { ::close(descriptor_); }
+
+Result<void> Journal::Append(std::span<const Trial> trials) {
+  std::string lines;
+  for (const Trial& trial : trials) lines += JournalLine(trial);
+  std::string_view rest = lines;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return IoError(path_, "write");
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,243 @@
+// Searches for all layers of a network.
+#include "tessera/run/map_network.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/run/journal.h"
+#include "tessera/run/terminal.h"
+#include "tessera/search/evaluator.h"
+
+namespace tessera {
+namespace {
+
+// Progress of several layers, reported by one thread at a time.
+class SharedProgress {
+ public:
+  explicit SharedProgress(ProgressObserver* observer) : observer_(observer) {}
+
+  void Tell(ProgressEvent event, const ProgressRow& row) {
+    if (observer_ == nullptr) return;
+    const std::lock_guard<std::mutex> guard(mutex_);
+    observer_->OnProgress(event, row);
+  }
+
+ private:
+  std::mutex mutex_;
+  ProgressObserver* const observer_;
+};
+
+// Journals and reports what a search does.
+class LayerObserver final : public SearchObserver {
+ public:
+  LayerObserver(Journal* journal, SharedProgress& progress, ProgressRow row)
+      : journal_(journal), progress_(progress), row_(std::move(row)) {
+    progress_.Tell(ProgressEvent::kStarted, row_);
+  }
+
+  Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& result) override {
+    if (journal_ != nullptr) {
+      if (Result<void> written = journal_->Append(trials); !written) return written;
+    }
+    Update(result);
+    progress_.Tell(improved_ ? ProgressEvent::kImproved : ProgressEvent::kAdvanced, row_);
+    return {};
+  }
+
+  void Done(const SearchResult& result) {
+    Update(result);
+    progress_.Tell(ProgressEvent::kDone, row_);
+  }
+
+ private:
+  void Update(const SearchResult& result) {
+    row_.samples = result.samples;
+    improved_ = result.best && (!row_.best || result.best->outcome.value < *row_.best);
+    if (improved_) row_.best = result.best->outcome.value;
+    if (row_.best && result.bound) row_.gap = *row_.best / *result.bound - 1;
+  }
+
+  Journal* const journal_;
+  SharedProgress& progress_;
+  ProgressRow row_;
+  bool improved_ = false;
+};
+
+// A seed of its own for every layer, so that equal searches do not make equal mistakes; the same
+// one wherever the layer stands.
+uint64_t LayerSeed(int64_t seed, const Layer& layer) {
+  return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
+}
+
+class Mapper {
+ public:
+  Mapper(const MapJob& job, int threads, const MapHooks& hooks)
+      : job_(job), hooks_(hooks), pool_(threads), progress_(hooks.progress) {}
+
+  Result<NetworkMapping> Go() {
+    const double start = SteadySeconds();
+    const int64_t count = std::ssize(job_.network.layers);
+    mapping_.layers.resize(static_cast<size_t>(count));
+    errors_.resize(static_cast<size_t>(count));
+    pool_.ParallelFor(count, 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+      const size_t layer = static_cast<size_t>(begin);
+      errors_[layer] = MapLayer(layer);
+    });
+    for (const Result<void>& result : errors_) {
+      if (!result) return result.error();
+    }
+    mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
+    for (const LayerMapping& layer : mapping_.layers) {
+      mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
+    }
+    mapping_.seconds = SteadySeconds() - start;
+    return std::move(mapping_);
+  }
+
+ private:
+  Result<void> MapLayer(size_t index) {
+    const NetworkLayer& entry = job_.network.layers[index];
+    LayerMapping& made = mapping_.layers[index];
+    made.name = entry.name;
+    made.count = entry.count;
+    made.layer = entry.layer;
+    const auto named = [&](const Error& error) { return InLayer(entry.name, error); };
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
+    if (!problem) return named(problem.error());
+    const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
+    if (!bounds) return named(bounds.error());
+    made.bounds = *bounds;
+    if (Result<void> searched = Search(index, **problem, made); !searched) {
+      return named(searched.error());
+    }
+    Finish(**problem, made);
+    return {};
+  }
+
+  Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
+    const Budget budget = LayerBudget();
+    const Result<std::unique_ptr<Searcher>> searcher =
+        job_.method.Make({.space = problem.space(),
+                          .seed = LayerSeed(job_.settings.seed, made.layer),
+                          .samples = budget.samples});
+    if (!searcher) return searcher.error();
+    JournalContents recorded;
+    std::unique_ptr<Journal> journal;
+    if (hooks_.directory != nullptr) {
+      const std::string file = hooks_.directory->JournalFile(index);
+      Result<JournalContents> read = ReadJournal(file);
+      if (!read) return read.error();
+      recorded = *std::move(read);
+      Result<std::unique_ptr<Journal>> opened = Journal::Open(file, recorded.bytes);
+      if (!opened) return opened.error();
+      journal = *std::move(opened);
+    }
+    SearchOptions options{.budget = budget,
+                          .batch = job_.settings.batch,
+                          .bound = made.bounds.Of(job_.problem.objective),
+                          .target_gap = job_.settings.target_gap,
+                          .interrupted = hooks_.stopped,
+                          .recorded = recorded.trials};
+    ThreadPool one(1);  // Layers are what runs side by side.
+    Evaluator evaluator(problem, one);
+    LayerObserver observer(journal.get(), progress_, {.name = made.name, .budget = budget.samples});
+    Result<SearchResult> result = RunSearch(**searcher, evaluator, options, &observer);
+    if (!result) return result.error();
+    observer.Done(*result);
+    made.search = *std::move(result);
+    made.bound = made.search.bound;
+    return {};
+  }
+
+  // Seconds are for the whole run, so each layer gets its part of the threads' time.
+  Budget LayerBudget() const {
+    Budget budget = job_.settings.budget;
+    budget.seconds *= static_cast<double>(pool_.threads()) /
+                      static_cast<double>(std::max<size_t>(1, job_.network.layers.size()));
+    return budget;
+  }
+
+  void Finish(const MappingProblem& problem, LayerMapping& made) const {
+    if (!made.search.best) return;
+    made.point = made.search.best->point;
+    made.mapping = problem.space().Decode(*made.point);
+    made.cost = problem.CostOf(*made.search.best);
+    made.value = made.search.best->outcome.value;
+    made.status = StatusOf(made.value, made.bound);
+  }
+
+  const MapJob& job_;
+  const MapHooks& hooks_;
+  ThreadPool pool_;
+  SharedProgress progress_;
+  NetworkMapping mapping_;
+  std::vector<Result<void>> errors_;
+};
+
+}  // namespace
+
+Error InLayer(std::string_view layer, Error error) {
+  error.message = fmt::format("layer '{}': {}", layer, error.message);
+  return error;
+}
+
+std::string_view ToString(MapStatus status) {
+  constexpr std::array<std::string_view, 4> kNames = {"OPTIMAL", "BOUNDED", "HEURISTIC", "NOTHING"};
+  return kNames[static_cast<size_t>(status)];
+}
+
+MapStatus StatusOf(double value, const std::optional<double>& bound) {
+  constexpr double kEqual = 1e-9;  // relative; bounds and values are rounded differently
+  if (!bound) return MapStatus::kHeuristic;
+  return value <= *bound * (1 + kEqual) ? MapStatus::kOptimal : MapStatus::kBounded;
+}
+
+NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective) {
+  NetworkTotal total;
+  double bound_cycles = 0, bound_energy_pj = 0, bound_value = 0, bound_root_edp = 0;
+  double busy_cycles = 0;
+  bool bounded = objective != Objective::kPower && objective != Objective::kArea;
+  for (const LayerMapping& layer : layers) {
+    total.layers += layer.count;
+    total.samples += layer.search.samples;
+    bounded &= layer.bound.has_value() && layer.cost.has_value();
+    if (!layer.cost) continue;
+    const double count = static_cast<double>(layer.count);
+    const double cycles = count * static_cast<double>(layer.cost->cycles);
+    total.cycles += cycles;
+    total.energy_pj += count * layer.cost->energy_pj;
+    total.area_um2 = std::max(total.area_um2, layer.cost->area_um2);
+    total.power_mw = std::max(total.power_mw, layer.cost->power_mw);
+    busy_cycles += cycles * layer.cost->utilization;
+    bound_cycles += count * layer.bounds.cycles.value_or(0);
+    bound_energy_pj += count * layer.bounds.energy_pj.value_or(0);
+    bound_value += count * layer.bound.value_or(0);
+    bound_root_edp += count * std::sqrt(layer.bound.value_or(0));
+  }
+  total.utilization = total.cycles > 0 ? busy_cycles / total.cycles : 0;
+  const std::array<double, 5> values = {total.cycles, total.energy_pj, total.edp(), total.power_mw,
+                                        total.area_um2};
+  total.value = values[static_cast<size_t>(objective)];
+  // A product of sums is at least the square of the sum of roots of products (Cauchy-Schwarz), so
+  // bounds of layers' EDP bound the network's.
+  if (bounded) {
+    total.bound = objective == Objective::kEdp
+                      ? std::max(bound_cycles * bound_energy_pj, bound_root_edp * bound_root_edp)
+                      : bound_value;
+  }
+  return total;
+}
+
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const MapHooks& hooks) {
+  return Mapper(job, threads, hooks).Go();
+}
+
+}  // namespace tessera

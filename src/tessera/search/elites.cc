@@ -1,0 +1,51 @@
+// Elites and rank weights.
+#include "tessera/search/elites.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tessera {
+
+void Elites::Add(const Point& point, double cost) {
+  if (!std::isfinite(cost) || capacity_ == 0) return;
+  if (entries_.size() == capacity_ && cost >= entries_.back().cost) return;
+  const auto at = std::upper_bound(entries_.begin(), entries_.end(), cost,
+                                   [](double c, const Entry& entry) { return c < entry.cost; });
+  // Equal points have equal costs, so they stand right before.
+  for (auto same = at; same != entries_.begin() && (same - 1)->cost == cost; --same) {
+    if ((same - 1)->point == point) return;
+  }
+  entries_.insert(at, {point, cost});
+  if (entries_.size() > capacity_) entries_.pop_back();
+}
+
+void Elites::Append(double total, std::vector<Point>& points, std::vector<double>& weights) const {
+  double sum = 0;
+  for (size_t i = 0; i < entries_.size(); ++i) sum += 1.0 / static_cast<double>(i + 1);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    points.push_back(entries_[i].point);
+    weights.push_back(total / static_cast<double>(i + 1) / sum);
+  }
+}
+
+std::vector<double> RankWeights(std::span<const double> costs, double top) {
+  std::vector<size_t> order(costs.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return costs[a] < costs[b]; });
+  const size_t best =
+      std::max<size_t>(1, static_cast<size_t>(top * static_cast<double>(costs.size())));
+  std::vector<double> weights(costs.size(), 0.0);
+  double sum = 0;
+  for (size_t rank = 0; rank < best && rank < order.size(); ++rank) {
+    if (!std::isfinite(costs[order[rank]])) break;
+    sum += weights[order[rank]] =
+        std::log(static_cast<double>(best) + 0.5) - std::log(static_cast<double>(rank) + 1.0);
+  }
+  if (sum == 0) return weights;
+  for (double& weight : weights) weight = weight / sum - 1.0 / static_cast<double>(costs.size());
+  return weights;
+}
+
+}  // namespace tessera

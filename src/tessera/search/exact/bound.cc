@@ -1,0 +1,492 @@
+// Frames and chains; docs/optimality.md gives the reasons, in the same order.
+#include "tessera/search/exact/bound.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace tessera::exact {
+namespace {
+
+bool Has(uint32_t set, int item) { return (set >> item & 1) != 0; }
+
+// Under Timeloop's rules read-only fills are cut to whole words, and other counts are rounded.
+constexpr double kCut = 1, kRounded = 0.5;
+
+// More chains than this are replaced by one that is at least as good as any of them.
+constexpr size_t kMaxChains = 64;
+
+// The first loop of a chain that stands for several.
+constexpr int8_t kUnknown = -2;
+
+double CeilCycles(double cycles) { return std::ceil(cycles * (1 - 1e-12)); }
+
+}  // namespace
+
+Bounder::Bounder(const Model& model) : model_(model) {
+  for (int v = 0; v < model.num_tensors; ++v) {
+    window_outputs_ |= model.tensors[v].read_write && !model.tensors[v].simple;
+  }
+}
+
+Frame Bounder::Root() const {
+  Frame root{.level = model_.num_levels, .fixed_pj = model_.macs * model_.setup->machine.mac_pj};
+  for (int d = 0; d < model_.num_dims; ++d) {
+    root.extents[d] = model_.bounds[d];
+    root.positions[d] = static_cast<int16_t>(model_.divisors[d].values.size() - 1);
+  }
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    root.copies[v] = root.copies_here[v] = root.plain_visits[v] = root.groups[v] = 1;
+  }
+  return root;
+}
+
+Chain Bounder::RootChain() const {
+  Chain chain;
+  for (int v = 0; v < model_.num_tensors; ++v) chain.idle_run[v] = 1;
+  for (int8_t& dim : chain.dims) dim = -1;
+  return chain;
+}
+
+bool Bounder::Fits(int level, const int32_t* extents) {
+  const LevelFacts& facts = model_.levels[level];
+  if (!facts.limited) return true;
+  double words = 0;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    if (model_.Keeps(level, v)) words += TileWords(model_, v, extents, touched_);
+  }
+  return words <= static_cast<double>(facts.entries);
+}
+
+void Bounder::Measure(Tile& tile) {
+  tile.product = 1;
+  for (int d = 0; d < model_.num_dims; ++d) tile.product *= tile.extents[d];
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    tile.words[v] = TileWords(model_, v, tile.extents, touched_);
+    tile.plain_words[v] = 1;
+    for (int d = 0; d < model_.num_dims; ++d) {
+      if (Has(model_.tensors[v].plain, d)) tile.plain_words[v] *= tile.extents[d];
+    }
+  }
+}
+
+// Whether a neighbour can hold what a child asks for: some rank moves in time by one dimension and
+// in space by another. With the same dimension in both, time steps are longer than the array.
+bool Bounder::LinkRisk(int v, const Frame& frame) const {
+  if (frame.parallel == 0) return false;
+  const TensorFacts& tensor = model_.tensors[v];
+  if (model_.exact) return model_.linked_level && !tensor.read_write && frame.level > 0;
+  if (frame.level == 0) return true;
+  if (tensor.simple) return false;
+  if (tensor.shares) return true;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    uint32_t dims = 0;
+    for (int k = 0; k < tensor.ranks[r].num_terms; ++k) dims |= 1u << tensor.ranks[r].dims[k];
+    const uint32_t space = dims & frame.parallel, time = dims & frame.loops_above;
+    if (space == 0) continue;
+    if ((time & ~space) != 0 || (std::popcount(space) > 1 && time != 0)) return true;
+  }
+  return false;
+}
+
+// Requests for different words among the children of one instance, at least.
+double Bounder::Groups(int v, const Frame& frame) const {
+  const TensorFacts& tensor = model_.tensors[v];
+  double groups = 1;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    if (Has(tensor.simple ? tensor.dims : tensor.plain, d)) groups *= frame.spatial[d];
+  }
+  if (tensor.simple || tensor.shares || frame.link_risk[v]) return groups;
+  // Under exact semantics groups of several networks on the way are not a product.
+  const int i = frame.level;
+  if (model_.exact && !(model_.Keeps(i, v) && (i == 0 || model_.Keeps(i - 1, v)))) return groups;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    if (rank.num_terms == 1) continue;
+    int32_t different = 1;
+    for (int k = 0; k < rank.num_terms; ++k) {
+      different = std::max(different, frame.spatial[rank.dims[k]]);
+    }
+    groups *= different;
+  }
+  return groups;
+}
+
+// What the MACs' operands cost at least at the innermost level that holds a tensor, if that level
+// is further in than `level`. `copies` of that level's parent are known, `idle_extents` bound how
+// many more there can be.
+double Bounder::OperandCost(int v, int level, double copies, double idle_extents) const {
+  const TensorFacts& tensor = model_.tensors[v];
+  int innermost = 0;
+  while (!model_.Keeps(innermost, v)) ++innermost;
+  if (innermost >= level || model_.mac_links) return 0;
+  const LevelFacts& facts = model_.levels[innermost];
+  const double words = model_.macs / model_.fan_below[innermost + 1];
+  double pj = 0;
+  if (!tensor.read_write) {
+    pj = words * facts.read_pj;
+  } else {
+    const double more =
+        std::min(model_.fan_below[level] / model_.fan_below[innermost + 1], idle_extents);
+    const double elided = tensor.elements * copies * more;
+    pj = words * facts.update_pj;
+    if (tensor.simple) pj += std::max(0.0, words - elided) * facts.read_rw_pj;
+  }
+  pj *= facts.least_share;
+  for (int k = 0; k <= innermost; ++k) {
+    pj += model_.macs / model_.fan_below[k + 1] * model_.levels[k].enter_pj;
+  }
+  return pj;
+}
+
+// Per word of the network below a level; `fixed_pj` takes what does not depend on words.
+double Bounder::EnterCost(int v, int level, double used, double copies, double& fixed_pj) const {
+  const TensorFacts& tensor = model_.tensors[v];
+  const LevelFacts& facts = model_.levels[level];
+  const bool reduces =
+      model_.exact ? model_.levels[model_.parent[level][v]].reduces : facts.reduces;
+  if (!tensor.read_write || reduces) return facts.enter_pj;
+  if (!tensor.simple || (level == 0 && model_.mac_links)) {
+    // Timeloop takes the partition off every key, of which there can be many.
+    constexpr double kManyKeys = 128;
+    fixed_pj -= kManyKeys * tensor.elements * used * facts.enter_pj;
+    return 0;
+  }
+  fixed_pj -= tensor.elements * copies * facts.enter_pj;
+  return 2 * facts.enter_pj;
+}
+
+void Bounder::AddTensor(int v, const Frame& parent, const Tile& tile, Frame& frame) {
+  const TensorFacts& tensor = model_.tensors[v];
+  const int i = frame.level;
+  const LevelFacts& level = model_.levels[i];
+  const bool kept = model_.Keeps(i, v);
+  double idle_space = 1, moving_space = 1, idle_extents = 1;
+  frame.idle[v] = 1;
+  frame.plain_visits[v] = parent.plain_visits[v];
+  for (int d = 0; d < model_.num_dims; ++d) {
+    if (!Has(tensor.dims, d)) {
+      idle_space *= frame.spatial[d];
+      frame.idle[v] *= frame.temporal[d];
+      idle_extents *= tile.extents[d];
+    } else if (Has(tensor.window, d)) {
+      moving_space *= frame.spatial[d];
+    }
+    if (Has(tensor.plain, d)) frame.plain_visits[v] *= frame.temporal[d];
+  }
+  frame.all_idle[v] = (frame.loops & tensor.dims) == 0;
+  frame.copies_here[v] = parent.copies[v];
+  frame.copies[v] = parent.copies[v] * idle_space;
+  frame.link_risk[v] = LinkRisk(v, frame);
+  const double groups = Groups(v, frame);
+  frame.groups[v] = (kept ? 1 : parent.groups[v]) * groups;
+
+  // The words that the parent hands out.
+  double pending = parent.pending_pj[v];
+  if (kept) {
+    const double share = frame.used * model_.Share(i, frame.used);
+    pending = share * (tensor.read_write ? level.update_pj : level.read_pj);
+    if (tensor.read_write && tensor.simple) {
+      pending += share * level.read_rw_pj;
+      frame.fixed_pj -=
+          tensor.elements * frame.copies_here[v] / frame.used * share * level.read_rw_pj;
+    }
+  }
+  const int above = model_.parent[i][v];
+  const double enter_pj = EnterCost(v, i, frame.used, frame.copies_here[v], frame.fixed_pj);
+  pending = (pending + frame.used * enter_pj) * groups;
+  const int child = i - 1;
+  const bool closes = i == 0 || model_.Keeps(child, v);
+  if (model_.linked_level && !tensor.read_write && kept && closes && i > 0) {
+    // Neighbours can serve all but the first request for a word.
+    pending = 0;
+    if (tensor.simple) {
+      frame.fixed_pj += tensor.elements * (level.least_share * level.read_pj + level.enter_pj);
+    }
+  }
+  frame.pending_pj[v] = pending;
+  frame.closes[v] = closes;
+  frame.words[v] = frame.visits * (i == 0 ? 1 : tile.words[v]);
+  frame.close_pj[v] = frame.later_pj[v] = 0;
+  frame.fill_part[v] = 1;
+  if (i == 0) {
+    frame.close_pj[v] = pending;
+    return;
+  }
+  if (!closes) {
+    if (model_.next_kept[child][v] < 0 && !model_.mac_links) {
+      frame.later_fixed_pj += pending * model_.macs / (frame.used_below * model_.fan_below[i]);
+    } else if (tensor.simple) {
+      frame.later_pj[v] = pending;
+    } else {
+      frame.later_fixed_pj += pending * tile.plain_words[v] * frame.plain_visits[v];
+    }
+    return;
+  }
+  const LevelFacts& below = model_.levels[child];
+  const double share = model_.Share(child, frame.used_below);
+  // Words from neighbours are divided among too many instances, where there are several parents.
+  if (frame.link_risk[v] && !model_.exact && frame.used > 1) frame.fill_part[v] = 1 / moving_space;
+  double fill_pj = frame.used_below * share * below.fill_pj;
+  if (tensor.read_write) {
+    if (tensor.simple) {
+      frame.fixed_pj -= tensor.elements * frame.copies[v] * share * below.fill_pj;
+    } else {
+      fill_pj = 0;
+    }
+  } else if (!model_.exact && (!tensor.simple || above > i)) {
+    frame.fixed_pj -= kCut * fill_pj;
+  }
+  frame.close_pj[v] = pending + fill_pj * frame.fill_part[v];
+  frame.later_pj[v] = model_.inner_pj[child][v] * frame.used_below;
+  frame.later_fixed_pj -= model_.inner_elided_pj[child][v] * tensor.elements * frame.copies[v] +
+                          model_.inner_slack_pj[child][v];
+  frame.later_fixed_pj += OperandCost(v, i, frame.copies[v], idle_extents);
+}
+
+void Bounder::MakeFrame(const Frame& parent, const Tile& tile, const int32_t* spatial,
+                        Frame& frame) {
+  frame.level = parent.level - 1;
+  frame.loops = frame.parallel = 0;
+  frame.visits = parent.visits;
+  frame.used = frame.used_below = parent.used_below;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    frame.positions[d] = tile.positions[d];
+    frame.extents[d] = tile.extents[d];
+    frame.spatial[d] = spatial[d];
+    frame.temporal[d] = parent.extents[d] / (tile.extents[d] * spatial[d]);
+    if (frame.temporal[d] > 1) frame.loops |= 1u << d;
+    if (frame.spatial[d] > 1) frame.parallel |= 1u << d;
+    frame.visits *= frame.temporal[d];
+    frame.used_below *= frame.spatial[d];
+  }
+  frame.loops_above = parent.loops_above | frame.loops;
+  frame.cycles = CeilCycles(
+      model_.macs / (frame.used_below * std::min(tile.product, model_.fan_below[frame.level])));
+  frame.fixed_pj = parent.fixed_pj;
+  frame.later_fixed_pj = 0;
+  for (int v = 0; v < model_.num_tensors; ++v) AddTensor(v, parent, tile, frame);
+}
+
+// The part of a window tile that is new when loop `dim` advances by `step`.
+double Bounder::NewPart(int v, const int32_t* extents, int dim, double step) {
+  const TensorFacts& tensor = model_.tensors[v];
+  double overlap = 1;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    double extent = 1, moved = 0;
+    for (int k = 0; k < rank.num_terms; ++k) {
+      extent += rank.coefficients[k] * (extents[rank.dims[k]] - 1);
+      if (rank.dims[k] == dim) moved += rank.coefficients[k] * step;
+    }
+    if (moved == 0) continue;
+    if (moved >= extent) return 1;
+    if (model_.exact) {
+      const loopnest::RankShape& shape = model_.setup->data.tensors[v].ranks[r];
+      loopnest::TouchedBox box;
+      for (int k = 0; k < shape.num_terms; ++k) box.widths[k] = extents[shape.dims[k]];
+      const int64_t shift = shape.CoefficientOf(dim) * static_cast<int64_t>(step);
+      overlap *= static_cast<double>(CountCommon(shape, box, box, shift, touched_)) /
+                 static_cast<double>(CountTouched(shape, box, touched_));
+    } else {
+      overlap *= (extent - moved) / extent;
+    }
+  }
+  return 1 - overlap;
+}
+
+// Whether some outer loop can move a window tile exactly as the innermost loop does (timeloop3).
+bool Bounder::MayMatch(std::span<const Frame> frames, int level, int v, int first_level,
+                       int dim) const {
+  const TensorFacts& tensor = model_.tensors[v];
+  if (tensor.shares) return true;
+  const uint32_t loops = frames[static_cast<size_t>(level)].loops_above;
+  const bool idle = !Has(tensor.dims, dim);
+  uint32_t same_rank = 0;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    uint32_t dims = 0;
+    for (int k = 0; k < tensor.ranks[r].num_terms; ++k) dims |= 1u << tensor.ranks[r].dims[k];
+    if (idle) {
+      if (std::popcount(dims & loops) > 1) return true;
+    } else if (Has(dims, dim)) {
+      same_rank |= dims;
+    }
+  }
+  if (idle) return false;
+  if ((same_rank & loops & ~(1u << dim)) != 0) return true;
+  // Only the same dimension again, further out: its step must be twice the first, and nothing but
+  // idle loops may lie between.
+  const Frame& first = frames[static_cast<size_t>(first_level)];
+  const double step = static_cast<double>(first.extents[dim]) * first.spatial[dim];
+  uint32_t between = first.loops & ~(1u << dim);
+  for (int k = first_level + 1; k < model_.num_levels; ++k) {
+    const Frame& frame = frames[static_cast<size_t>(k)];
+    if (frame.temporal[dim] > 1) {
+      return (between & tensor.dims) == 0 &&
+             static_cast<double>(frame.extents[dim]) * frame.spatial[dim] == 2 * step;
+    }
+    between |= frame.loops;
+  }
+  return false;
+}
+
+// Words that a child tile of `level` gets, at least, as a part of all tiles of all visits.
+double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain) {
+  const TensorFacts& tensor = model_.tensors[v];
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  const double least = frame.plain_visits[v] / frame.visits;
+  if (level == 0) {
+    if (model_.exact || frame.parallel == 0) return 1;
+    return tensor.simple ? 1 / chain.idle_run[v] : least;
+  }
+  if (tensor.simple || (tensor.window & frame.loops_above) == 0) return 1 / chain.idle_run[v];
+  const int dim = chain.first_dim;
+  if (dim == kUnknown) return least;
+  if (Has(tensor.plain, dim)) return 1;
+  const bool idle = !Has(tensor.dims, dim);
+  if (idle) {
+    if (model_.exact || MayMatch(frames, level, v, chain.first_level, dim)) return least;
+    return 1 / chain.idle_run[v];
+  }
+  const Frame& first = frames[static_cast<size_t>(chain.first_level)];
+  const double count = first.temporal[dim];
+  const double part =
+      NewPart(v, frame.extents, dim, static_cast<double>(first.extents[dim]) * first.spatial[dim]);
+  if (model_.exact) return std::min(1.0, part * (1 - 1 / count) + least);
+  if (MayMatch(frames, level, v, chain.first_level, dim)) return part + (1 - part) * least;
+  return part + (1 - part) / count;
+}
+
+Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim,
+                      Chain& out) {
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  out = chain;
+  out.dims[level] = static_cast<int8_t>(dim);
+  if (dim >= 0) {
+    out.first_dim = static_cast<int8_t>(dim);
+    out.first_level = static_cast<int8_t>(level);
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      out.idle_run[v] = 1;
+      if (Has(model_.tensors[v].dims, dim)) continue;
+      out.idle_run[v] = frame.idle[v] * (frame.all_idle[v] ? chain.idle_run[v] : 1);
+    }
+  }
+  double later = frame.later_fixed_pj;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    const TensorFacts& tensor = model_.tensors[v];
+    if (!frame.closes[v]) {
+      if (frame.later_pj[v] > 0) later += frame.words[v] / out.idle_run[v] * frame.later_pj[v];
+      continue;
+    }
+    const double words = frame.words[v] * Ratio(frames, level, v, out);
+    out.closed_pj += words * frame.close_pj[v];
+    later += words * frame.later_pj[v];
+
+    const int parent = model_.parent[level][v], child = level - 1;
+    const Frame& holder = frames[static_cast<size_t>(parent)];
+    const bool rounded = !model_.exact && (!tensor.simple || parent > level);
+    double requests = words * frame.groups[v] - (rounded ? kRounded : 0);
+    if (model_.linked_level && !tensor.read_write && parent == level && level > 0) requests = 0;
+    if (!tensor.read_write) {
+      out.reads[parent] += requests;
+    } else {
+      out.writes[parent] += requests;
+      const double first = tensor.elements * holder.copies_here[v] / holder.used;
+      if (tensor.simple) out.reads[parent] += std::max(0.0, requests - first);
+    }
+    if (child < 0) continue;
+    if (!tensor.read_write) {
+      out.writes[child] += words * frame.fill_part[v] - (rounded ? kCut : 0);
+    } else if (tensor.simple) {
+      out.writes[child] += words - tensor.elements * frame.copies[v] / frame.used_below;
+    }
+  }
+  double cycles = std::max(frame.cycles, chain.cycles);
+  for (int k = 0; k < model_.num_levels; ++k) {
+    const LevelFacts& facts = model_.levels[k];
+    cycles = std::max({cycles, CeilCycles(out.reads[k] / facts.read_bw),
+                       CeilCycles(out.writes[k] / facts.write_bw),
+                       CeilCycles((out.reads[k] + out.writes[k]) / facts.shared_bw)});
+  }
+  out.cycles = cycles;
+  return {.energy_pj = out.closed_pj + frame.fixed_pj + later,
+          .cycles = cycles + model_.latency_cycles};
+}
+
+double Bounder::Least(std::span<const Frame> frames, int level, std::span<const Chain> chains,
+                      Goal goal, double limit, std::vector<Chain>& extended) {
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  double least = kInfinity;
+  extended.clear();
+  Chain out;
+  const auto extend = [&](const Chain& chain, int dim) {
+    const double value = Extend(frames, level, chain, dim, out).Value(goal);
+    least = std::min(least, value);
+    if (value < limit) extended.push_back(out);
+  };
+  for (const Chain& chain : chains) {
+    if (frame.loops == 0) {
+      extend(chain, -1);
+    } else if (!OrderMatters(frame)) {
+      extend(chain, std::countr_zero(frame.loops));
+    } else {
+      for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
+        extend(chain, std::countr_zero(rest));
+      }
+    }
+  }
+  if (extended.size() <= kMaxChains) return least;
+  Chain& all = extended.front();
+  for (const Chain& chain : extended) {
+    all.closed_pj = std::min(all.closed_pj, chain.closed_pj);
+    all.cycles = std::min(all.cycles, chain.cycles);
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      all.idle_run[v] = std::max(all.idle_run[v], chain.idle_run[v]);
+    }
+    for (int k = 0; k < model_.num_levels; ++k) {
+      all.reads[k] = std::min(all.reads[k], chain.reads[k]);
+      all.writes[k] = std::min(all.writes[k], chain.writes[k]);
+    }
+  }
+  all.first_dim = kUnknown;
+  extended.resize(1);
+  return least;
+}
+
+bool Bounder::PlacementMatters(const Frame& frame) const {
+  if (frame.parallel == 0) return false;
+  if (model_.levels[frame.level].placement_matters || model_.linked_level) return true;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    if (frame.link_risk[v]) return true;
+  }
+  return false;
+}
+
+bool Bounder::OrderRisk(std::span<const Frame> frames, const Chain& chain) const {
+  if (model_.linked_level || !model_.disjoint || window_outputs_) return true;
+  int first_level = -1;  // of the loops at and above a level
+  for (int i = model_.num_levels - 1; i >= 0; --i) {
+    const Frame& frame = frames[static_cast<size_t>(i)];
+    if (frame.loops != 0) first_level = i;
+    const loopnest::MachineLevel& machine = model_.setup->machine.levels[i];
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      const TensorFacts& tensor = model_.tensors[v];
+      const int above = model_.parent[i][v];
+      if (frame.link_risk[v]) return true;
+      const bool bypassed = i > 0 && !model_.Keeps(i - 1, v);
+      if (frame.parallel != 0 && machine.router_pj != 0) {
+        // Routers per word are rounded down, so fewer words can pass more of them.
+        if (tensor.read_write && (!machine.reduces || !model_.levels[above].reduces)) return true;
+        if (bypassed && !model_.exact) return true;
+      }
+      if (i == 0 || tensor.simple || (tensor.window & frame.loops_above) == 0) continue;
+      if (bypassed && (model_.exact || frame.parallel == 0 || machine.hop_pj == 0)) continue;
+      const int dim = chain.dims[first_level];
+      if (Has(tensor.plain, dim)) continue;
+      if (model_.exact || bypassed || MayMatch(frames, i, v, first_level, dim)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace tessera::exact

@@ -1,0 +1,290 @@
+// Rounds over a queue of nodes, best bound first.
+#include "tessera/search/exact/mapper.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "tessera/base/check.h"
+#include "tessera/cost/bounds.h"
+
+namespace tessera::exact {
+namespace {
+
+// Best bound first; equal ones in the order in which they were made.
+struct Entry {
+  Branch node;
+  int64_t number;
+
+  friend bool operator<(const Entry& a, const Entry& b) {
+    return a.node.bound != b.node.bound ? a.node.bound < b.node.bound : a.number < b.number;
+  }
+};
+struct Later {
+  bool operator()(const Entry& a, const Entry& b) const { return b < a; }
+};
+
+Error Unsupported(std::string message, std::string hint = "") {
+  return Error{
+      .kind = ErrorKind::kUnsupported, .message = std::move(message), .hint = std::move(hint)};
+}
+
+// Why even tiles of one element do not fit, or nothing.
+Result<void> CheckSmallestTiles(const Model& model) {
+  Bounder bounder(model);
+  int32_t ones[kMaxDims];
+  std::fill_n(ones, kMaxDims, 1);
+  for (int i = 0; i < model.num_levels; ++i) {
+    // The outermost level holds the whole problem.
+    const bool outermost = i + 1 == model.num_levels;
+    if (bounder.Fits(i, outermost ? model.bounds : ones)) continue;
+    std::string tensors;
+    for (int v = 0; v < model.num_tensors; ++v) {
+      if (!model.Keeps(i, v)) continue;
+      tensors += tensors.empty() ? "" : ", ";
+      tensors += model.setup->data.problem.tensors[static_cast<size_t>(v)].name.view();
+    }
+    return Error{
+        .kind = ErrorKind::kInfeasible,
+        .message = fmt::format(
+            "no mapping is possible: {} has {} usable words, and {} of {} need more",
+            model.setup->machine.level_names[static_cast<size_t>(i)], model.levels[i].entries,
+            outermost ? "all elements" : "one element each", tensors),
+        .hint = "let the level pass a tensor by, or give it more entries"};
+  }
+  return {};
+}
+
+}  // namespace
+
+double Progress::Gap() const {
+  if (!best || bound <= 0) return kInfinity;
+  return std::max(0.0, best->value / bound - 1);
+}
+
+struct Mapper::State {
+  MapperOptions options;
+  loopnest::Setup setup;
+  std::vector<Model> models;                 // one per choice of kept tensors
+  std::vector<std::unique_ptr<Tree>> trees;  // per thread and choice, made when needed
+  std::vector<Entry> queue;                  // a heap
+  int64_t made = 0;
+  Candidate best;
+  bool started = false, has_mapping = false;
+  double given_up = kInfinity;  // least bound of nodes that the queue could not hold
+  double bound = 0;             // of everything not yet searched
+  int64_t rounds = 0;
+  Counters counters;
+
+  Tree& TreeOf(int worker, int32_t choice) {
+    const size_t index = static_cast<size_t>(worker) * models.size() + static_cast<size_t>(choice);
+    if (trees.size() <= index) trees.resize(index + 1);
+    if (!trees[index]) {
+      trees[index] =
+          std::make_unique<Tree>(models[static_cast<size_t>(choice)],
+                                 TreeOptions{options.goal, options.bound_scale, options.observer});
+    }
+    return *trees[index];
+  }
+
+  void Push(Branch node) {
+    queue.push_back({std::move(node), made++});
+    std::push_heap(queue.begin(), queue.end(), Later());
+  }
+  void Shrink() {
+    const auto most = static_cast<size_t>(options.max_nodes);
+    if (queue.size() <= most) return;
+    std::sort(queue.begin(), queue.end());
+    given_up = std::min(given_up, queue[most].node.bound);
+    queue.resize(most);
+    std::make_heap(queue.begin(), queue.end(), Later());
+  }
+  double Limit() const { return best.value * (1 - kTolerance); }
+
+  void Take(const Candidate& candidate, bool has_one) {
+    if (candidate.value >= best.value) return;
+    best = candidate;
+    has_mapping = has_one;
+  }
+  void Start();
+  std::vector<Branch> NextRound();
+};
+
+void Mapper::State::Start() {
+  started = true;
+  for (size_t k = 0; k < models.size(); ++k) {
+    Branch root{.tree = static_cast<int32_t>(k)};
+    Tree& tree = TreeOf(0, root.tree);
+    tree.SetLimit(best.value);
+    tree.ResetCounters();
+    if (options.dive_width > 0) {
+      tree.Dive(root, options.dive_width);
+      Take(tree.best(), true);
+    }
+    std::vector<Branch> children;
+    tree.SetLimit(best.value);
+    tree.Split(root, children);
+    for (Branch& child : children) Push(std::move(child));
+    counters.Add(tree.counters());
+  }
+  Shrink();
+}
+
+// The nodes of the next round; those that cannot hold anything better are dropped.
+std::vector<Branch> Mapper::State::NextRound() {
+  std::vector<Branch> nodes;
+  while (!queue.empty() && std::ssize(nodes) < options.round_nodes) {
+    std::pop_heap(queue.begin(), queue.end(), Later());
+    Branch node = std::move(queue.back().node);
+    queue.pop_back();
+    if (node.bound < Limit()) nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Mapper::Mapper(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Mapper::~Mapper() = default;
+
+Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const Hierarchy& hierarchy,
+                                             const MapperOptions& options) {
+  if (options.semantics == loopnest::Semantics::kTimeloop4) {
+    return Unsupported("the exact mapper knows no bounds for semantics timeloop4",
+                       "use semantics exact or timeloop3");
+  }
+  Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
+  if (!setup) return setup.error();
+  for (const LoopDimension& dim : problem.dims()) {
+    if (dim.bound <= std::numeric_limits<int32_t>::max()) continue;
+    return Unsupported(
+        fmt::format("dimension {} has {} iterations; the exact mapper takes up to {}",
+                    dim.name.view(), dim.bound, std::numeric_limits<int32_t>::max()));
+  }
+  const Result<std::vector<std::vector<uint8_t>>> keeps = KeepChoices(problem, hierarchy, options);
+  if (!keeps) return keeps.error();
+  auto state = std::make_unique<State>();
+  state->options = options;
+  state->setup = *std::move(setup);
+  Result<void> fits;
+  for (const std::vector<uint8_t>& keep : *keeps) {
+    Model model = MakeModel(state->setup, state->options.restrictions, keep);
+    if (Result<void> checked = CheckSmallestTiles(model); !checked) {
+      fits = checked;
+    } else {
+      state->models.push_back(std::move(model));
+    }
+  }
+  if (state->models.empty()) return fits.error();
+  return std::unique_ptr<Mapper>(new Mapper(std::move(state)));
+}
+
+void Mapper::Offer(const LoopMapping& mapping) {
+  Tree& tree = state_->TreeOf(0, 0);
+  tree.SetLimit(state_->best.value);
+  tree.Try(mapping);
+  state_->Take(tree.best(), true);
+}
+
+void Mapper::OfferValue(double value) { state_->Take({.value = value}, false); }
+
+bool Mapper::Step(ThreadPool& pool) {
+  State& state = *state_;
+  if (!state.started) {
+    state.Start();
+  } else {
+    const std::vector<Branch> nodes = state.NextRound();
+    if (nodes.empty()) {
+      state.bound = state.given_up;
+      return false;
+    }
+    struct Outcome {
+      Candidate best;
+      std::vector<Branch> children;
+      Counters counters;
+    };
+    std::vector<Outcome> outcomes(nodes.size());
+    // Trees are made before threads start, since making one changes the list.
+    for (int worker = 0; worker < pool.threads(); ++worker) {
+      for (const Branch& node : nodes) state.TreeOf(worker, node.tree);
+    }
+    pool.ParallelFor(std::ssize(nodes), 1, [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t k = begin; k < end; ++k) {
+        const Branch& node = nodes[static_cast<size_t>(k)];
+        Outcome& outcome = outcomes[static_cast<size_t>(k)];
+        Tree& tree = state.TreeOf(worker, node.tree);
+        tree.SetLimit(state.best.value);
+        tree.ResetCounters();
+        const int levels = state.models[static_cast<size_t>(node.tree)].num_levels;
+        const bool whole = tree.LevelsDecided(node) == levels;
+        if (!tree.Search(node,
+                         whole ? std::numeric_limits<int64_t>::max() : state.options.node_steps)) {
+          tree.Split(node, outcome.children);
+        }
+        outcome.best = tree.best();
+        outcome.counters = tree.counters();
+      }
+    });
+    for (Outcome& outcome : outcomes) {
+      state.Take(outcome.best, true);
+      state.counters.Add(outcome.counters);
+      for (Branch& child : outcome.children) state.Push(std::move(child));
+    }
+    state.Shrink();
+  }
+  ++state.rounds;
+  state.bound =
+      std::min(state.given_up, state.queue.empty() ? kInfinity : state.queue.front().node.bound);
+  return !state.queue.empty();
+}
+
+Progress Mapper::progress() const {
+  const State& state = *state_;
+  Progress progress{
+      .rounds = state.rounds, .open_nodes = std::ssize(state.queue), .counters = state.counters};
+  if (state.has_mapping) progress.best = state.best;
+  if (!state.started) return progress;
+  progress.bound = std::min(state.bound, state.best.value);
+  const bool all = state.bound >= state.Limit();
+  progress.status = !all                           ? Status::kBounded
+                    : std::isinf(state.best.value) ? Status::kInfeasible
+                                                   : Status::kOptimal;
+  return progress;
+}
+
+Result<std::vector<std::vector<uint8_t>>> KeepChoices(const LoopProblem& problem,
+                                                      const Hierarchy& hierarchy,
+                                                      const MapperOptions& options) {
+  const size_t levels = hierarchy.levels.size();
+  const auto all = static_cast<uint8_t>((1u << problem.num_tensors) - 1);
+  std::vector<uint8_t> keep = options.keep;
+  if (keep.empty()) keep = KeepSets(problem, hierarchy);
+  if (keep.empty()) keep.assign(levels, all);
+  if (keep.size() != levels) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{} keep sets for {} levels", keep.size(), levels)};
+  }
+  for (uint8_t& set : keep) set &= all;
+  if (options.keep.empty()) keep.back() = all;
+  if (keep.back() != all) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("the outermost level {} does not hold every tensor",
+                                        hierarchy.levels.back().name)};
+  }
+  std::vector<std::vector<uint8_t>> choices = {keep};
+  if (!options.decide_keep) return choices;
+  choices = {std::vector<uint8_t>(levels, 0)};
+  choices.front().back() = all;
+  for (size_t i = 0; i + 1 < levels; ++i) {
+    for (int v = 0; v < problem.num_tensors; ++v) {
+      if ((keep[i] >> v & 1) == 0) continue;
+      const size_t count = choices.size();
+      for (size_t k = 0; k < count; ++k) {
+        choices.push_back(choices[k]);
+        choices.back()[i] = static_cast<uint8_t>(choices.back()[i] | 1u << v);
+      }
+    }
+  }
+  return choices;
+}
+
+}  // namespace tessera::exact

@@ -1,0 +1,132 @@
+// The exact mapper: finds the best mapping of a problem onto a machine under model `loopnest`, with
+// a lower bound that no mapping of the space undercuts. It works in rounds and can be stopped after
+// any of them; once nothing is left to search, the best mapping is optimal.
+//
+// The space: each dimension is split into an ordered product of one temporal factor per level and
+// one parallel factor per level with a fan-out, each parallel factor on X or Y within that level's
+// fan-out; all orders of the temporal loops, of the X loops and of the Y loops of every level; and
+// which level holds which tensor, fixed or searched. Perfect factors only.
+#ifndef TESSERA_SEARCH_EXACT_MAPPER_H_
+#define TESSERA_SEARCH_EXACT_MAPPER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/cost/loopnest/semantics.h"
+#include "tessera/mapping/loop_mapping.h"
+#include "tessera/mapping/loop_problem.h"
+#include "tessera/search/exact/restrictions.h"
+#include "tessera/search/exact/tree.h"
+
+namespace tessera::exact {
+
+enum class Status : uint8_t {
+  kHeuristic,   // no bound was computed
+  kBounded,     // a mapping, a bound, and a gap between them
+  kOptimal,     // no mapping of the space is better by more than the tolerance
+  kInfeasible,  // the space was searched and holds no mapping that the model accepts
+};
+inline constexpr std::array<std::string_view, 4> kStatusNames = {"HEURISTIC", "BOUNDED", "OPTIMAL",
+                                                                 "INFEASIBLE"};
+
+struct MapperOptions {
+  Goal goal = Goal::kEnergy;                                    // Default: kEnergy.
+  loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
+
+  // Which tensors each level holds, bit by bit, levels[0] first. Empty: all levels hold all, or
+  // what the hierarchy names. Default: empty.
+  std::vector<uint8_t> keep = {};
+
+  // Every subset of `keep` is searched, level by level; the outermost level holds all.
+  // Default: false.
+  bool decide_keep = false;
+
+  // Default: nothing is ruled out.
+  Restrictions restrictions = {};
+
+  // Nodes that a round takes from the queue. The best value is updated between rounds only, so the
+  // result depends on this number and not on the number of threads. Default: 16.
+  int64_t round_nodes = 16;
+
+  // Steps after which a node is split into smaller ones instead of being searched to its end.
+  // Default: 2'000'000.
+  int64_t node_steps = 2'000'000;
+
+  // Nodes that the queue may hold; what exceeds it is given up, and the status is then never better
+  // than BOUNDED. About 200 bytes each. Default: 4'000'000.
+  int64_t max_nodes = 4'000'000;
+
+  // Mappings tried at the start, per level, along the best bounds. 0: none, only what Offer was
+  // given. Default: 64.
+  int dive_width = 64;
+
+  // For tests of the audit only: multiplies every bound, so anything but 1 makes proofs false.
+  // Default: 1.
+  double bound_scale = 1;
+
+  // Told of everything that is left out; used with one thread only. Default: none.
+  PruneObserver* observer = nullptr;
+};
+
+// Where a search stands.
+struct Progress {
+  Status status = Status::kHeuristic;
+  std::optional<Candidate> best = {};
+  double bound = 0;  // no mapping of the space has a lower value
+  int64_t rounds = 0;
+  int64_t open_nodes = 0;
+  Counters counters = {};
+
+  // best / bound - 1, or infinity without a mapping or a bound.
+  double Gap() const;
+};
+
+// Contract:
+//   Threads      Step uses the pool's threads; other members are called by one thread at a time.
+//   Determinism  progress after n rounds is a function of (problem, machine, options, offers),
+//                whatever the number of threads.
+//   Ownership    keeps no reference to problem and hierarchy; options.observer outlives it.
+class Mapper {
+ public:
+  // Needs a valid problem and hierarchy. Errors: what model `loopnest` does not support, semantics
+  // other than exact and timeloop3, keep sets that do not suit the machine, and memories that not
+  // even the smallest tiles fit.
+  static Result<std::unique_ptr<Mapper>> Make(const LoopProblem& problem,
+                                              const Hierarchy& hierarchy,
+                                              const MapperOptions& options);
+  ~Mapper();
+
+  // A mapping from elsewhere that is to be beaten. Mappings that the model rejects are ignored; so
+  // are those outside the space, since the result would not be one of it.
+  void Offer(const LoopMapping& mapping);
+
+  // A value that is known to be reachable, without its mapping; for tests and for resumed runs.
+  void OfferValue(double value);
+
+  // One round of search. False once there is nothing left to do.
+  bool Step(ThreadPool& pool);
+
+  Progress progress() const;
+
+ private:
+  struct State;
+  explicit Mapper(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+// The keep sets that a mapper searches: those of the options, or those that the hierarchy names.
+Result<std::vector<std::vector<uint8_t>>> KeepChoices(const LoopProblem& problem,
+                                                      const Hierarchy& hierarchy,
+                                                      const MapperOptions& options);
+
+}  // namespace tessera::exact
+
+#endif  // TESSERA_SEARCH_EXACT_MAPPER_H_

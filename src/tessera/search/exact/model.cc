@@ -1,0 +1,206 @@
+// Preparation of the numbers.
+#include "tessera/search/exact/model.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tessera/base/check.h"
+
+namespace tessera::exact {
+namespace {
+
+using loopnest::MachineLevel;
+using loopnest::Semantics;
+
+TensorFacts MakeTensor(const Model& model, const LoopTensor& tensor, bool shares) {
+  TensorFacts facts{.read_write = tensor.read_write, .num_ranks = tensor.num_ranks};
+  uint32_t alone = 0;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const TensorRank& rank = tensor.ranks[static_cast<size_t>(r)];
+    RankTerms& terms = facts.ranks[r];
+    terms.num_terms = rank.num_terms;
+    double extent = 1;
+    for (int k = 0; k < rank.num_terms; ++k) {
+      const RankTerm& term = rank.terms[static_cast<size_t>(k)];
+      terms.dims[k] = term.dimension;
+      terms.coefficients[k] = static_cast<double>(term.coefficient);
+      facts.dims |= 1u << term.dimension;
+      if (rank.num_terms == 1) alone |= 1u << term.dimension;
+      extent += terms.coefficients[k] * (model.bounds[term.dimension] - 1);
+    }
+    // A box with holes does not grow in proportion to its dimension.
+    if (rank.num_terms != 1 || (!model.exact && terms.coefficients[0] != 1)) facts.simple = false;
+    facts.elements *= extent;
+  }
+  facts.shares = shares;
+  if (shares) facts.simple = false;
+  facts.plain = alone;
+  facts.window = facts.dims & ~facts.plain;
+  return facts;
+}
+
+LevelFacts MakeLevel(const MachineLevel& level, bool exact) {
+  const auto block = static_cast<double>(level.block_words);
+  LevelFacts facts{.read_pj = level.read_pj / block + level.address_pj,
+                   .fill_pj = level.fill_pj / block + level.address_pj,
+                   .update_pj = level.update_pj / block + level.address_pj,
+                   .read_rw_pj = level.read_pj / block,
+                   .enter_pj = level.router_pj + level.ingress_pj,
+                   .clusters = static_cast<double>(level.clusters),
+                   .least_share = std::min(1.0, static_cast<double>(level.clusters) /
+                                                    static_cast<double>(level.instances)),
+                   .fan_x = level.fan_x,
+                   .fan_y = level.fan_y,
+                   .fan = static_cast<double>(level.fan_x * level.fan_y),
+                   .limited = level.limited,
+                   .entries = exact ? level.exact_entries : level.entries,
+                   .reduces = level.reduces,
+                   .placement_matters = level.hop_pj != 0 || level.router_pj != 0};
+  if (level.read.limited) facts.read_bw = level.read.value;
+  if (level.write.limited) facts.write_bw = level.write.value;
+  if (level.shared.limited) facts.shared_bw = level.shared.value;
+  return facts;
+}
+
+void SetKeeps(const std::vector<uint8_t>& keep, Model& model) {
+  for (int i = 0; i < model.num_levels; ++i) model.keep[i] = keep[static_cast<size_t>(i)];
+  for (int v = 0; v < model.num_tensors; ++v) {
+    CHECK(model.Keeps(model.num_levels - 1, v));
+    int next = -1;
+    for (int i = 0; i < model.num_levels; ++i) {
+      if (model.Keeps(i, v)) next = i;
+      model.next_kept[i][v] = next;
+    }
+    int parent = model.num_levels - 1;
+    for (int i = model.num_levels - 1; i >= 0; --i) {
+      if (model.Keeps(i, v)) parent = i;
+      model.parent[i][v] = parent;
+    }
+  }
+}
+
+// Words that reach level c of a simple tensor reach every level further in as well, and each of
+// them is read above. What links could save, and windows, are left out.
+void SetInnerCosts(Model& model) {
+  for (int v = 0; v < model.num_tensors; ++v) {
+    const TensorFacts& tensor = model.tensors[v];
+    if (!tensor.simple) continue;
+    double pj = 0, elided = 0, slack = 0;
+    for (int c = 0; c < model.num_levels; ++c) {
+      // The pair of c and the level below it.
+      if (model.Keeps(c, v)) {
+        const int child = c == 0 ? -1 : model.next_kept[c - 1][v];
+        const LevelFacts& level = model.levels[c];
+        const bool reads_pass = !(model.linked_level && !tensor.read_write);
+        if (child >= 0 || model.mac_links) {
+          if (tensor.read_write) {
+            pj += level.least_share * (level.update_pj + level.read_rw_pj);
+            elided += level.least_share * level.read_rw_pj;
+          } else if (reads_pass) {
+            pj += level.least_share * level.read_pj;
+          }
+        }
+        if (child >= 0) {
+          const LevelFacts& below = model.levels[child];
+          pj += below.least_share * below.fill_pj;
+          if (tensor.read_write) elided += below.least_share * below.fill_pj;
+          if (!model.exact && !tensor.read_write && child < c - 1) {
+            slack += below.clusters * below.fill_pj;
+          }
+        }
+      }
+      model.inner_pj[c][v] = pj;
+      model.inner_elided_pj[c][v] = elided;
+      model.inner_slack_pj[c][v] = slack;
+    }
+  }
+}
+
+}  // namespace
+
+DivisorTable MakeDivisors(int64_t bound) {
+  DivisorTable table;
+  for (int64_t d = 1; d <= bound / d; ++d) {
+    if (bound % d != 0) continue;
+    table.values.push_back(static_cast<int32_t>(d));
+    if (d != bound / d) table.values.push_back(static_cast<int32_t>(bound / d));
+  }
+  std::ranges::sort(table.values);
+  const size_t n = table.values.size();
+  table.parts.resize(n);
+  table.quotients.assign(n, std::vector<int16_t>(n, -1));
+  for (size_t a = 0; a < n; ++a) {
+    for (size_t b = 0; b <= a; ++b) {
+      if (table.values[a] % table.values[b] != 0) continue;
+      table.parts[a].push_back(static_cast<int16_t>(b));
+      const int32_t quotient = table.values[a] / table.values[b];
+      table.quotients[a][b] = static_cast<int16_t>(
+          std::ranges::lower_bound(table.values, quotient) - table.values.begin());
+    }
+  }
+  return table;
+}
+
+Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
+                const std::vector<uint8_t>& keep) {
+  const LoopProblem& problem = setup.data.problem;
+  Model model;
+  model.setup = &setup;
+  model.restrictions = &restrictions;
+  model.exact = setup.semantics == Semantics::kExact;
+  model.num_levels = setup.machine.num_levels;
+  model.num_dims = problem.num_dimensions;
+  model.num_tensors = problem.num_tensors;
+  model.macs = static_cast<double>(Macs(problem));
+  model.latency_cycles = static_cast<double>(setup.machine.latency_cycles);
+  model.linked_level = model.exact && setup.machine.links;
+  for (int d = 0; d < model.num_dims; ++d) {
+    const int64_t bound = problem.dimensions[static_cast<size_t>(d)].bound;
+    model.bounds[d] = static_cast<int32_t>(bound);
+    model.divisors[d] = MakeDivisors(bound);
+  }
+  uint32_t once = 0, twice = 0;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    model.tensors[v] =
+        MakeTensor(model, problem.tensors[static_cast<size_t>(v)], setup.data.tensors[v].shares);
+    const uint32_t irrelevant = ((1u << model.num_dims) - 1) & ~model.tensors[v].dims;
+    twice |= once & irrelevant;
+    once |= irrelevant;
+  }
+  model.disjoint = twice == 0;
+  model.fan_below[0] = 1;
+  for (int i = 0; i < model.num_levels; ++i) {
+    model.levels[i] = MakeLevel(setup.machine.levels[i], model.exact);
+    model.fan_below[i + 1] = model.fan_below[i] * model.levels[i].fan;
+  }
+  model.mac_links = !model.exact && model.levels[0].fan > 1;
+  SetKeeps(keep, model);
+  SetInnerCosts(model);
+  return model;
+}
+
+double TileWords(const Model& model, int v, const int32_t* extents,
+                 loopnest::TouchedScratch& scratch) {
+  const TensorFacts& tensor = model.tensors[v];
+  double words = 1;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    if (rank.num_terms == 1 && (model.exact || rank.coefficients[0] == 1)) {
+      words *= extents[rank.dims[0]];
+    } else if (model.exact) {
+      const loopnest::RankShape& shape = model.setup->data.tensors[v].ranks[r];
+      loopnest::TouchedBox box;
+      for (int k = 0; k < shape.num_terms; ++k) box.widths[k] = extents[shape.dims[k]];
+      words *= static_cast<double>(CountTouched(shape, box, scratch));
+    } else {
+      double extent = 1;
+      for (int k = 0; k < rank.num_terms; ++k) {
+        extent += rank.coefficients[k] * (extents[rank.dims[k]] - 1);
+      }
+      words *= extent;
+    }
+  }
+  return words;
+}
+
+}  // namespace tessera::exact

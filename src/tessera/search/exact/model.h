@@ -1,0 +1,118 @@
+// A mapping problem as numbers for exact search: divisors, relevance of dimensions, and what a word
+// costs on its way, for one choice of which level holds which tensor.
+#ifndef TESSERA_SEARCH_EXACT_MODEL_H_
+#define TESSERA_SEARCH_EXACT_MODEL_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/cost/loopnest/evaluation.h"
+#include "tessera/search/exact/restrictions.h"
+
+namespace tessera::exact {
+
+inline constexpr int kMaxLevels = loopnest::kMaxLevels;
+inline constexpr int kMaxDims = loopnest::kMaxDims;
+inline constexpr int kMaxTensors = loopnest::kMaxTensors;
+inline constexpr int kMaxRanks = loopnest::kMaxRanks;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// All divisors of one dimension's bound. Sizes are handled as positions in this list.
+struct DivisorTable {
+  std::vector<int32_t> values = {};                  // ascending
+  std::vector<std::vector<int16_t>> parts = {};      // per divisor: positions of its divisors
+  std::vector<std::vector<int16_t>> quotients = {};  // [a][b]: position of a / b, or -1
+};
+
+DivisorTable MakeDivisors(int64_t bound);
+
+// One rank of a tensor: which dimensions move it, and by how much.
+struct RankTerms {
+  int num_terms = 0;
+  int dims[4] = {};
+  double coefficients[4] = {};
+};
+
+struct TensorFacts {
+  uint32_t dims = 0;    // relevant dimensions
+  uint32_t plain = 0;   // those that move a rank which nothing else moves
+  uint32_t window = 0;  // the other relevant ones
+  bool simple = true;   // tiles are equal or disjoint and grow with their dimensions
+  bool shares = false;  // some dimension moves two ranks
+  bool read_write = false;
+  double elements = 1;  // of the whole tensor; bounding box for windows
+  int num_ranks = 0;
+  RankTerms ranks[kMaxRanks] = {};
+};
+
+// pJ per word of one instance's accesses, vectors taken as full, so never more than the model's.
+struct LevelFacts {
+  double read_pj = 0, fill_pj = 0, update_pj = 0;  // read-write tensors: read and fill as below
+  double read_rw_pj = 0;                           // a read-write tensor's read has no address
+  double enter_pj = 0;     // per word that enters the network below: ingress and one router
+  double clusters = 1;     // energy is that of min(used, clusters) instances
+  double least_share = 1;  // of clusters in used instances, when all are used
+  double read_bw = kInfinity, write_bw = kInfinity, shared_bw = kInfinity;
+  int64_t fan_x = 1, fan_y = 1;
+  double fan = 1;
+  bool limited = false;
+  int64_t entries = 0;
+  bool reduces = true;
+  bool placement_matters = false;  // hops or routers cost something
+};
+
+// Immutable; shared by threads.
+struct Model {
+  const loopnest::Setup* setup = nullptr;
+  const Restrictions* restrictions = nullptr;
+  bool exact = false;         // semantics exact, else timeloop3
+  bool linked_level = false;  // exact semantics on a machine with links
+  int num_levels = 0, num_dims = 0, num_tensors = 0;
+  double macs = 1;
+  double latency_cycles = 0;
+  int32_t bounds[kMaxDims] = {};
+  DivisorTable divisors[kMaxDims] = {};
+  TensorFacts tensors[kMaxTensors] = {};
+  LevelFacts levels[kMaxLevels] = {};
+
+  // Bit v of keep[i]: level i holds tensor v. next_kept[i][v]: the outermost level <= i that holds
+  // v, or -1; parent[i][v]: the innermost level >= i that holds it.
+  uint8_t keep[kMaxLevels] = {};
+  int next_kept[kMaxLevels][kMaxTensors] = {};
+  int parent[kMaxLevels][kMaxTensors] = {};
+
+  // Each dimension is irrelevant to at most one tensor, so multicasts share the fan-out.
+  bool disjoint = false;
+  // Operands pass between neighbouring MACs for free (timeloop3 with a fan-out at level 0).
+  bool mac_links = false;
+  double fan_below[kMaxLevels + 1] = {};  // product of the fan-outs of levels < i
+  // Least cost per word delivered to level c, of moving it further in; the part of it that first
+  // partial sums do not pay.
+  double inner_pj[kMaxLevels][kMaxTensors] = {};
+  double inner_elided_pj[kMaxLevels][kMaxTensors] = {};
+  double inner_slack_pj[kMaxLevels][kMaxTensors] = {};
+
+  bool Keeps(int level, int v) const { return (keep[level] >> v & 1) != 0; }
+  double Share(int level, double used) const {
+    const double clusters = levels[level].clusters;
+    return used <= clusters ? 1.0 : clusters / used;
+  }
+};
+
+// `setup` and `restrictions` outlive the model. `keep` is valid: the outermost level holds all.
+Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
+                const std::vector<uint8_t>& keep);
+
+// What is minimised.
+enum class Goal : uint8_t { kCycles, kEnergy, kEdp };
+
+// Words of a tensor's tile at the given extents: what the capacity of a level is compared with, and
+// what one visit of an empty child brings.
+double TileWords(const Model& model, int v, const int32_t* extents,
+                 loopnest::TouchedScratch& scratch);
+
+}  // namespace tessera::exact
+
+#endif  // TESSERA_SEARCH_EXACT_MODEL_H_

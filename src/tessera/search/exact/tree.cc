@@ -1,0 +1,430 @@
+// The search itself. Bounds come from Bounder, costs from the model.
+#include "tessera/search/exact/tree.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tessera/base/check.h"
+
+namespace tessera::exact {
+namespace {
+
+// Loops of a set as a list, from the lowest dimension.
+int List(uint32_t set, uint8_t* dims) {
+  int count = 0;
+  for (; set != 0; set &= set - 1) dims[count++] = static_cast<uint8_t>(std::countr_zero(set));
+  return count;
+}
+
+}  // namespace
+
+void Counters::Add(const Counters& other) {
+  nodes += other.nodes;
+  tiles += other.tiles;
+  evaluations += other.evaluations;
+  for (size_t r = 0; r < kRules; ++r) pruned[r] += other.pruned[r];
+}
+
+Tree::Tree(const Model& model, const TreeOptions& options)
+    : model_(model), options_(options), bounder_(model) {
+  Reserve(*model.setup, workspace_);
+  const auto outside = static_cast<size_t>(model.num_levels);
+  frames_[outside] = bounder_.Root();
+  chains_[outside] = {bounder_.RootChain()};
+  mapping_.num_levels = model.num_levels;
+  for (int i = 0; i < model.num_levels; ++i) {
+    mapping_.levels[static_cast<size_t>(i)].keep = model.keep[i];
+  }
+}
+
+void Tree::Prune(Rule rule, double bound, int level, const Tile* tile, const Chain* chain,
+                 const LoopMapping* mapping) {
+  ++counters_.pruned[static_cast<size_t>(rule)];
+  if (options_.observer == nullptr) return;
+  options_.observer->OnPruned(model_, rule, bound, frames_, level, tile, chain, mapping);
+}
+
+template <typename Use>
+void Tree::ForEachTile(int level, const Use& use) {
+  Tile& tile = tiles_[level];
+  for (int d = 0; d < model_.num_dims; ++d) {
+    tile.positions[d] = 0;
+    tile.extents[d] = 1;
+  }
+  if (level > 0 && !bounder_.Fits(level - 1, tile.extents)) return;
+  // From dimension `d` on, extents are 1; larger ones need more memory.
+  const auto choose = [&](const auto& self, int d) -> void {
+    if (work_left_ < 0) return;
+    if (d == model_.num_dims) {
+      bounder_.Measure(tile);
+      use();
+      return;
+    }
+    const DivisorTable& table = model_.divisors[d];
+    const int16_t whole = frames_[level + 1].positions[d];
+    for (const int16_t part : table.parts[static_cast<size_t>(whole)]) {
+      tile.positions[d] = part;
+      tile.extents[d] = table.values[static_cast<size_t>(part)];
+      if (part > 0 && !bounder_.Fits(level - 1, tile.extents)) break;
+      self(self, d + 1);
+      if (level == 0) break;
+    }
+    tile.positions[d] = 0;
+    tile.extents[d] = 1;
+  };
+  choose(choose, 0);
+}
+
+bool Tree::SpatialFits(int level, const int32_t* spatial) const {
+  const LevelFacts& facts = model_.levels[level];
+  const Restrictions& restrictions = *model_.restrictions;
+  const auto place = [&](const auto& self, int d, int64_t x, int64_t y) -> bool {
+    while (d < model_.num_dims && spatial[d] == 1) ++d;
+    if (d == model_.num_dims) return true;
+    const int64_t factor = spatial[d];
+    if (x * factor <= facts.fan_x && restrictions.AllowsAxis(level, d, /*on_y=*/false) &&
+        self(self, d + 1, x * factor, y)) {
+      return true;
+    }
+    return y * factor <= facts.fan_y && restrictions.AllowsAxis(level, d, /*on_y=*/true) &&
+           self(self, d + 1, x, y * factor);
+  };
+  return place(place, 0, 1, 1);
+}
+
+template <typename Use>
+void Tree::ForEachSpatial(int level, const Use& use) {
+  const Tile& tile = tiles_[level];
+  const Frame& parent = frames_[level + 1];
+  const auto fan = static_cast<int64_t>(model_.levels[level].fan);
+  int32_t spatial[kMaxDims];
+  std::fill_n(spatial, model_.num_dims, 1);
+  const auto choose = [&](const auto& self, int d, int64_t product) -> void {
+    if (work_left_ < 0) return;
+    if (d == model_.num_dims) {
+      if (!SpatialFits(level, spatial)) return;
+      bounder_.MakeFrame(parent, tile, spatial, frames_[level]);
+      if (model_.restrictions->none || AllowsTemporal(level)) use();
+      return;
+    }
+    const DivisorTable& table = model_.divisors[d];
+    const int16_t rest = table.quotients[static_cast<size_t>(parent.positions[d])]
+                                        [static_cast<size_t>(tile.positions[d])];
+    for (const int16_t part : table.parts[static_cast<size_t>(rest)]) {
+      spatial[d] = table.values[static_cast<size_t>(part)];
+      if (product * spatial[d] > fan) break;
+      if (model_.restrictions->AllowsSpatial(level, d, spatial[d])) {
+        self(self, d + 1, product * spatial[d]);
+      }
+    }
+    spatial[d] = 1;
+  };
+  choose(choose, 0, 1);
+}
+
+bool Tree::AllowsTemporal(int level) const {
+  for (int d = 0; d < model_.num_dims; ++d) {
+    if (!model_.restrictions->AllowsTemporal(level, d, frames_[level].temporal[d])) return false;
+  }
+  return true;
+}
+
+// Calls use(bound) with the frame and the chains of the level in place.
+template <typename Use>
+void Tree::ForEachTiling(int level, const Use& use) {
+  const std::span<const Frame> frames(frames_);
+  ForEachTile(level, [&] {
+    Tile& tile = tiles_[level];
+    if (level > 0) {
+      ++counters_.tiles;
+      const double bound =
+          Scaled(bounder_.TileBound(frames_[level + 1], chains_[level + 1], tile, options_.goal));
+      if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tile, nullptr);
+    }
+    ForEachSpatial(level, [&] {
+      ++counters_.nodes;
+      --work_left_;
+      use(Scaled(bounder_.Least(frames, level, chains_[level + 1], options_.goal,
+                                Limit() / options_.bound_scale, chains_[level])));
+    });
+  });
+}
+
+void Tree::SearchLevel(int level) {
+  ForEachTiling(level, [&](double bound) {
+    if (bound >= Limit()) return Prune(Rule::kTiling, bound, level, nullptr, nullptr);
+    if (level > 0) {
+      SearchLevel(level - 1);
+    } else {
+      SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
+    }
+  });
+}
+
+void Tree::SearchOrders(int level, const Chain& chain) {
+  if (level < 0) return EvaluateChain(chain);
+  const Frame& frame = frames_[level];
+  const auto search = [&](int dim) {
+    if (work_left_ < 0) return;
+    Chain out;
+    const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
+    const double value = Scaled(bound.Value(options_.goal));
+    if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
+    SearchOrders(level - 1, out);
+  };
+  if (frame.loops == 0) return search(-1);
+  if (!bounder_.OrderMatters(frame)) return search(std::countr_zero(frame.loops));
+  for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) search(std::countr_zero(rest));
+}
+
+// The order that keeps in place, for as long as possible, the tensor that `first` leaves alone.
+void Tree::SetRepresentativeOrder(int level, int first) {
+  LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
+  uint32_t idle = 0;
+  for (int v = 0; v < model_.num_tensors && first >= 0; ++v) {
+    if ((model_.tensors[v].dims >> first & 1) == 0) idle |= ~model_.tensors[v].dims;
+  }
+  uint8_t* order = loops.temporal_order.data();
+  int count = 0;
+  if (first >= 0) order[count++] = static_cast<uint8_t>(first);
+  for (const bool wanted : {true, false}) {
+    for (int d = 0; d < model_.num_dims; ++d) {
+      if (d != first && ((idle >> d & 1) != 0) == wanted) order[count++] = static_cast<uint8_t>(d);
+    }
+  }
+}
+
+void Tree::EvaluateChain(const Chain& chain) {
+  for (int i = 0; i < model_.num_levels; ++i) {
+    LoopLevel& loops = mapping_.levels[static_cast<size_t>(i)];
+    for (int d = 0; d < model_.num_dims; ++d) {
+      loops.temporal[static_cast<size_t>(d)] = frames_[i].temporal[d];
+      loops.spatial[static_cast<size_t>(d)] = frames_[i].spatial[d];
+    }
+    SetRepresentativeOrder(i, chain.dims[i]);
+  }
+  const bool every_order = !model_.restrictions->none || bounder_.OrderRisk(frames_, chain);
+  if (every_order && !diving_) return EvaluateOrders(model_.num_levels - 1);
+  EvaluatePlacements(model_.num_levels - 1);
+  if (!diving_) Prune(Rule::kSameOrder, last_value_, 0, nullptr, &chain, &mapping_);
+}
+
+// All orders with the innermost loops that are in place.
+void Tree::EvaluateOrders(int level) {
+  if (level < 0) return EvaluatePlacements(model_.num_levels - 1);
+  uint8_t* order = mapping_.levels[static_cast<size_t>(level)].temporal_order.data();
+  uint8_t dims[kMaxDims];
+  const int first = frames_[level].loops == 0 ? -1 : order[0];
+  const int count = List(frames_[level].loops & ~(first < 0 ? 0 : 1u << first), dims);
+  const auto use = [&] {
+    int place = 0;
+    if (first >= 0) order[place++] = static_cast<uint8_t>(first);
+    for (int k = 0; k < count; ++k) order[place++] = dims[k];
+    if (!model_.restrictions->AllowsTemporalOrder(level, {order, static_cast<size_t>(place)})) {
+      return;
+    }
+    for (int d = 0; d < model_.num_dims; ++d) {
+      if ((frames_[level].loops >> d & 1) == 0) order[place++] = static_cast<uint8_t>(d);
+    }
+    EvaluateOrders(level - 1);
+  };
+  if (!bounder_.OrderMatters(frames_[level]) && model_.restrictions->none) return use();
+  do {
+    if (work_left_ < 0) return;
+    use();
+  } while (std::next_permutation(dims, dims + count));
+}
+
+// All axes and orders of the parallel loops, or one of each where they make no difference.
+void Tree::EvaluatePlacements(int level) {
+  if (level < 0) return Evaluate(mapping_);
+  if (frames_[level].parallel == 0) return EvaluatePlacements(level - 1);
+  const LevelFacts& facts = model_.levels[level];
+  const Restrictions& restrictions = *model_.restrictions;
+  const bool all = bounder_.PlacementMatters(frames_[level]) || !restrictions.none;
+  bool done = false;
+  uint8_t x[kMaxDims], y[kMaxDims];
+  const auto use = [&](int num_x, int num_y) {
+    LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
+    uint8_t* order = loops.spatial_order.data();
+    int place = 0;
+    for (int k = 0; k < num_x; ++k) order[place++] = x[k];
+    for (int k = 0; k < num_y; ++k) order[place++] = y[k];
+    loops.split = static_cast<uint8_t>(num_x);
+    if (!restrictions.AllowsSpatialOrder(level, {order, static_cast<size_t>(num_x)},
+                                         {order + num_x, static_cast<size_t>(num_y)})) {
+      return;
+    }
+    for (int d = 0; d < model_.num_dims; ++d) {
+      if ((frames_[level].parallel >> d & 1) == 0) order[place++] = static_cast<uint8_t>(d);
+    }
+    EvaluatePlacements(level - 1);
+    done = !all;
+  };
+  const auto split = [&](const auto& self, uint32_t rest, int num_x, int num_y, int64_t used_x,
+                         int64_t used_y) -> void {
+    if (done || work_left_ < 0) return;
+    if (rest == 0) {
+      std::sort(x, x + num_x);
+      do {
+        std::sort(y, y + num_y);
+        do {
+          use(num_x, num_y);
+        } while (!done && std::next_permutation(y, y + num_y));
+      } while (!done && std::next_permutation(x, x + num_x));
+      return;
+    }
+    const int d = std::countr_zero(rest);
+    const int64_t factor = frames_[level].spatial[d];
+    // Lists are sorted in place below, so each branch keeps its own.
+    uint8_t saved_x[kMaxDims], saved_y[kMaxDims];
+    std::copy_n(x, num_x, saved_x);
+    std::copy_n(y, num_y, saved_y);
+    const auto restore = [&] {
+      std::copy_n(saved_x, num_x, x);
+      std::copy_n(saved_y, num_y, y);
+    };
+    if (used_x * factor <= facts.fan_x && restrictions.AllowsAxis(level, d, false)) {
+      x[num_x] = static_cast<uint8_t>(d);
+      self(self, rest & (rest - 1), num_x + 1, num_y, used_x * factor, used_y);
+      restore();
+    }
+    if (used_y * factor <= facts.fan_y && restrictions.AllowsAxis(level, d, true)) {
+      y[num_y] = static_cast<uint8_t>(d);
+      self(self, rest & (rest - 1), num_x, num_y + 1, used_x, used_y * factor);
+      restore();
+    }
+  };
+  split(split, frames_[level].parallel, 0, 0, 1, 1);
+  if (!all && !diving_) Prune(Rule::kSamePlace, last_value_, level, nullptr, nullptr, &mapping_);
+}
+
+void Tree::Evaluate(const LoopMapping& mapping) {
+  ++counters_.evaluations;
+  --work_left_;
+  loopnest::Evaluate(*model_.setup, mapping, workspace_);
+  last_value_ = kInfinity;
+  if (workspace_.nest_error.kind != loopnest::NestError::Kind::kNone) return;
+  Candidate candidate;
+  if (model_.exact) {
+    const loopnest::ExactResult& result = workspace_.exact;
+    if (result.status != loopnest::ExactResult::Status::kOk) return;
+    candidate.cycles = static_cast<double>(result.cycles);
+    candidate.energy_pj = result.energy;
+  } else {
+    const loopnest::TimeloopResult& result = workspace_.timeloop;
+    if (result.status != loopnest::TimeloopResult::Status::kOk) return;
+    candidate.cycles = static_cast<double>(result.cycles);
+    candidate.energy_pj = result.energy;
+  }
+  candidate.value =
+      Bound{.energy_pj = candidate.energy_pj, .cycles = candidate.cycles}.Value(options_.goal);
+  last_value_ = candidate.value;
+  if (candidate.value >= best_.value) return;
+  candidate.mapping = mapping;
+  best_ = candidate;
+}
+
+Branch Tree::BranchOf(int level, double bound, int32_t tree) const {
+  Branch node{.bound = bound, .tree = tree};
+  node.choices.reserve(static_cast<size_t>(2 * model_.num_dims * (model_.num_levels - level)));
+  for (int i = model_.num_levels - 1; i >= level; --i) {
+    for (int d = 0; d < model_.num_dims; ++d) node.choices.push_back(frames_[i].positions[d]);
+    for (int d = 0; d < model_.num_dims; ++d) {
+      node.choices.push_back(frames_[i].spatial[d]);
+    }
+  }
+  return node;
+}
+
+int Tree::LevelsDecided(const Branch& node) const {
+  return static_cast<int>(std::ssize(node.choices)) / (2 * model_.num_dims);
+}
+
+bool Tree::Load(const Branch& node) {
+  const int32_t* choice = node.choices.data();
+  const int last = model_.num_levels - LevelsDecided(node);
+  for (int i = model_.num_levels - 1; i >= last; --i) {
+    Tile& tile = tiles_[i];
+    int32_t spatial[kMaxDims];
+    for (int d = 0; d < model_.num_dims; ++d) {
+      tile.positions[d] = static_cast<int16_t>(*choice++);
+      tile.extents[d] = model_.divisors[d].values[static_cast<size_t>(tile.positions[d])];
+    }
+    for (int d = 0; d < model_.num_dims; ++d) spatial[d] = *choice++;
+    bounder_.Measure(tile);
+    bounder_.MakeFrame(frames_[i + 1], tile, spatial, frames_[i]);
+    bounder_.Least(frames_, i, chains_[i + 1], options_.goal, Limit() / options_.bound_scale,
+                   chains_[i]);
+    if (chains_[i].empty()) return false;
+  }
+  return true;
+}
+
+void Tree::Split(const Branch& node, std::vector<Branch>& children) {
+  work_left_ = kNoLimit;
+  if (!Load(node)) return;
+  const int level = model_.num_levels - 1 - LevelsDecided(node);
+  CHECK(level >= 0);
+  ForEachTiling(level, [&](double bound) {
+    if (bound >= Limit()) return Prune(Rule::kNode, bound, level, nullptr, nullptr);
+    children.push_back(BranchOf(level, std::max(bound, node.bound), node.tree));
+  });
+}
+
+bool Tree::Search(const Branch& node, int64_t work) {
+  work_left_ = work;
+  if (!Load(node)) return true;
+  const int level = model_.num_levels - 1 - LevelsDecided(node);
+  if (level >= 0) {
+    SearchLevel(level);
+  } else {
+    SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
+  }
+  return work_left_ >= 0;
+}
+
+void Tree::Dive(const Branch& node, int width) {
+  diving_ = true;
+  work_left_ = kNoLimit;
+  struct Promise {
+    double bound;
+    size_t node;
+    Tile tile;
+  };
+  const auto better = [](const auto& a, const auto& b) { return a.bound < b.bound; };
+  std::vector<Branch> beam = {node};
+  for (int level = model_.num_levels - 1 - LevelsDecided(node); level >= 0; --level) {
+    std::vector<Promise> promises;
+    for (size_t k = 0; k < beam.size(); ++k) {
+      if (!Load(beam[k])) continue;
+      ForEachTile(level, [&] {
+        const double bound = level == 0 ? 0
+                                        : bounder_.TileBound(frames_[level + 1], chains_[level + 1],
+                                                             tiles_[level], options_.goal);
+        promises.push_back({bound, k, tiles_[level]});
+      });
+    }
+    std::stable_sort(promises.begin(), promises.end(), better);
+    if (promises.size() > static_cast<size_t>(width)) promises.resize(static_cast<size_t>(width));
+    std::vector<Branch> children;
+    for (const Promise& promise : promises) {
+      if (!Load(beam[promise.node])) continue;
+      tiles_[level] = promise.tile;
+      ForEachSpatial(level, [&] {
+        const double bound = bounder_.Least(frames_, level, chains_[level + 1], options_.goal,
+                                            Limit(), chains_[level]);
+        if (bound < Limit()) children.push_back(BranchOf(level, bound, node.tree));
+      });
+    }
+    std::stable_sort(children.begin(), children.end(), better);
+    if (children.size() > static_cast<size_t>(width)) children.resize(static_cast<size_t>(width));
+    beam = std::move(children);
+  }
+  for (const Branch& leaf : beam) {
+    if (Load(leaf)) SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
+  }
+  diving_ = false;
+}
+
+}  // namespace tessera::exact

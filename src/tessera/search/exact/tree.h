@@ -1,0 +1,145 @@
+// Depth-first search below a node of the tree of mappings: tiles, parallel factors, innermost
+// loops, then complete orders and placements, which are evaluated by the cost model itself.
+#ifndef TESSERA_SEARCH_EXACT_TREE_H_
+#define TESSERA_SEARCH_EXACT_TREE_H_
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tessera/mapping/loop_mapping.h"
+#include "tessera/search/exact/bound.h"
+#include "tessera/search/exact/model.h"
+
+namespace tessera::exact {
+
+// Why a part of the tree was not searched.
+enum class Rule : uint8_t {
+  kNode,       // bound after a level's tile and parallel factors, of a node in the queue
+  kTile,       // bound after the tile below a level
+  kTiling,     // bound after a level's parallel factors
+  kOrder,      // bound after the innermost loops of a level
+  kSameOrder,  // orders that cannot cost less than one that was evaluated
+  kSamePlace,  // axes and parallel orders that cost as much as one that was evaluated
+};
+inline constexpr size_t kRules = 6;
+inline constexpr std::array<std::string_view, kRules> kRuleNames = {
+    "node", "tile", "tiling", "order", "same-order", "same-place"};
+
+// Values within this relative distance count as equal: a part of the tree is searched only if its
+// bound is below the best value by more.
+inline constexpr double kTolerance = 1e-9;
+
+// Decisions of the outer levels: per level, from the outermost, tile positions and parallel factors
+// of all dimensions.
+struct Branch {
+  double bound = 0;
+  int32_t tree = 0;  // which choice of kept tensors
+  std::vector<int32_t> choices = {};
+};
+
+struct Candidate {
+  double value = kInfinity;
+  double cycles = 0, energy_pj = 0;
+  LoopMapping mapping = {};
+};
+
+struct Counters {
+  int64_t nodes = 0;        // tilings of some level that got a bound
+  int64_t tiles = 0;        // tiles of some level that got a bound
+  int64_t evaluations = 0;  // calls of the cost model
+  std::array<int64_t, kRules> pruned = {};
+
+  void Add(const Counters& other);
+};
+
+// Told of every part of the tree that is left out. Frames are those of all levels decided so far,
+// the last at index `level`; `chain` is null where no loop is chosen yet.
+class PruneObserver {
+ public:
+  virtual ~PruneObserver() = default;
+  virtual void OnPruned(const Model& model, Rule rule, double bound, std::span<const Frame> frames,
+                        int level, const Tile* tile, const Chain* chain,
+                        const LoopMapping* mapping) = 0;
+};
+
+struct TreeOptions {
+  Goal goal = Goal::kEnergy;
+  double bound_scale = 1;  // for tests of the audit only: anything else makes proofs false
+  PruneObserver* observer = nullptr;
+};
+
+class Tree {
+ public:
+  Tree(const Model& model, const TreeOptions& options);
+
+  // The best mapping so far; only better ones are looked for.
+  const Candidate& best() const { return best_; }
+  void SetLimit(double value) { best_ = {.value = value}; }
+  const Counters& counters() const { return counters_; }
+  void ResetCounters() { counters_ = {}; }
+
+  // Puts the children of a node that may hold something better into `children`. A node whose
+  // levels are all decided has none.
+  void Split(const Branch& node, std::vector<Branch>& children);
+  int LevelsDecided(const Branch& node) const;
+
+  // Searches everything below a node, or gives up after about `work` steps and returns false.
+  bool Search(const Branch& node, int64_t work);
+
+  // Evaluates mappings below the most promising children, `width` at each level, to have something
+  // to compare with.
+  void Dive(const Branch& node, int width);
+
+  // Evaluates one mapping of the space.
+  void Try(const LoopMapping& mapping) { Evaluate(mapping); }
+
+ private:
+  static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+  double Limit() const { return best_.value * (1 - kTolerance); }
+  double Scaled(double bound) const { return bound * options_.bound_scale; }
+  void Prune(Rule rule, double bound, int level, const Tile* tile, const Chain* chain,
+             const LoopMapping* mapping = nullptr);
+  bool Load(const Branch& node);
+
+  // Calls use() for every tile of the level inside `level`, which is in tiles_[level].
+  template <typename Use>
+  void ForEachTile(int level, const Use& use);
+  template <typename Use>
+  void ForEachSpatial(int level, const Use& use);
+  template <typename Use>
+  void ForEachTiling(int level, const Use& use);
+
+  bool AllowsTemporal(int level) const;
+  void SearchLevel(int level);
+  void SearchOrders(int level, const Chain& chain);
+  void EvaluateChain(const Chain& chain);
+  void EvaluateOrders(int level);
+  void EvaluatePlacements(int level);
+  void SetRepresentativeOrder(int level, int first);
+  void Evaluate(const LoopMapping& mapping);
+  bool SpatialFits(int level, const int32_t* spatial) const;
+  Branch BranchOf(int level, double bound, int32_t tree) const;
+
+  const Model& model_;
+  const TreeOptions options_;
+  Bounder bounder_;
+  loopnest::Workspace workspace_;
+  Frame frames_[kMaxLevels + 1];
+  std::vector<Chain> chains_[kMaxLevels + 1];
+  Tile tiles_[kMaxLevels];
+  LoopMapping mapping_ = {};
+  bool diving_ = false;  // looking for something good, not for everything
+  double last_value_ = 0;
+  Candidate best_;
+  Counters counters_;
+  int64_t work_left_ = 0;
+};
+
+}  // namespace tessera::exact
+
+#endif  // TESSERA_SEARCH_EXACT_TREE_H_

@@ -1,0 +1,189 @@
+// Multi-agent reinforcement learning: an agent for every decision, or for every group of decisions
+// that Algorithm 1 finds. Agents know nothing of each other; what they share is the reward, the
+// rank of their common point among those of the batch. A mapping problem is a bandit (what follows
+// an action does not depend on what came before), so a policy needs no observation.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "tessera/agents/assignment.h"
+#include "tessera/search/elites.h"
+#include "tessera/search/log_cost.h"
+#include "tessera/search/method.h"
+#include "tessera/search/policy.h"
+
+namespace tessera {
+namespace {
+
+struct MarlOptions {
+  int64_t agents = 0;
+  std::string assignment;
+  double warmup = 0.1;
+  int64_t batch = 24;
+  double rate = 1.5;
+  double top = 0.25;
+  int64_t elites = 16;
+  double imitate = 0.3;
+  double explore = 0.2;
+  double explore_last = 0.05;
+  double smooth = 0.3;
+};
+
+class MarlSearcher final : public Searcher {
+ public:
+  static Result<std::unique_ptr<Searcher>> Make(const SearchSetup& setup,
+                                                const MarlOptions& options) {
+    const int64_t decisions = static_cast<int64_t>(setup.space.size());
+    if (options.agents > decisions) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = "method marl: " + std::to_string(options.agents) + " agents for " +
+                              std::to_string(decisions) + " decisions"};
+    }
+    Assignment assignment = AgentPerDecision(setup.space);
+    if (!options.assignment.empty()) {
+      Result<Assignment> read = ReadAssignment(options.assignment);
+      if (!read) return read.error();
+      assignment = *std::move(read);
+    }
+    return std::unique_ptr<Searcher>(new MarlSearcher(setup, options, assignment));
+  }
+
+  std::vector<Point> Propose(int64_t n) override {
+    const int64_t count = std::min(n, options_.batch - std::ssize(points_));
+    constexpr int kTries = 8;  // for a point that was not tried before
+    std::vector<Point> proposals;
+    for (int64_t i = 0; i < count; ++i) {
+      CounterRng rng(seed_, StreamId("search.marl"), drawn_++);
+      Point point;
+      for (int attempt = 0; attempt < kTries; ++attempt) {
+        point = Collecting() ? space_.Sample(rng, 64) : policy_->Draw(Explore(), rng);
+        if (seen_.insert(PointHash()(point)).second) break;
+      }
+      proposals.push_back(point);
+    }
+    return proposals;
+  }
+
+  void Observe(std::span<const Trial> trials) override {
+    for (const Trial& trial : trials) {
+      points_.push_back(trial.point);
+      costs_.push_back(LogCost(trial.outcome));
+      elites_.Add(trial.point, costs_.back());
+      if (Collecting()) collected_.push_back(trial);
+      ++observed_;
+    }
+    if (std::ssize(points_) < options_.batch) return;
+    Learn();
+    points_.clear();
+    costs_.clear();
+    if (!collected_.empty() && !Collecting()) Regroup();
+  }
+
+  std::vector<Note> Notes() const override {
+    std::string groups;
+    for (const std::vector<size_t>& agent : agents_) {
+      if (!groups.empty()) groups += " | ";
+      for (size_t i = 0; i < agent.size(); ++i) {
+        groups += (i == 0 ? "" : " ") + space_.decisions()[agent[i]].name();
+      }
+    }
+    return {{"agents", std::ssize(agents_)},
+            {"warmup_samples", warmup_samples_},
+            {"assignment", groups},
+            {"entropy", policy_->Entropy()}};
+  }
+
+ private:
+  MarlSearcher(const SearchSetup& setup, const MarlOptions& options, const Assignment& assignment)
+      : space_(setup.space),
+        options_(options),
+        seed_(setup.seed),
+        samples_(setup.samples),
+        agents_(Apply(assignment, setup.space).agents),
+        policy_(std::make_unique<TeamPolicy>(setup.space, agents_,
+                                             PolicyOptions{.smooth = options.smooth})),
+        elites_(static_cast<size_t>(options.elites)) {
+    const bool groups = options.agents > 0 && options.assignment.empty();
+    if (groups) {
+      warmup_samples_ = std::llround(options.warmup * static_cast<double>(samples_));
+    }
+  }
+
+  // Whether samples still go into the dataset of Algorithm 1.
+  bool Collecting() const { return observed_ < warmup_samples_; }
+
+  double Explore() const {
+    // Falls over the first quarter of the budget; the rest is spent close to what was learned.
+    const double progress =
+        std::min(1.0, 4.0 * static_cast<double>(observed_) / static_cast<double>(samples_));
+    return options_.explore * std::pow(options_.explore_last / options_.explore, progress);
+  }
+
+  // Points in the best part of the batch become likelier, by rank, the others less likely; the best
+  // points of all time are imitated.
+  void Learn() {
+    std::vector<Point> points = points_;
+    std::vector<double> weights = RankWeights(costs_, options_.top);
+    for (double& weight : weights) weight *= options_.rate;
+    elites_.Append(options_.imitate, points, weights);
+    policy_->Learn(points, weights);
+  }
+
+  // Algorithm 1 on what was collected. Agents start anew with their groups and learn first from the
+  // best points known.
+  void Regroup() {
+    const Result<AssignmentStudy> study =
+        AssignAgents(space_, collected_, {.agents = options_.agents});
+    collected_.clear();
+    if (!study) return;  // Too few feasible trials: every decision keeps its agent.
+    agents_ = Apply(study->assignment, space_).agents;
+    policy_ =
+        std::make_unique<TeamPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
+    constexpr int kRounds = 10;
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<Point> points;
+      std::vector<double> weights;
+      elites_.Append(options_.rate, points, weights);
+      policy_->Learn(points, weights);
+    }
+  }
+
+  const DecisionSpace& space_;
+  const MarlOptions options_;
+  const uint64_t seed_;
+  const int64_t samples_;
+  int64_t warmup_samples_ = 0;
+  std::vector<std::vector<size_t>> agents_;
+  std::unique_ptr<TeamPolicy> policy_;
+  Elites elites_;
+  uint64_t drawn_ = 0;
+  int64_t observed_ = 0;
+  std::vector<Point> points_;  // of the batch, with their costs
+  std::vector<double> costs_;
+  std::vector<Trial> collected_;
+  std::unordered_set<size_t> seen_;
+};
+
+}  // namespace
+
+SearcherInfo MarlMethod() {
+  using Options = MarlOptions;
+  return DeclareMethod<MarlSearcher, Options>(
+      "marl", "a team of agents with a shared reward: one per decision, or per correlated group",
+      {{"agents", &Options::agents, Range{0, 96}, "agents; 0: one per decision"},
+       {"assignment", &Options::assignment, Choices{}, "file that says which agent decides what"},
+       {"warmup", &Options::warmup, Range{0, 0.9},
+        "part of the budget that finds the groups, if agents > 0 and no file is given"},
+       {"batch", &Options::batch, Range{2, 10'000}, "samples per lesson"},
+       {"rate", &Options::rate, Range{0, 100}, "size of a lesson's step"},
+       {"top", &Options::top, Range{0.01, 1}, "part of a batch that becomes likelier"},
+       {"elites", &Options::elites, Range{0, 10'000}, "best points kept for imitation"},
+       {"imitate", &Options::imitate, Range{0, 100}, "size of the step towards the elites"},
+       {"explore", &Options::explore, Range{1e-6, 1}, "first chance of a random change"},
+       {"explore_last", &Options::explore_last, Range{1e-6, 1}, "the same after a quarter"},
+       {"smooth", &Options::smooth, Range{0, 1}, "part of a lesson for neighbouring numbers"}});
+}
+
+}  // namespace tessera

@@ -1,0 +1,29 @@
+// Brute force over the space of the exact mapper: every mapping is built and evaluated, and nothing
+// is left out by an argument. Shares no code with the search.
+#ifndef TESSERA_TESTS_EXACT_ORACLE_H_
+#define TESSERA_TESTS_EXACT_ORACLE_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/cost/loopnest/semantics.h"
+#include "tessera/mapping/loop_mapping.h"
+#include "tessera/mapping/loop_problem.h"
+
+namespace tessera {
+
+struct OracleResult {
+  int64_t mappings = 0, valid = 0;
+  double cycles = std::numeric_limits<double>::infinity();
+  double energy = std::numeric_limits<double>::infinity();
+  double edp = std::numeric_limits<double>::infinity();
+};
+
+OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machine,
+                              loopnest::Semantics semantics, const std::vector<uint8_t>& keep);
+
+}  // namespace tessera
+
+#endif  // TESSERA_TESTS_EXACT_ORACLE_H_
