@@ -42,7 +42,9 @@ std::vector<TaskLayer> LayersOf(const std::string& name) {
   return TasksOf({&*network, 1})->layers;
 }
 
-// The layers that tuning on VTA is usually judged by.
+// The layers that tuning on VTA is usually judged by, in the order of the network, and their names.
+constexpr const char* kResNetNames[] = {"C2", "C3", "C5", "C4",  "C6",
+                                        "C8", "C7", "C9", "C11", "C10"};
 std::vector<TaskLayer> ResNetLayers() {
   std::vector<TaskLayer> layers = LayersOf("resnet18");
   return {layers.begin() + 1, layers.end() - 1};
@@ -101,7 +103,7 @@ void Fixed(int seeds, const std::vector<Choice>& choices) {
       "measurements until within 1 % of the optimum, median of {} seeds (1000: not "
       "reached)\n{:44}",
       seeds, "method");
-  for (size_t layer = 0; layer < targets.size(); ++layer) fmt::print("   C{:<3}", layer + 2);
+  for (size_t layer = 0; layer < targets.size(); ++layer) fmt::print(" {:>6}", kResNetNames[layer]);
   fmt::print("   sum  worst  seconds\n");
   for (const Choice& choice : choices) {
     std::vector<std::vector<int64_t>> needed(targets.size());

@@ -27,7 +27,7 @@ struct DcocOptions {
   int64_t ensemble = 3;
   bool validity = true;
   double optimism = 0.5;
-  int64_t plan = 4;
+  int64_t plan = 0;
   int64_t hardware_plan = 3;
   int64_t steps = 16;
   double temperature = 0.01;
@@ -47,6 +47,14 @@ TeamKind KindOf(const std::string& name) {
   return name == "independent" ? TeamKind::kIndependent : TeamKind::kTeam;
 }
 
+// Measurements per layer and accelerator in a round: few, so that each is well chosen; more where a
+// large budget would otherwise mean many rounds over several accelerators.
+int64_t PlanOf(const Setup& setup, const DcocOptions& options) {
+  if (options.plan > 0) return options.plan;
+  if (setup.problem.hardware().fixed()) return 4;
+  return std::clamp<int64_t>(setup.measurements / 100, 4, 16);
+}
+
 class DcocSearcher final : public Searcher {
  public:
   DcocSearcher(const Setup& setup, const DcocOptions& options)
@@ -54,6 +62,7 @@ class DcocSearcher final : public Searcher {
         problem_(setup.problem),
         options_(options),
         layers_(problem_.layers().size()),
+        plan_(PlanOf(setup, options)),
         model_(problem_, {.roofline = options.roofline,
                           .transfer = options.transfer,
                           .ensemble = options.ensemble,
@@ -322,7 +331,7 @@ class DcocSearcher final : public Searcher {
     }
     const std::vector<SchedulePoint> chosen = ConfidenceSample(
         task.space, candidates, values,
-        {.count = options_.plan,
+        {.count = plan_,
          .temperature = by_critic ? 10 * options_.temperature : options_.temperature,
          .uniform = options_.sampling == "uniform"},
         [&](const SchedulePoint& point) {
@@ -339,6 +348,7 @@ class DcocSearcher final : public Searcher {
   const Problem& problem_;
   const DcocOptions options_;
   const size_t layers_;
+  const int64_t plan_;
   PerformanceModel model_;
   Team team_;
   uint64_t rounds_ = 0;
@@ -366,7 +376,8 @@ MethodInfo DcocMethod() {
        {"ensemble", &O::ensemble, Range{1, 32}, "models whose spread is the uncertainty"},
        {"validity", &O::validity, "learn what the generator refuses"},
        {"optimism", &O::optimism, Range{0, 10}, "deviations that a prediction is bettered by"},
-       {"plan", &O::plan, Range{1, 1'000}, "measurements per layer and accelerator in a round"},
+       {"plan", &O::plan, Range{0, 1'000},
+        "measurements per layer and accelerator in a round; 0: 4, more with a large budget"},
        {"hardware_plan", &O::hardware_plan, Range{1, 100}, "accelerators in a round"},
        {"steps", &O::steps, Range{1, 1'000}, "steps of a walk"},
        {"temperature", &O::temperature, Range{1e-6, 100}, "of the soft-max; small is greedy"}});
