@@ -56,6 +56,7 @@ void AddKernel(const ConvShape& shape, const Kernel& kernel, const CycleReport& 
   const Traffic traffic = CountTraffic(kernel);
   const int64_t floor = GemmFloor(shape, kernel.config);
   answer["gemm_floor"] = floor;
+  answer["extrapolated"] = !kernel.config.IsDefaultSize();
   answer["exact_cycles"] = report.cycles;
   answer["insns"] = kernel.instructions.size();
   answer["insns_by_kind"] = CountKinds(kernel);
