@@ -17,7 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto answer = [&]() -> Result<std::string> {
     switch (data[0] % 4) {
       case 0: return AnswerProgram(row, configs, {}, where);
-      case 1: return AnswerConv(row, /*best=*/nullptr, configs, {}, where);
+      case 1: {
+        BestTable unused;
+        return AnswerConv(row, RowGenerator::kReference, unused, configs, {}, where);
+      }
       case 2: return AnswerEncode(row, configs, where);
       default: return AnswerDecode(row, configs, where);
     }

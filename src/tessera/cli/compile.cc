@@ -30,7 +30,8 @@ std::vector<Flag> Flags(CompileArguments& arguments) {
        .value = "SCHEDULE"},
       {.name = "--generator",
        .target = &arguments.generator,
-       .help = "what auto searches: the improved generator, or the reference template",
+       .help = "what auto searches: the improved generator (default), or the reference template; "
+               "for rows: the best schedule, or the row's knobs (default)",
        .value = "NAME",
        .choices = Generators,
        .closed = true},
@@ -71,11 +72,14 @@ Result<void> CompileBatch(const CompileArguments& arguments, Context& context) {
   const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
   if (!configs) return configs.error();
   vta::BestTable best(arguments.timing);
+  const vta::RowGenerator generator = !arguments.generator ? vta::RowGenerator::kAsAsked
+                                      : *arguments.generator == "best"
+                                          ? vta::RowGenerator::kBest
+                                          : vta::RowGenerator::kReference;
   return AnswerLines(
       arguments.batch,
       [&](std::string_view row, const Where& where) {
-        return vta::AnswerConv(row, arguments.generator == "best" ? &best : nullptr, *configs,
-                               arguments.timing, where);
+        return vta::AnswerConv(row, generator, best, *configs, arguments.timing, where);
       },
       context);
 }
@@ -217,10 +221,11 @@ Result<void> Run(const CompileArguments& arguments, Context& context) {
 Result<vta::CompileOptions> CompileOptionsOf(const CompileArguments& arguments) {
   const Result<vta::Config> config = vta::LoadConfig(arguments.vta);
   if (!config) return config.error();
-  vta::CompileOptions options = {.config = *config,
-                                 .timing = arguments.timing,
-                                 .schedule = arguments.schedule,
-                                 .reference_only = arguments.generator == "reference"};
+  vta::CompileOptions options = {
+      .config = *config,
+      .timing = arguments.timing,
+      .schedule = arguments.schedule,
+      .reference_only = arguments.generator.value_or("best") == "reference"};
   options.epilogue.shift = static_cast<int32_t>(arguments.shift);
   return options;
 }
@@ -268,8 +273,7 @@ extern const Command kCompileCommand = {
                   "tile_h=8,tile_w=56,tile_ci=1,tile_co=2,oc_nthread=2,h_nthread=1",
                   "the reference template with given knobs"},
                  {"tessera compile vgg16 --vta b1_32x32", "another configuration"},
-                 {"tessera compile --batch rows.jsonl --generator reference",
-                  "cycles of many schedules, for scripts"}},
+                 {"tessera compile --batch rows.jsonl", "cycles of many schedules, for scripts"}},
     .bind = Bind<CompileArguments, Flags, Run>,
     .details =
         "Convolutions (dense, kernels up to 11) and fully connected layers are compiled; layers "

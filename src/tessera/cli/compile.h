@@ -3,6 +3,7 @@
 #ifndef TESSERA_CLI_COMPILE_H_
 #define TESSERA_CLI_COMPILE_H_
 
+#include <optional>
 #include <string>
 
 #include "tessera/base/result.h"
@@ -17,7 +18,7 @@ struct CompileArguments {
   NetworkArgument network;
   std::string vta = "default";
   std::string schedule = "auto";
-  std::string generator = "best";
+  std::optional<std::string> generator;
   int64_t shift = 8;
   bool verify = false;
   bool whole = false;

@@ -28,6 +28,10 @@ Json StepJson(const Graph& graph, size_t index, const StepRun& run, const vta::C
                {"kind", vta::StepKindName(step.kind)},
                {"on", vta::RunsOnVta(step.kind) ? "vta" : "host"},
                {"inputs", std::move(inputs)},
+               {"output",
+                {{"n", step.shape.n},
+                 {"channels", step.shape.co},
+                 {"pixels", step.shape.oh() * step.shape.ow()}}},
                {"values", run.values},
                {"distinct_values", run.distinct_values}};
   if (!vta::RunsOnVta(step.kind)) return json;

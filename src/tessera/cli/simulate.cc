@@ -1,5 +1,6 @@
 // tessera simulate: runs VTA programs, checks them and counts their cycles.
-#include <array>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "tessera/base/text.h"
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
+#include "tessera/cli/simulate.h"
 #include "tessera/cli/vta_arguments.h"
 #include "tessera/vta/batch/rows.h"
 #include "tessera/vta/check/check.h"
@@ -34,7 +36,7 @@ std::vector<Flag> Flags(SimulateArguments& arguments) {
   std::vector<Flag> flags = {
       {.name = "PROGRAM",
        .target = &arguments.program,
-       .help = "a program (.vta) or assembly text"},
+       .help = "a program (.vta), assembly text, or the folder of a compiled network"},
       {.name = "--trace",
        .target = &arguments.trace,
        .help = "writes a trace for Perfetto (ui.perfetto.dev)",
@@ -206,6 +208,14 @@ Result<void> Run(const SimulateArguments& arguments, Context& context) {
         },
         context);
   }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(arguments.program, ignored)) {
+    Result<void> fine = RefuseWith("a folder", {{arguments.trace.has_value(), "--trace"},
+                                                {arguments.timeline, "--timeline"},
+                                                {arguments.dump.has_value(), "--dump-output"}});
+    if (!fine) return fine;
+    return SimulateFolder(arguments.program, arguments.timing, context);
+  }
   Result<vta::Program> program = LoadProgram(arguments.program);
   if (!program) return program.error();
   const Result<vta::CheckReport> report = vta::CheckAndRun(*program);
@@ -229,6 +239,7 @@ extern const Command kSimulateCommand = {
                   "a trace to open in ui.perfetto.dev"},
                  {"tessera simulate conv1.vta --read-delay 60 --bus-bytes 16",
                   "another memory system"},
+                 {"tessera simulate programs", "a compiled network, program by program"},
                  {"tessera simulate --batch records.jsonl.gz > answers.jsonl",
                   "many programs, for scripts"}},
     .bind = Bind<SimulateArguments, Flags, Run>,

@@ -56,6 +56,7 @@ void AddKernel(const ConvShape& shape, const Kernel& kernel, const CycleReport& 
   const Traffic traffic = CountTraffic(kernel);
   const int64_t floor = GemmFloor(shape, kernel.config);
   answer["gemm_floor"] = floor;
+  answer["extrapolated"] = !kernel.config.IsDefaultSize();
   answer["exact_cycles"] = report.cycles;
   answer["insns"] = kernel.instructions.size();
   answer["insns_by_kind"] = CountKinds(kernel);
@@ -81,7 +82,7 @@ Json Invalid(const std::string& id, std::string_view reason, const std::string& 
 
 }  // namespace
 
-Result<std::string> AnswerConv(std::string_view row, BestTable* best_table,
+Result<std::string> AnswerConv(std::string_view row, RowGenerator generator, BestTable& best_table,
                                const ConfigTable& configs, const TimingParameters& timing,
                                const Where& where) {
   RowReader reader(row, where);
@@ -89,7 +90,7 @@ Result<std::string> AnswerConv(std::string_view row, BestTable* best_table,
   const std::string id = reader.String(reader.row(), "id");
   const Config config = reader.ConfigOf(configs);
   const ConvShape shape = ReadShape(reader);
-  const bool has_knobs = reader.row().contains("knobs") || best_table == nullptr;
+  const bool has_knobs = reader.row().contains("knobs") || generator == RowGenerator::kReference;
   const Json* json = has_knobs ? reader.Find(reader.row(), "knobs") : nullptr;
   const Knobs knobs = json != nullptr ? ReadKnobs(reader, *json) : Knobs{};
   if (!reader.ok()) return reader.error();
@@ -101,8 +102,8 @@ Result<std::string> AnswerConv(std::string_view row, BestTable* best_table,
     if (!verdict.valid()) return Invalid(id, verdict.reason, verdict.explanation).dump();
   }
   Json answer = {{"id", id}, {"valid", true}, {"reason", nullptr}};
-  if (best_table != nullptr) {
-    const Result<BestConv>& best = best_table->Get(shape, config);
+  if (generator == RowGenerator::kBest || !has_knobs) {
+    const Result<BestConv>& best = best_table.Get(shape, config);
     if (!best) return Invalid(id, "no_schedule", best.error().message).dump();
     AddKernel(shape, best->kernel, best->report, answer);
     answer["schedule"] = DescribeSchedule(*best);
