@@ -243,6 +243,7 @@ class Builder {
     if (workload_.convolution) {
       for (const Dim dim : {kX, kY}) ComputeOutputExtent(dim);
     }
+    for (const Map& map : maps()) BoundVolume(level_.extent[Index(map.dim)]);
     AssignEdgeBits();
     return true;
   }
@@ -267,13 +268,23 @@ class Builder {
       extent.edge_full = steps * map.offset + map.size < size ? edge : map.size;
       extent.edge_unique = std::max<int64_t>(0, map.offset - (map.size - edge));
     }
-    const int64_t largest = std::max({extent.full, extent.edge_full, extent.edge_unique});
-    level_.volume_bound *= static_cast<double>(largest);
-    const int64_t actual = above_ == nullptr ? size : std::max(size, above_->extent[dim].full);
+    int64_t actual = size;
+    if (above_ != nullptr) {
+      const Extent& visited = above_->extent[dim];
+      actual = std::max({size, visited.full, visited.edge_full});
+    }
     if (actual > map.size) {
       level_.iteration_bound *=
           2 + static_cast<double>(actual - map.size) / static_cast<double>(map.offset);
     }
+  }
+
+  // With the extents that count in the end: of a dimension that is mapped twice those of the last
+  // map, of X' and Y' beside X and Y those that follow from X and Y.
+  void BoundVolume(const Extent& e) {
+    const int64_t largest = std::max({e.full, e.edge_full, e.unique, e.edge_unique});
+    const int64_t least = std::min({e.full, e.edge_full, e.unique, e.edge_unique});
+    level_.volume_bound *= static_cast<double>(std::max({largest, -least, int64_t{1}}));
   }
 
   void ComputeOutputExtent(Dim dim) {
