@@ -146,7 +146,11 @@ class Reader {
       Walk walk;
       return ReadNodes(*nodes, walk);
     }
-    if (const Node* subtree = architecture.Find("subtree")) return ReadSubtree(*subtree, 1);
+    if (const Node* subtree = architecture.Find("subtree")) {
+      // What the front end of version 0.4 hands to Timeloop is a tree, too.
+      tree_dialect_ = TextOf(architecture, "version") == "0.4" ? Dialect::k04 : Dialect::kBefore04;
+      return ReadSubtree(*subtree, 1);
+    }
     if (architecture.Find("storage") != nullptr) return ReadFlat(architecture);
     return architecture.ErrorHere(
         ErrorKind::kUnsupported, "an architecture without 'storage', 'subtree' or 'nodes'",
@@ -190,7 +194,7 @@ class Reader {
     if (!inside) return inside.error();
     if (const Node* local = node.Find("local")) {
       for (const Node& component : local->items) {
-        Result<void> ok = AddClassified(component, {.instances = *inside}, {}, Dialect::kBefore04);
+        Result<void> ok = AddClassified(component, {.instances = *inside}, {}, tree_dialect_);
         if (!ok) return ok;
       }
     }
@@ -456,6 +460,7 @@ class Reader {
   std::vector<Level> levels_;  // from the outside in
   Arithmetic macs_;
   bool has_macs_ = false;
+  Dialect tree_dialect_ = Dialect::kBefore04;
   std::vector<NamedPart> parts_;
 };
 

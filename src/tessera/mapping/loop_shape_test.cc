@@ -78,7 +78,7 @@ TEST(LoopShape, SaysWhatIsWrong) {
             "known: densities, R, P, Channel, stride");
   EXPECT_EQ(message("read-write: true", "read-write: false"),
             "p.yaml:2:3: no tensor is read-write: nothing is computed");
-  EXPECT_EQ(message("stride: 2}", "stride: 2, densities: {}}"),
+  EXPECT_EQ(message("stride: 2}", "stride: 2, densities: {Inputs: 0.5}}"),
             "p.yaml:17:60: densities: sparse problems are not modelled; leave them out");
   EXPECT_EQ(message("projection: [[[P]]]", "projection: [[[stride]]]"),
             "p.yaml:15:23: unknown dimension 'stride'; known: R, P, Channel");

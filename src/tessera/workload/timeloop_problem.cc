@@ -283,7 +283,9 @@ class Parser {
   }
 
   Result<void> ReadSizes(MapReader& map, const Node& node) {
-    if (const Node* densities = map.Find("densities")) {
+    // An empty map says that everything is dense, as files of version 0.4 do.
+    const Node* densities = map.Find("densities");
+    if (densities != nullptr && !densities->entries.empty()) {
       return densities->ErrorHere(ErrorKind::kUnsupported,
                                   "densities: sparse problems are not modelled", "leave them out");
     }
@@ -306,6 +308,10 @@ class Parser {
         return node.ErrorHere(ErrorKind::kBadValue, fmt::format("no value for coefficient {}",
                                                                 Quoted(coefficient_names_[i])));
       }
+    }
+    // Converters of networks leave these; Timeloop does not read them.
+    for (const std::string_view key : {"H", "W", "Hpad", "Wpad"}) {
+      if (node.Find(key) != nullptr) map.Find(key);
     }
     return {};
   }
