@@ -2,6 +2,7 @@
 #include "tessera/search/nest_features.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
