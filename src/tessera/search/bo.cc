@@ -17,10 +17,10 @@ namespace {
 struct BoOptions {
   int64_t start = 20;
   int64_t history = 192;
-  int64_t candidates = 256;
-  int64_t batch = 8;
-  double local = 0.8;
-  double noise = 0.01;
+  int64_t candidates = 128;
+  int64_t batch = 16;
+  double local = 0.95;
+  double noise = 0.001;
 };
 
 // Squared distances of rows add up over decisions; these factors give every decision the same say,

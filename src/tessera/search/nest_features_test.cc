@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 

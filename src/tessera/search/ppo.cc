@@ -20,16 +20,16 @@ namespace tessera {
 namespace {
 
 struct PpoSearchOptions {
-  int64_t lanes = 16;
-  int64_t steps = 4;
-  int64_t epochs = 8;
+  int64_t lanes = 8;
+  int64_t steps = 1;
+  int64_t epochs = 16;
   int64_t minibatches = 2;
   int64_t hidden = 32;
-  double rate = 3e-3;
-  double entropy = 0.01;
+  double rate = 0.01;
+  double entropy = 0.1;
   double clip = 0.2;
-  double deviation = 0.5;
-  double penalty = 3.0;
+  double deviation = 1.0;
+  double penalty = 1.0;
   std::string reward = "log";
 };
 

@@ -26,17 +26,17 @@ namespace {
 struct TeamOptions {
   int64_t agents = 6;
   int64_t regroup = 64;
-  int64_t start = 8;
-  int64_t batch = 4;
+  int64_t start = 12;
+  int64_t batch = 8;
   int64_t pool = 384;
   int64_t refine = 1;
-  double policy = 0.3;
-  double fresh = 0.2;
+  double policy = 0.5;
+  double fresh = 0.1;
   bool critic = true;
   bool nest = true;
   bool guess = true;
   double informative = 0.25;
-  double dream = 0.5;
+  double dream = 1.0;
   int64_t elites = 24;
   double imitate = 0.8;
   int64_t history = 160;
