@@ -60,13 +60,13 @@ TEST(EnvRegistry, NoAgentsIsAnError) {
 }
 
 TEST(EnvMemory, AMillionTransitionsOf48AgentsTakeLessThan4Gb) {
-  for (const EnvInfo* info : Envs()) {
-    const Result<std::unique_ptr<Env>> env = info->make({{"agents", "48"}}, 1, nullptr);
+  for (const char* name : {"predator_prey", "cooperative_navigation"}) {
+    const Result<std::unique_ptr<Env>> env = (*FindEnv(name))->make({{"agents", "48"}}, 1, nullptr);
     ASSERT_TRUE(env.ok()) << env.error();
     const Result<std::unique_ptr<ReplayBuffer>> replay =
         MakeReplayBuffer(ReplayLayout::kCompact, (*env)->spec(), /*capacity=*/1000, /*lanes=*/1);
     ASSERT_TRUE(replay.ok()) << replay.error();
-    EXPECT_LT((*replay)->bytes_per_transition() * 1'000'000, 4'000'000'000) << info->name;
+    EXPECT_LT((*replay)->bytes_per_transition() * 1'000'000, 4'000'000'000) << name;
   }
 }
 
