@@ -36,7 +36,7 @@ std::vector<Flag> Flags(BoundArguments& arguments) {
       "against a v4 binary) (default: exact)"));
   flags.push_back({.name = "--keep",
                    .target = &arguments.keep,
-                   .help = "tensors that a level holds, as in GLB=Inputs,Outputs; may be repeated "
+                   .help = "tensors that a level holds, as in GLB=Inputs,Outputs "
                            "(default: what the accelerator says, otherwise what a mapping likes)",
                    .value = "LEVEL=TENSORS"});
   flags.push_back(

@@ -81,6 +81,13 @@ Result<void> CheckInputs(const EvaluateArguments& arguments) {
 Result<void> Run(const EvaluateArguments& arguments, Context& context) {
   if (Result<void> ok = CheckInputs(arguments); !ok) return ok;
   const std::string model = ModelOf(arguments);
+  if (model != "loopnest" && !arguments.loopnest.network.empty()) {
+    return Error{
+        .kind = ErrorKind::kUsage,
+        .message = fmt::format("{} names a layer for model 'loopnest', but the model is {}",
+                               Quoted(arguments.loopnest.network), Quoted(model)),
+        .hint = "mapping files of MAESTRO bring their layers along"};
+  }
   if (model.starts_with(kExternalPrefix)) {
     return EvaluateExternal(model.substr(kExternalPrefix.size()), arguments, context);
   }

@@ -209,6 +209,9 @@ std::vector<Flag> LoopnestFlags(LoopnestArguments& arguments) {
 }
 
 Result<void> EvaluateLoopnest(const EvaluateArguments& arguments, Context& context) {
+  if (arguments.maestro.csv) {
+    return Usage("--csv is MAESTRO's file, which model 'loopnest' does not write", "use --json");
+  }
   if (!arguments.batch.empty()) return EvaluateBatchFile(arguments, context);
   if (!arguments.loopnest.timeloop.empty() && context.options.out.empty()) {
     return Usage("--timeloop writes files, but there is no folder", "give one with --out DIR");
