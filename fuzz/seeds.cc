@@ -1,7 +1,9 @@
 // Writes seeds for the fuzzers into the folder that the command line names: the first layers of
 // every zoo network, in every format that can be written, MAESTRO files with a mapping, and a VTA
 // program.
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "tessera/base/check.h"
 #include "tessera/base/file.h"
@@ -49,6 +51,17 @@ constexpr std::string_view kVtaProgram = R"(.config default_1x16
   FINISH
 )";
 
+// One of each kind that vta_rows_fuzz tells apart by the first byte.
+constexpr std::array<std::string_view, 4> kVtaRows = {
+    R"({"id":"p","config":"default_1x16","dram":{"base":4096,"size":8192,"fill":0,"segments":[)"
+    R"({"addr":4096,"name":"uop","hex":"00000000"}]},"insn_addr":8192,)"
+    R"("insns_hex":["00000000000000000000000000000003"],"out":{"addr":4096,"size":16},)"
+    R"("rtl_alt":[{"rd_delay":4,"beat_gap":2,"b_delay":1}]})",
+    R"({"id":"c","layer":{"h":9,"w":9,"ci":20,"co":32,"k":3,"stride":1,"pad":1},"knobs":)"
+    R"({"tile_h":9,"tile_w":9,"tile_ci":1,"tile_co":1,"oc_nthread":2,"h_nthread":1}})",
+    R"({"id":"e","config":"b1_8x8_tiny","kind":"uop","fields":{"dst":1,"src":2,"wgt":3}})",
+    R"({"id":"d","config":"b1_32x32","kind":"insn","hex":"00000000000000000000000000000003"})"};
+
 void Save(const std::string& folder, const std::string& name, std::string_view contents) {
   CHECK(tessera::MakeFolder(folder).ok());
   CHECK(tessera::WriteFileAtomically(folder + "/" + name, contents).ok());
@@ -83,5 +96,9 @@ int main(int argc, char** argv) {
   const Result<vta::Program> program = vta::ParseAssembly(kVtaProgram, "seed");
   CHECK(program.ok());
   Save(corpus + "/vta_fuzz", "container", vta::WriteContainer(*program));
+  for (size_t kind = 0; kind < kVtaRows.size(); ++kind) {
+    Save(corpus + "/vta_rows_fuzz", std::string(1, static_cast<char>('0' + kind)),
+         static_cast<char>(kind) + std::string(kVtaRows[kind]));
+  }
   return 0;
 }
