@@ -81,7 +81,7 @@ TEST(Methods, FindTheOptimumOfAKnownLandscape) {
 
 TEST(Methods, AreBetterThanChance) {
   const double random = BestAfter("random", 400, 1);
-  for (const char* method : {"ga", "gamma", "sa", "bo"}) {
+  for (const char* method : {"ga", "gamma", "sa", "bo", "marl", "team"}) {
     EXPECT_LT(BestAfter(method, 400, 1), random) << method;
   }
 }
