@@ -320,7 +320,7 @@ class DcocSearcher final : public Searcher {
     std::vector<Request> states;
     for (const SchedulePoint& point : visited) {
       const Request state = {hardware, layer, point};
-      if (model_.Refused(state)) continue;
+      if (model_.Refused(state) && best_.contains({hardware, layer})) continue;
       candidates.push_back(point);
       states.push_back(state);
     }
