@@ -434,8 +434,7 @@ class Ppo final : public OnPolicyLearner {
     return report;
   }
 
-  void Values(int64_t rows, std::span<const float> observations,
-              std::span<float> values) override {
+  void Values(int64_t rows, std::span<const float> observations, std::span<float> values) override {
     const int64_t size = spec_.observation_size();
     std::vector<float> one(static_cast<size_t>(rows_));
     for (int64_t first = 0; first < rows; first += rows_) {
