@@ -155,7 +155,12 @@ class DcocSearcher final : public Searcher {
     } else {
       CounterRng rng(setup_.seed, StreamId("coopt.dcoc.estimate", hardware), layer);
       const std::vector<Request> starts = WarmStarts(hardware, layer, 4, rng);
-      if (!starts.empty()) best = model_.Predict(starts.front()).log_value;
+      const std::vector<SchedulePoint>& candidates = problem_.task(hardware, layer).candidates;
+      if (!starts.empty()) {
+        best = model_.Predict(starts.front()).log_value;
+      } else if (!candidates.empty()) {
+        best = model_.Predict({hardware, layer, candidates.front()}).log_value;
+      }
     }
     estimates_[{hardware, layer}] = best;
     return best;
@@ -264,7 +269,9 @@ class DcocSearcher final : public Searcher {
     const double reference = in_pool_.contains(state.hardware) || problem_.hardware().fixed()
                                  ? BestLog(state.hardware, state.layer)
                                  : log_value;
-    return hardware * std::exp(std::min(0.0, reference - log_value));
+    // An accelerator on which nothing is known to fit is worth nothing.
+    const double score = hardware * std::exp(std::min(0.0, reference - log_value));
+    return std::isfinite(score) ? score : 0;
   }
 
   // Where walks on one task begin: the most promising, the best measured, and anywhere.
@@ -313,7 +320,7 @@ class DcocSearcher final : public Searcher {
     std::vector<Request> states;
     for (const SchedulePoint& point : visited) {
       const Request state = {hardware, layer, point};
-      if (model_.Refused(state)) continue;
+      if (model_.Refused(state) && best_.contains({hardware, layer})) continue;
       candidates.push_back(point);
       states.push_back(state);
     }

@@ -9,7 +9,7 @@
 namespace tessera::coopt {
 namespace {
 
-// Refusals that the validity model needs before it has a say, and where it draws the line.
+// Points of either kind that the validity model needs, and where it draws the line.
 constexpr int64_t kLeastRefusals = 8;
 constexpr double kRefused = 0.25;
 
@@ -95,7 +95,10 @@ void PerformanceModel::Fit() {
   for (Data& data : data_) {
     if (Grown(data)) FitOne(data, /*spread=*/true);
   }
-  if (options_.validity && refusals_ >= kLeastRefusals && Grown(validity_)) {
+  // It needs to have seen both kinds, or it would refuse everything.
+  const int64_t accepted = std::ssize(validity_.labels) - refusals_;
+  const bool both = std::min(refusals_, accepted) >= kLeastRefusals;
+  if (options_.validity && both && Grown(validity_)) {
     FitOne(validity_, /*spread=*/false);
   }
 }
