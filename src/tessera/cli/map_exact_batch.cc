@@ -101,8 +101,8 @@ struct Solver {
   }
 };
 
-Result<std::string> Answer(std::string_view line, const Where& where, loopnest::Semantics semantics,
-                           double time_limit_seconds) {
+Result<std::string> Answer(std::string_view line, const Where& where,
+                           const ExactBatchOptions& options, uint64_t seed) {
   const Clock::time_point start = Clock::now();
   const Result<Node> node = ParseJson(line, where.file, where.line);
   if (!node) return node.error();
