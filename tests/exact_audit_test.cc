@@ -25,13 +25,13 @@ class Audits {
   // Searches one problem for one goal with an auditor; the first search only finds the optimum, so
   // that the second one prunes as much as it can.
   void Run(const LoopProblem& problem, const Hierarchy& machine, MapperOptions options,
-           uint64_t seed, int64_t per_part, int64_t most) {
+           uint64_t seed, int64_t per_part, int64_t most, int rounds = kRounds) {
     ThreadPool pool(1);
     const double scale = options.bound_scale;
     options.bound_scale = 1;
     const auto mapper = Mapper::Make(problem, machine, options);
     if (!mapper) return;
-    for (int round = 0; round < kRounds && (*mapper)->Step(pool); ++round) {
+    for (int round = 0; round < rounds && (*mapper)->Step(pool); ++round) {
     }
     const Progress progress = (*mapper)->progress();
     if (!progress.best) return;
@@ -42,7 +42,7 @@ class Audits {
     const auto audited = Mapper::Make(problem, machine, options);
     // A little above the optimum, so that the search still goes down to single orders.
     (*audited)->OfferValue(progress.best->value * 1.02);
-    for (int round = 0; round < kRounds && (*audited)->Step(pool); ++round) {
+    for (int round = 0; round < rounds && (*audited)->Step(pool); ++round) {
     }
     for (size_t r = 0; r < kRules; ++r) {
       rules_[r].audited += auditor.rules()[r].audited;
@@ -99,6 +99,33 @@ TEST(ExactAudit, NoMappingIsBelowItsBound) {
     for (size_t r = 0; r < kRules; ++r) {
       EXPECT_EQ(audits.rules()[r].violations, 0) << audits.first_violation();
       EXPECT_GE(audits.rules()[r].audited, 100'000) << kRuleNames[r];
+    }
+  }
+}
+
+// Deep hierarchies, many instances and real sizes; only the first rounds, since proofs take long.
+TEST(ExactAudit, HoldsOnRealMachines) {
+  const LoopProblem strided = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 28}, {"Q", 28}, {"C", 16}, {"K", 32}, {"N", 2}},
+      {{"Wstride", 2}, {"Hstride", 2}});
+  const LoopProblem gemm = *MakeLoopProblem("gemm", {{"M", 128}, {"N", 96}, {"K", 64}});
+  for (const char* name : {"simple3", "eyeriss-256", "tpu-128", "simba"}) {
+    const Result<Accelerator> machine = LoadAccelerator(name);
+    ASSERT_TRUE(machine) << machine.error();
+    for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
+      Audits audits;
+      for (const LoopProblem* problem : {&strided, &gemm}) {
+        const MapperOptions options{.goal = Goal::kEdp,
+                                    .semantics = semantics,
+                                    .round_nodes = 4,
+                                    .node_steps = 2'000,
+                                    .dive_width = 8};
+        audits.Run(*problem, *machine->hierarchy, options, 1, 1, 1'000, /*rounds=*/4);
+      }
+      for (const RuleAudit& rule : audits.rules()) {
+        EXPECT_EQ(rule.violations, 0) << name << ": " << audits.first_violation();
+      }
+      audits.Print(name);
     }
   }
 }

@@ -22,6 +22,7 @@ struct MapArguments {
   std::optional<int64_t> agents;
   std::optional<std::string> assignment;
   std::string batch = "64";
+  int64_t audit = 0;
   bool dry_run = false;
 };
 
@@ -48,6 +49,11 @@ std::vector<Flag> Flags(MapArguments& arguments) {
            "points that a method is asked for at a time; or, with method exact, a file with one "
            "problem per line (docs/optimality.md)",
        .value = "N|ROWS"},
+      {.name = "--audit",
+       .target = &arguments.audit,
+       .help = "with a file of rows: check so many random mappings per pruning rule",
+       .value = "N",
+       .least = 0},
       {.name = "--method",
        .target = &arguments.method,
        .help = "search method (tessera list methods); auto: search, then proof; exact: proof alone",
@@ -134,7 +140,11 @@ Result<void> RunRows(const MapArguments& arguments, Context& context) {
                  .message = fmt::format("unknown semantics {}", Quoted(settings.semantics)),
                  .hint = DidYouMean(settings.semantics, loopnest::kSemanticsNames)};
   }
-  return MapExactBatch(arguments.batch, *semantics, settings.budget.seconds, context);
+  return MapExactBatch(arguments.batch,
+                       {.semantics = *semantics,
+                        .time_limit_seconds = settings.budget.seconds,
+                        .audit = arguments.audit},
+                       context);
 }
 
 Result<void> Run(const MapArguments& arguments, Context& context) {

@@ -7,6 +7,7 @@
 #include "tessera/base/json.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/cli/batch.h"
+#include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/count.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/row.h"
@@ -55,26 +56,42 @@ Json MappingJson(const LoopMapping& mapping, const LoopProblem& problem,
   return {{"levels", levels}};
 }
 
+Json AuditJson(const exact::Auditor& auditor) {
+  Json json = Json::object();
+  for (size_t r = 0; r < exact::kRules; ++r) {
+    const exact::RuleAudit& rule = auditor.rules()[r];
+    json[std::string(exact::kRuleNames[r])] = {
+        {"audited", rule.audited}, {"violations", rule.violations}, {"tightest", rule.tightest}};
+  }
+  return json;
+}
+
 struct Solver {
   const exact::ProblemRow& row;
-  loopnest::Semantics semantics;
-  double time_limit_seconds;
+  const ExactBatchOptions& options;
+  uint64_t seed;
   int64_t evaluations = 0;
 
   Result<Json> Solve(exact::Goal goal) {
     const Clock::time_point start = Clock::now();
     const Hierarchy& hierarchy = *row.machine.hierarchy;
-    const auto mapper = exact::Mapper::Make(
-        row.problem, hierarchy, {.goal = goal, .semantics = semantics, .keep = row.keep});
+    exact::Auditor auditor(goal, seed, /*per_part=*/1, options.audit);
+    const auto mapper = exact::Mapper::Make(row.problem, hierarchy,
+                                            {.goal = goal,
+                                             .semantics = options.semantics,
+                                             .keep = row.keep,
+                                             .observer = options.audit > 0 ? &auditor : nullptr});
     if (!mapper) return mapper.error();
     ThreadPool one(1);  // Rows are what runs side by side.
     while ((*mapper)->Step(one)) {
-      if (time_limit_seconds > 0 && SecondsSince(start) >= time_limit_seconds) break;
+      const double limit = options.time_limit_seconds;
+      if (limit > 0 && SecondsSince(start) >= limit) break;
     }
     const exact::Progress progress = (*mapper)->progress();
     evaluations += progress.counters.evaluations;
     Json json = {{"status", exact::kStatusNames[static_cast<size_t>(progress.status)]},
                  {"bound", progress.bound}};
+    if (options.audit > 0) json["audit"] = AuditJson(auditor);
     if (!progress.best) return json;
     json["value"] = progress.best->value;
     json["cycles"] = static_cast<int64_t>(progress.best->cycles);
@@ -84,14 +101,14 @@ struct Solver {
   }
 };
 
-Result<std::string> Answer(std::string_view line, const Where& where, loopnest::Semantics semantics,
-                           double time_limit_seconds) {
+Result<std::string> Answer(std::string_view line, const Where& where,
+                           const ExactBatchOptions& options, uint64_t seed) {
   const Clock::time_point start = Clock::now();
   const Result<Node> node = ParseJson(line, where.file, where.line);
   if (!node) return node.error();
   const Result<exact::ProblemRow> row = exact::ReadProblemRow(*node);
   if (!row) return row.error();
-  Solver solver{*row, semantics, time_limit_seconds};
+  Solver solver{*row, options, seed};
   Json optimum = Json::object();
   for (const auto& [goal, name] :
        {std::pair(exact::Goal::kCycles, "cycles"), std::pair(exact::Goal::kEnergy, "energy"),
@@ -114,13 +131,12 @@ Result<std::string> Answer(std::string_view line, const Where& where, loopnest::
 
 }  // namespace
 
-Result<void> MapExactBatch(const std::string& path, loopnest::Semantics semantics,
-                           double time_limit_seconds, Context& context) {
+Result<void> MapExactBatch(const std::string& path, const ExactBatchOptions& options,
+                           Context& context) {
+  const auto seed = static_cast<uint64_t>(context.options.seed);
   return AnswerLines(
       path,
-      [&](std::string_view line, const Where& where) {
-        return Answer(line, where, semantics, time_limit_seconds);
-      },
+      [&](std::string_view line, const Where& where) { return Answer(line, where, options, seed); },
       context);
 }
 

@@ -49,9 +49,15 @@ Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accele
   if (!accelerator.hierarchy) return MissingPart(accelerator, model, "hierarchy");
   const Result<LoopProblem> problem = MakeLoopProblem(layer);
   if (!problem) return problem.error();
-  Result<std::unique_ptr<LoopSpace>> space =
-      LoopSpace::Make(*problem, *accelerator.hierarchy,
-                      {.decide_keep = options.decide_keep, .constraints = options.constraints});
+  // Under Timeloop's rules neighbours always hand words on.
+  const SpatialOrders spatial_orders =
+      options.model.loopnest.semantics == loopnest::Semantics::kExact
+          ? SpatialOrders::kWhereTheyMatter
+          : SpatialOrders::kAlways;
+  Result<std::unique_ptr<LoopSpace>> space = LoopSpace::Make(*problem, *accelerator.hierarchy,
+                                                             {.decide_keep = options.decide_keep,
+                                                              .spatial_orders = spatial_orders,
+                                                              .constraints = options.constraints});
   if (!space) return space.error();
   return std::unique_ptr<MappingSpace>(*std::move(space));
 }

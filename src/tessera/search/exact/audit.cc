@@ -40,7 +40,7 @@ void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<co
       }
       if (!placed) continue;
     } else {
-      Draw(model, frames, level, tile, chain);
+      Draw(model, frames, level, tile);
       bool placed = true;
       for (int i = 0; i < model.num_levels; ++i) {
         Shuffle(model, i, chain != nullptr && i >= level ? chain : nullptr);
@@ -53,8 +53,7 @@ void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<co
 }
 
 // Factors of all levels: those from `level` outwards are given, and so may be the tile inside.
-void Auditor::Draw(const Model& model, std::span<const Frame> frames, int level, const Tile* tile,
-                   const Chain* /*chain*/) {
+void Auditor::Draw(const Model& model, std::span<const Frame> frames, int level, const Tile* tile) {
   mapping_ = {.num_levels = model.num_levels};
   for (int i = 0; i < model.num_levels; ++i) {
     mapping_.levels[static_cast<size_t>(i)].keep = model.keep[i];

@@ -34,8 +34,7 @@ class Auditor final : public PruneObserver {
   const std::string& first_violation() const { return first_violation_; }
 
  private:
-  void Draw(const Model& model, std::span<const Frame> frames, int level, const Tile* tile,
-            const Chain* chain);
+  void Draw(const Model& model, std::span<const Frame> frames, int level, const Tile* tile);
   void Complete(const Model& model, int level, int32_t* left);
   void Shuffle(const Model& model, int level, const Chain* chain);
   bool Place(const Model& model, int level);
