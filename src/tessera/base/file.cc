@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,9 @@
 
 namespace tessera {
 namespace {
+
+// In the names of files that AtomicFile has not committed yet.
+constexpr std::string_view kUnfinished = ".unfinished-";
 
 // Closes a descriptor on every way out of a function.
 class Descriptor {
@@ -161,7 +166,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&&) noexcept = default;
 AtomicFile::~AtomicFile() = default;
 
 Result<AtomicFile> AtomicFile::Create(const std::string& path) {
-  std::string temporary = path + ".XXXXXX";
+  std::string temporary = path + std::string(kUnfinished) + "XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return SystemError(path, "write");
   return AtomicFile(std::unique_ptr<State>(new State{path, temporary, Descriptor(fd)}));
@@ -198,6 +203,16 @@ Result<void> WriteFileAtomically(const std::string& path, std::string_view conte
   if (!file) return file.error();
   if (Result<void> written = file->Append(contents); !written) return written;
   return file->Commit();
+}
+
+void RemoveUnfinishedFiles(const std::string& folder) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> unfinished;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+    const bool named = entry.path().filename().string().find(kUnfinished) != std::string::npos;
+    if (named && entry.is_regular_file(ignored)) unfinished.push_back(entry.path());
+  }
+  for (const std::filesystem::path& file : unfinished) std::filesystem::remove(file, ignored);
 }
 
 std::string FileStem(const std::string& path) {

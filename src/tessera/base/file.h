@@ -56,6 +56,10 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
+// Removes what programs that were killed while they wrote left in a folder and below it. Only for
+// folders that no other program is writing to.
+void RemoveUnfinishedFiles(const std::string& folder);
+
 // "net" of "folder/net.yaml" and of "net.yaml.gz".
 std::string FileStem(const std::string& path);
 

@@ -123,6 +123,21 @@ TEST_F(FileTest, LeavesNothingBehindOnFailure) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
+TEST_F(FileTest, RemovesWhatAKilledProgramLeft) {
+  ASSERT_TRUE(MakeFolder(Path("run/mappings")));
+  ASSERT_TRUE(WriteFileAtomically(Path("run/mappings/a.json"), "{}"));
+  const Result<AtomicFile> unfinished = AtomicFile::Create(Path("run/mappings/b.json"));
+  ASSERT_TRUE(unfinished);
+  const auto files = [&] {
+    const std::filesystem::directory_iterator entries(Path("run/mappings"));
+    return std::distance(begin(entries), end(entries));
+  };
+  ASSERT_EQ(files(), 2);
+  RemoveUnfinishedFiles(Path("run"));
+  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(*ReadFile(Path("run/mappings/a.json")), "{}");
+}
+
 TEST(FileStem, IsTheNameWithoutFolderAndExtension) {
   EXPECT_EQ(FileStem("folder/net.yaml"), "net");
   EXPECT_EQ(FileStem("net.yaml.gz"), "net");

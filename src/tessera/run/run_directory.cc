@@ -30,6 +30,7 @@ Result<RunDirectory> RunDirectory::Locked(const std::string& path) {
                  .message = fmt::format("{} is in use by another program", path),
                  .hint = "wait for it, or choose another folder"};
   }
+  RemoveUnfinishedFiles(path);
   return RunDirectory(path, lock);
 }
 
