@@ -183,7 +183,9 @@ class GaussianPpo final : public PpoSearcher {
       const size_t decision = space().open()[i];
       const int32_t values = space().decisions()[decision].size();
       const double place = (static_cast<double>(action[i]) + 1) / 2 * values;
-      point[decision] = static_cast<int32_t>(std::clamp(place, 0.0, values - 1.0));
+      // A policy that has diverged draws what is not a number: the middle, then.
+      const double safe = std::isfinite(place) ? place : values / 2.0;
+      point[decision] = static_cast<int32_t>(std::clamp(safe, 0.0, values - 1.0));
     }
     return point;
   }
