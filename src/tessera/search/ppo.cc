@@ -21,12 +21,12 @@ namespace {
 
 struct PpoSearchOptions {
   int64_t lanes = 8;
-  int64_t steps = 1;
+  int64_t steps = 2;
   int64_t epochs = 16;
   int64_t minibatches = 2;
   int64_t hidden = 32;
-  double rate = 0.01;
-  double entropy = 0.1;
+  double rate = 3e-3;
+  double entropy = 0.0;
   double clip = 0.2;
   double deviation = 1.0;
   double penalty = 1.0;
