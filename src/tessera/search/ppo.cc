@@ -21,12 +21,12 @@ namespace {
 
 struct PpoSearchOptions {
   int64_t lanes = 8;
-  int64_t steps = 1;
+  int64_t steps = 2;
   int64_t epochs = 16;
   int64_t minibatches = 2;
   int64_t hidden = 32;
-  double rate = 0.01;
-  double entropy = 0.1;
+  double rate = 3e-3;
+  double entropy = 0.0;
   double clip = 0.2;
   double deviation = 1.0;
   double penalty = 1.0;
@@ -183,7 +183,9 @@ class GaussianPpo final : public PpoSearcher {
       const size_t decision = space().open()[i];
       const int32_t values = space().decisions()[decision].size();
       const double place = (static_cast<double>(action[i]) + 1) / 2 * values;
-      point[decision] = static_cast<int32_t>(std::clamp(place, 0.0, values - 1.0));
+      // A policy that has diverged draws what is not a number: the middle, then.
+      const double safe = std::isfinite(place) ? place : values / 2.0;
+      point[decision] = static_cast<int32_t>(std::clamp(safe, 0.0, values - 1.0));
     }
     return point;
   }
