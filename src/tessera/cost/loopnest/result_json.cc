@@ -2,6 +2,7 @@
 #include "tessera/cost/loopnest/result_json.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,7 +38,10 @@ Json NetworkTensor(const TimeloopResult& result, const TimeloopNetworkTensor& ne
   int64_t multicast = 0;
   for (int k = 0; k < network.num_ingresses; ++k) {
     const Ingress& ingress = result.ingresses[static_cast<size_t>(network.first_ingress + k)];
-    ingresses[fmt::format("{},{}", ingress.multicast, ingress.scatter)] = ingress.words;
+    // Timeloop prints these words with two decimals, and so do its rows.
+    const std::string words = fmt::format("{:.2f}", ingress.words);
+    ingresses[fmt::format("{},{}", ingress.multicast, ingress.scatter)] =
+        std::strtod(words.c_str(), nullptr);
     multicast = std::max(multicast, ingress.multicast);
   }
   return {{"fanout", network.fanout},
