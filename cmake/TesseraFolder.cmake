@@ -61,11 +61,6 @@ function(tessera_test name)
     endif()
   endforeach()
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main)
-  # Reading GoogleTest takes longer than compiling most tests.
-  list(LENGTH ARG_SOURCES sources)
-  if(sources GREATER 2)
-    target_precompile_headers(${name} PRIVATE <gtest/gtest.h>)
-  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
 endfunction()
 
