@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "tessera/search/gp.h"
+#include "tessera/search/history.h"
 #include "tessera/search/log_cost.h"
 #include "tessera/search/method.h"
 #include "tessera/space/features.h"
@@ -110,27 +111,9 @@ class BoSearcher final : public Searcher {
 
   // Indices of the trials to learn from, the best first.
   std::vector<size_t> History(CounterRng& rng) const {
-    std::vector<size_t> order(trials_.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     const size_t limit = static_cast<size_t>(options_.history);
-    const auto better = [&](size_t a, size_t b) {
-      return trials_[a].cost != trials_[b].cost ? trials_[a].cost < trials_[b].cost : a < b;
-    };
-    if (order.size() <= limit) {
-      std::sort(order.begin(), order.end(), better);
-      return order;
-    }
-    const size_t good = limit / 2, recent = limit / 4;
-    const auto middle = order.begin() + static_cast<std::ptrdiff_t>(good);
-    std::partial_sort(order.begin(), middle, order.end(), better);
-    // The newest of the others, then some at random.
-    std::sort(middle, order.end(), std::greater<>());
-    for (size_t i = good + recent; i < limit; ++i) {
-      const int64_t left = static_cast<int64_t>(order.size() - i);
-      std::swap(order[i], order[i + static_cast<size_t>(rng.UniformInt(left))]);
-    }
-    order.resize(limit);
-    return order;
+    const auto cost = [&](size_t i) { return trials_[i].cost; };
+    return ChooseHistory(trials_.size(), limit, limit / 2, cost, rng);
   }
 
   void Learn(const std::vector<size_t>& history) {

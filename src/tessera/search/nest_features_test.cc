@@ -1,8 +1,6 @@
 // What a loop nest amounts to, by hand for a small layer.
 #include "tessera/search/nest_features.h"
 
-#include <cmath>
-
 #include <algorithm>
 #include <cmath>
 

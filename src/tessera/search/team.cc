@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "tessera/agents/assignment.h"
 #include "tessera/search/critic.h"
 #include "tessera/search/elites.h"
+#include "tessera/search/history.h"
 #include "tessera/search/log_cost.h"
 #include "tessera/search/method.h"
 #include "tessera/search/policy.h"
@@ -224,25 +224,9 @@ class TeamSearcher final : public Searcher {
 
   // The critic learns from the best samples, the latest ones and a random rest.
   void FitCritic(CounterRng& rng) {
-    std::vector<size_t> order(trials_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const auto better = [&](size_t a, size_t b) {
-      return costs_[a] != costs_[b] ? costs_[a] < costs_[b] : a < b;
-    };
     const size_t limit = 2 * static_cast<size_t>(options_.history);
-    if (order.size() > limit) {
-      const size_t good = limit / 4, recent = limit / 4;
-      const auto middle = order.begin() + static_cast<std::ptrdiff_t>(good);
-      std::partial_sort(order.begin(), middle, order.end(), better);
-      std::sort(middle, order.end(), std::greater<>());
-      for (size_t i = good + recent; i < limit; ++i) {
-        const int64_t left = static_cast<int64_t>(order.size() - i);
-        std::swap(order[i], order[i + static_cast<size_t>(rng.UniformInt(left))]);
-      }
-      order.resize(limit);
-    } else {
-      std::sort(order.begin(), order.end(), better);
-    }
+    const auto cost = [&](size_t i) { return costs_[i]; };
+    const std::vector<size_t> order = ChooseHistory(trials_.size(), limit, limit / 4, cost, rng);
     std::vector<Point> points;
     std::vector<double> costs, rows;
     for (const size_t i : order) {
