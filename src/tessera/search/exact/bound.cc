@@ -211,6 +211,22 @@ double Bounder::EnterCost(int v, int level, double used, double copies, double& 
   return 2 * facts.enter_pj;
 }
 
+// Of a word that arrives at level `next`, coming from beyond the level outside it.
+Bounder::InnerCost Bounder::InnerCostOf(int v, int next) const {
+  if (next < 0) return {};
+  const TensorFacts& tensor = model_.tensors[v];
+  const LevelFacts& level = model_.levels[next];
+  const double fill_pj = level.least_share * level.fill_pj;
+  InnerCost cost{.word_pj = model_.inner_pj[next][v],
+                 .elided_pj = model_.inner_elided_pj[next][v],
+                 .slack_pj = model_.inner_slack_pj[next][v]};
+  if (tensor.read_write && !tensor.simple) return cost;
+  cost.word_pj += fill_pj;
+  if (tensor.read_write) cost.elided_pj += fill_pj;
+  if (!model_.exact && !tensor.read_write) cost.slack_pj += level.clusters * level.fill_pj;
+  return cost;
+}
+
 void Bounder::AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame) {
   const TensorFacts& tensor = model_.tensors[v];
   const int i = frame.level;
@@ -270,13 +286,21 @@ void Bounder::AddTensor(std::span<const Frame> frames, int v, const Tile& tile, 
     return;
   }
   if (!closes) {
-    if (model_.next_kept[child][v] < 0 && !model_.mac_links) {
+    const int next = model_.next_kept[child][v];
+    if (next < 0 && !model_.mac_links) {
       frame.later_fixed_pj += pending * model_.macs / (frame.used_below * model_.fan_below[i]);
-    } else if (tensor.simple) {
-      frame.later_pj[v] = pending;
-    } else {
-      frame.later_fixed_pj += pending * tile.plain_words[v] * frame.plain_visits[v];
+      return;
     }
+    // What passes this level has to arrive further in, and to be handed on there.
+    const InnerCost inner = InnerCostOf(v, next);
+    const double word_pj = pending + frame.used_below * inner.word_pj;
+    if (tensor.simple) {
+      frame.later_pj[v] = word_pj;
+      frame.later_fixed_pj -= inner.elided_pj * tensor.elements * frame.copies[v];
+    } else {
+      frame.later_fixed_pj += word_pj * tile.plain_words[v] * frame.plain_visits[v];
+    }
+    frame.later_fixed_pj += OperandCost(v, i, frame.copies[v], idle_extents) - inner.slack_pj;
     return;
   }
   const LevelFacts& below = model_.levels[child];

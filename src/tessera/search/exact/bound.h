@@ -157,6 +157,11 @@ class Bounder {
   bool LinkRisk(std::span<const Frame> frames, int v, const Frame& frame) const;
   double Groups(int v, const Frame& frame) const;
   double EnterCost(int v, int level, double used, double copies, double& fixed_pj) const;
+  // Least cost of words that pass a level which does not hold them; as the inner_* of Model.
+  struct InnerCost {
+    double word_pj = 0, elided_pj = 0, slack_pj = 0;
+  };
+  InnerCost InnerCostOf(int v, int next) const;
   void AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame);
 
   struct TileTerms;
