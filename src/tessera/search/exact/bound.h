@@ -149,6 +149,8 @@ class Bounder {
   double QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
                     const ChainSummary& chains);
   double NewPart(int v, const int32_t* extents, int dim, double step);
+  double RankOverlap(int v, int r, const int32_t* extents, double distance);
+  double LeastNewPart(std::span<const Frame> frames, int level, int v, int first_level, int dim);
   bool MayMatch(std::span<const Frame> frames, int level, int v, int first_level, int dim) const;
   double OperandCost(int v, int level, double copies, double idle_extents) const;
   template <typename Use>
