@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tessera/base/rng.h"
+#include "tessera/search/log_cost.h"
 
 namespace tessera {
 
@@ -90,13 +91,13 @@ double Critic::Guess(std::span<const double> row) const {
 // blame.
 void Critic::LearnCapacities(std::span<const double> rows, std::span<const double> costs) {
   for (size_t i = 0; i < costs.size(); ++i) {
-    if (!std::isfinite(costs[i])) continue;
+    if (costs[i] >= kInfeasibleCost) continue;
     for (Capacity& capacity : capacities_) {
       capacity.fits = std::max(capacity.fits, rows[i * width_ + capacity.column]);
     }
   }
   for (size_t i = 0; i < costs.size(); ++i) {
-    if (std::isfinite(costs[i])) continue;
+    if (costs[i] < kInfeasibleCost) continue;
     Capacity* culprit = nullptr;
     int suspects = 0;
     for (Capacity& capacity : capacities_) {

@@ -74,7 +74,9 @@ class TeamSearcher final : public Searcher {
     std::vector<Point> points;
     std::vector<double> costs;
     for (const Trial& trial : trials) {
-      const double cost = LogCost(trial.outcome);
+      // A life that has seen nothing feasible learns what comes closer.
+      const double cost =
+          BestOfLife() < kInfeasibleCost ? LogCost(trial.outcome) : OrderedCost(trial.outcome);
       if (cost < BestOfLife() - kGain) improved_ = std::ssize(trials_);
       elites_.Add(trial.point, cost);
       champions_.Add(trial.point, cost);
@@ -229,9 +231,10 @@ class TeamSearcher final : public Searcher {
     const std::vector<size_t> order = ChooseHistory(trials_.size(), limit, limit / 4, cost, rng);
     std::vector<Point> points;
     std::vector<double> costs, rows;
+    const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
     for (const size_t i : order) {
       points.push_back(trials_[i].point);
-      costs.push_back(costs_[i]);
+      costs.push_back(lost || costs_[i] < kInfeasibleCost ? costs_[i] : kNothing);
     }
     critic_.Encode(points, rows);
     critic_.Fit(rows, costs);

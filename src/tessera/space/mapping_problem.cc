@@ -2,6 +2,7 @@
 #include "tessera/space/mapping_problem.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,6 +61,13 @@ Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accele
                                                               .constraints = options.constraints});
   if (!space) return space.error();
   return std::unique_ptr<MappingSpace>(*std::move(space));
+}
+
+double ExcessOf(const Violation& violation) {
+  if (violation.excess > 0) return violation.excess;
+  constexpr double kFar = 128;  // where the broken rule is not about a size
+  if (violation.limit <= 0 || violation.have <= violation.limit) return kFar;
+  return std::log2(violation.have / violation.limit);
 }
 
 int32_t TranslatedIndex(const Decision& from, int32_t index, const Decision& to) {
@@ -195,7 +203,9 @@ Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const
   const CostModel& model = ModelAt(point);
   const Cost cost =
       model.Evaluate(space_->Decode(point), *static_cast<MappingWorkspace&>(workspace).model);
-  if (!cost.feasible()) return Outcome::Infeasible(model.Describe(cost.violation).message);
+  if (!cost.feasible()) {
+    return Outcome::Infeasible(model.Describe(cost.violation).message, ExcessOf(cost.violation));
+  }
   return OutcomeOf(cost);
 }
 
