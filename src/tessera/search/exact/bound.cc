@@ -407,6 +407,14 @@ bool Bounder::MayMatch(std::span<const Frame> frames, int level, int v, int firs
   return false;
 }
 
+// Elements of rank r of a tile, without holes (exact).
+double Bounder::TouchedOf(int v, int r, const int32_t* extents) {
+  const loopnest::RankShape& shape = model_.setup->data.tensors[v].ranks[r];
+  loopnest::TouchedBox box;
+  for (int k = 0; k < shape.num_terms; ++k) box.widths[k] = extents[shape.dims[k]];
+  return static_cast<double>(CountTouched(shape, box, touched_));
+}
+
 // The part of rank r of a window tile that a move by `distance` leaves in place (exact).
 double Bounder::RankOverlap(int v, int r, const int32_t* extents, double distance) {
   const RankTerms& rank = model_.tensors[v].ranks[r];

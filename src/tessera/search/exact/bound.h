@@ -167,8 +167,10 @@ class Bounder {
   void AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame);
 
   struct TileTerms;
-  void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) const;
-  double TileClass(const Tile& tile, const Chain& chain, const TileTerms* terms, int dim);
+  void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms);
+  void SetStepParts(int v, const Tile& tile, TileTerms& terms);
+  double TouchedOf(int v, int r, const int32_t* extents);
+  double TileClass(const Chain& chain, const TileTerms* terms, int dim);
 
   const Model& model_;
   const double max_cycles_;
