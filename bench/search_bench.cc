@@ -175,6 +175,12 @@ nlohmann::json ToJson(const std::vector<Run>& runs, const std::vector<Task>& tas
   for (const Run& run : runs) {
     nlohmann::json curve = nlohmann::json::array();
     for (const Improvement& step : run.result.curve) curve.push_back({step.samples, step.value});
+    nlohmann::json point;
+    const DecisionSpace& space = tasks[run.task].problem->space();
+    for (size_t i = 0; run.result.best && i < space.size(); ++i) {
+      const Decision& decision = space.decisions()[i];
+      point[decision.name()] = decision.Label(run.result.best->point[i]);
+    }
     rows.push_back({{"task", tasks[run.task].name},
                     {"method", methods[run.method].ToString()},
                     {"seed", run.seed},
@@ -183,6 +189,7 @@ nlohmann::json ToJson(const std::vector<Run>& runs, const std::vector<Task>& tas
                     {"samples", run.result.samples},
                     {"infeasible", run.result.infeasible},
                     {"seconds", run.result.seconds},
+                    {"point", std::move(point)},
                     {"curve", std::move(curve)}});
   }
   return rows;
