@@ -81,6 +81,7 @@ class TeamSearcher final : public Searcher {
       elites_.Add(trial.point, cost);
       champions_.Add(trial.point, cost);
       trials_.push_back(trial);
+      if (trial.outcome.feasible()) product_ = product_ && IsProduct(trial.outcome);
       costs_.push_back(cost);
       points.push_back(trial.point);
       costs.push_back(cost);
@@ -122,6 +123,11 @@ class TeamSearcher final : public Searcher {
 
   double BestOfLife() const {
     return elites_.entries().empty() ? kNothing : elites_.entries().front().cost;
+  }
+
+  static bool IsProduct(const Outcome& outcome) {
+    const double product = outcome.cycles * outcome.energy_pj;
+    return product > 0 && std::abs(outcome.value - product) <= 1e-9 * product;
   }
 
   // Good points of solved layers.
@@ -230,14 +236,24 @@ class TeamSearcher final : public Searcher {
     const auto cost = [&](size_t i) { return costs_[i]; };
     const std::vector<size_t> order = ChooseHistory(trials_.size(), limit, limit / 4, cost, rng);
     std::vector<Point> points;
-    std::vector<double> costs, rows;
+    std::vector<CriticCost> costs;
+    std::vector<double> rows;
     const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
     for (const size_t i : order) {
       points.push_back(trials_[i].point);
-      costs.push_back(lost || costs_[i] < kInfeasibleCost ? costs_[i] : kNothing);
+      const bool counts = lost || costs_[i] < kInfeasibleCost;
+      costs.push_back(counts ? Factors(i) : CriticCost{.first = kNothing});
     }
     critic_.Encode(points, rows);
     critic_.Fit(rows, costs);
+  }
+
+  // Cycles and energy where the objective is their product, otherwise the objective alone.
+  CriticCost Factors(size_t i) const {
+    const Outcome& outcome = trials_[i].outcome;
+    if (!product_ || !outcome.feasible()) return {.first = costs_[i]};
+    const double cycles = std::log(outcome.cycles);
+    return {.first = cycles, .second = costs_[i] - cycles};
   }
 
   void Consider(const std::vector<Point>& pool) {
@@ -362,8 +378,9 @@ class TeamSearcher final : public Searcher {
   std::vector<std::vector<size_t>> agents_;
   std::unique_ptr<TeamPolicy> policy_;
   Critic critic_;
-  Elites elites_;     // of this life
-  Elites champions_;  // of all lives
+  Elites elites_;        // of this life
+  Elites champions_;     // of all lives
+  bool product_ = true;  // whether the objective is cycles times energy
   double size_limit_ = 0.5;
   uint64_t rounds_ = 0;
   int64_t improved_ = 0, lives_ = 1, regroupings_ = 0, next_regroup_;
