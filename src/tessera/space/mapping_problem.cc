@@ -29,6 +29,12 @@ Error MissingPart(const Accelerator& accelerator, std::string_view model, std::s
                                            : "use 'maestro-256', or --model loopnest"};
 }
 
+// Whether a PE cannot hold what one output needs. MAESTRO buffers an input window, its weights and
+// as many outputs, all of them twice.
+bool KernelTooLarge(const Layer& layer, const PeArray& array) {
+  return layer.type == LayerType::kConv && 6 * layer.r * layer.s > array.l1_elements;
+}
+
 // The space that fits the model. Which space goes with which model is known here and nowhere else.
 Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accelerator& accelerator,
                                                 std::string_view model,
@@ -42,6 +48,7 @@ Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accele
                            {.sizes = options.sizes,
                             .decide_pes = options.decide_pes,
                             .kernel_tiles = !head,
+                            .parallel_kernel = head && KernelTooLarge(layer, *accelerator.pe_array),
                             .strided_tiles = !strict,
                             .constraints = options.constraints});
     if (!space) return space.error();
