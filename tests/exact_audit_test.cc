@@ -89,7 +89,7 @@ class Audits {
   std::string first_violation_;
 };
 
-constexpr uint64_t kCases = 300;
+constexpr uint64_t kCases = 350;
 
 TEST(ExactAudit, NoMappingIsBelowItsBound) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {

@@ -79,20 +79,30 @@ void Bounder::SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTer
   if (model_.linked_level && !tensor.read_write && kept && closes) terms.parent_pj = 0;
   terms.fixed_pj = terms.fixed_lucky_pj = fixed;
   if (!closes) {
-    if (model_.next_kept[child][v] < 0 && !model_.mac_links) {
+    const int next = model_.next_kept[child][v];
+    if (next < 0 && !model_.mac_links) {
       const double words =
           terms.parent_pj * model_.macs / (terms.most_multicast * model_.fan_below[i]);
       terms.fixed_pj += words;
       terms.fixed_lucky_pj += words;
-    } else if (tensor.simple) {
-      terms.shared = true;
+      terms.words = terms.least_words = 0;
       return;
-    } else {
-      const double words =
-          terms.parent_pj * tile.plain_words[v] * parent.plain_visits[v] * plain_ratio * used;
-      terms.fixed_pj += words;
-      terms.fixed_lucky_pj += words;
     }
+    const InnerCost inner = InnerCostOf(v, next);
+    const double operands =
+        OperandCost(v, i, copies * terms.most_multicast, idle_extents) - inner.slack_pj;
+    terms.fixed_pj += operands;
+    terms.fixed_lucky_pj += operands;
+    if (tensor.simple) {
+      terms.shared = true;
+      terms.child_pj = inner.word_pj;
+      terms.fixed_pj -= tensor.elements * copies * terms.most_multicast * inner.elided_pj;
+      terms.fixed_lucky_pj -= tensor.elements * copies * inner.elided_pj;
+      return;
+    }
+    const double words = tile.plain_words[v] * parent.plain_visits[v] * plain_ratio * used;
+    terms.fixed_pj += words * (terms.parent_pj + inner.word_pj);
+    terms.fixed_lucky_pj += words * (terms.parent_pj + inner.word_pj);
     terms.words = terms.least_words = 0;
     return;
   }
