@@ -22,6 +22,7 @@
 #include "tessera/coopt/performance_model.h"
 #include "tessera/coopt/session.h"
 #include "tessera/coopt/team.h"
+#include "tessera/coopt/vta_target.h"
 #include "tessera/workload/format.h"
 
 namespace tessera::coopt {
@@ -91,9 +92,9 @@ T Median(std::vector<T> values) {
 }
 
 void Fixed(int seeds, const std::vector<Choice>& choices) {
-  const Problem problem(ResNetLayers(), HardwareSpace::Fixed(vta::Config{}),
+  const Problem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   std::vector<double> targets;
   for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
@@ -129,16 +130,16 @@ void Fixed(int seeds, const std::vector<Choice>& choices) {
   }
 }
 
-HardwareSpace Budget(int64_t macs) {
+std::shared_ptr<const VtaTarget> Budget(int64_t macs) {
   const double area = CostOf(vta::Config{}, 100).area_um2;
-  return *HardwareSpace::Make({.macs = macs,
-                               .sram_bytes = macs * 2'048,
-                               .area_um2 = area * static_cast<double>(macs) / 256});
+  return *VtaTarget::Make({.macs = macs,
+                           .sram_bytes = macs * 2'048,
+                           .area_um2 = area * static_cast<double>(macs) / 256});
 }
 
 void Truth(const std::string& network, int64_t macs) {
   const Problem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   const double begin = Seconds();
   const std::vector<size_t> largest = problem.hardware().LargestBuffers();
@@ -147,14 +148,13 @@ void Truth(const std::string& network, int64_t macs) {
       "{} {} MACs: {} accelerators, {} with largest buffers, {} tried, {} measurements, "
       "{:.1f} s\n  optimum {:.0f} cycles per image on {}\n",
       network, macs, problem.hardware().size(), largest.size(), best->hardware_tried,
-      best->measured, Seconds() - begin, best->value,
-      problem.hardware().config(best->hardware).name);
+      best->measured, Seconds() - begin, best->value, problem.hardware().Name(best->hardware));
 }
 
 void Joint(const std::string& network, int64_t macs, int64_t measurements, int seeds,
            const std::vector<Choice>& choices) {
   const Problem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   const auto layers = std::ssize(problem.layers());
   fmt::print("{} {} MACs, {} layers, {} measurements per layer, {} seeds, {} accelerators\n",
@@ -171,7 +171,7 @@ void Joint(const std::string& network, int64_t macs, int64_t measurements, int s
           RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), measurements);
       curves.back().push_back(result.curve);
       values.push_back(result.curve.empty() ? INFINITY : result.curve.back().value);
-      if (seed == 1 && result.hardware) hardware = problem.hardware().config(*result.hardware).name;
+      if (seed == 1 && result.hardware) hardware = problem.hardware().Name(*result.hardware);
     }
     finals.push_back(Median(values));
     fmt::print("  {:44} {:12.0f} cycles (best {:.0f}, worst {:.0f}) {:8.1f} s  {}\n", choice.text,
@@ -240,9 +240,9 @@ double Recall(const std::vector<double>& truth, const std::vector<double>& predi
 
 // Predictions over whole landscapes, after 0, 8, 16, ... random measurements per layer.
 void Critic() {
-  const Problem problem(ResNetLayers(), HardwareSpace::Fixed(vta::Config{}),
+  const Problem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   std::vector<std::vector<Measured>> landscapes;
   std::vector<Request> starts;
