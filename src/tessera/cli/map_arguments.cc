@@ -65,8 +65,11 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .value = "FILE"},
       {.name = "--energy",
        .target = &settings.energy,
-       .help = "energy of model maestro: layer (MACs, L1, L2) or maestro-csv (MAESTRO's column)",
-       .value = "WHICH"},
+       .help =
+           "energy of model maestro: maestro-csv (MAESTRO's column, as the literature) or layer "
+           "(MACs, L1 and L2)",
+       .value = "WHICH",
+       .choices = AsChoices<kMaestroEnergyNames>},
       {.name = "--legality",
        .target = &settings.legality,
        .help = "model maestro: strict (doubtful numbers are infeasible) or compat",

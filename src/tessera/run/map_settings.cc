@@ -155,7 +155,7 @@ Result<MappingProblemOptions> ProblemOptions(const MapSettings& settings,
   if (!objective) return objective.error();
   const auto sizes = IndexOf<2>("tile sizes", settings.sizes, {"divisors", "all"});
   if (!sizes) return sizes.error();
-  const auto energy = IndexOf<2>("energy", settings.energy, {"layer", "maestro-csv"});
+  const auto energy = IndexOf("energy", settings.energy, kMaestroEnergyNames);
   if (!energy) return energy.error();
   const auto legality = IndexOf<2>("legality", settings.legality, {"strict", "compat"});
   if (!legality) return legality.error();

@@ -29,15 +29,15 @@ struct MapSettings {
   std::string model = "loopnest";     // Default: loopnest.
   std::string objective = "latency";  // Default: latency.
   // A search method with its settings, or auto (search, then proof) or exact (proof alone).
-  std::string method = "marl";      // Default: marl.
-  std::string sizes = "divisors";   // Default: divisors.
-  std::string energy = "layer";     // Of model maestro. Default: layer.
-  std::string legality = "strict";  // Of model maestro. Default: strict.
-  std::string area = "maestro";     // Of model maestro. Default: maestro.
-  std::string version = "head";     // Of model maestro. Default: head.
-  std::string semantics = "exact";  // Of model loopnest. Default: exact.
-  bool decide_pes = false;          // Default: false.
-  bool bypass = false;              // Default: false.
+  std::string method = "marl";         // Default: marl.
+  std::string sizes = "divisors";      // Default: divisors.
+  std::string energy = "maestro-csv";  // Of model maestro. Default: maestro-csv.
+  std::string legality = "strict";     // Of model maestro. Default: strict.
+  std::string area = "maestro";        // Of model maestro. Default: maestro.
+  std::string version = "head";        // Of model maestro. Default: head.
+  std::string semantics = "exact";     // Of model loopnest. Default: exact.
+  bool decide_pes = false;             // Default: false.
+  bool bypass = false;                 // Default: false.
 
   // Limits of the program of model exec:COMMAND, as ExternalOptions.
   double exec_timeout_seconds = 60;  // Default: 60.
