@@ -106,8 +106,8 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
   }
   // Bounds are sums of doubles: rounding aside, a complete proof leaves no gap.
   const double bound = std::min(std::max(bound_, progress.bound), value_);
-  const bool changed = better || proof_.complete || bound != std::exchange(bound_, bound);
-  return changed ? Write(better) : Result<void>();
+  const bool raised = bound != std::exchange(bound_, bound);
+  return raised || better || proof_.complete ? Write(better) : Result<void>();
 }
 
 Result<void> LayerProver::Write(bool new_mapping) {
