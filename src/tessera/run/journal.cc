@@ -69,6 +69,11 @@ Result<Trial> ReadTrial(const Node& node) {
     const Node* why = reader.Find(key);
     if (why == nullptr) continue;
     trial.outcome = {.kind = kind, .why = why->scalar};
+    if (const Node* excess = reader.Find("excess")) {
+      const Result<double> value = excess->AsDouble();
+      if (!value) return value.error();
+      trial.outcome.excess = *value;
+    }
     if (Result<void> done = reader.Finish(); !done) return done.error();
     return trial;
   }
@@ -97,7 +102,8 @@ std::string JournalLine(const Trial& trial) {
   switch (outcome.kind) {
     case OutcomeKind::kFeasible: break;
     case OutcomeKind::kInfeasible:
-      return fmt::format("{{\"point\":[{}],\"infeasible\":{}}}\n", point, JsonString(outcome.why));
+      return fmt::format("{{\"point\":[{}],\"infeasible\":{}{}}}\n", point, JsonString(outcome.why),
+                         outcome.excess > 0 ? fmt::format(",\"excess\":{}", outcome.excess) : "");
     case OutcomeKind::kFailed:
       return fmt::format("{{\"point\":[{}],\"failed\":{}}}\n", point, JsonString(outcome.why));
   }

@@ -57,9 +57,13 @@ class BoSearcher final : public Searcher {
 
   void Observe(std::span<const Trial> trials) override {
     for (const Trial& trial : trials) {
-      const double cost = LogCost(trial.outcome);
+      const double cost = OrderedCost(trial.outcome);
+      // The first feasible point ends the search for one: all others are as bad as the worst.
+      if (cost < kInfeasibleCost && best_ >= kInfeasibleCost) worst_ = cost;
       best_ = std::min(best_, cost);
-      if (trial.outcome.feasible()) worst_ = std::max(worst_, cost);
+      if (std::isfinite(cost) && (cost < kInfeasibleCost || best_ >= kInfeasibleCost)) {
+        worst_ = std::max(worst_, cost);
+      }
       trials_.push_back({trial.point, cost});
     }
   }

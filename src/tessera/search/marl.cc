@@ -71,7 +71,10 @@ class MarlSearcher final : public Searcher {
   void Observe(std::span<const Trial> trials) override {
     for (const Trial& trial : trials) {
       points_.push_back(trial.point);
-      costs_.push_back(LogCost(trial.outcome));
+      // A life that has seen nothing feasible learns what comes closer.
+      const bool lost =
+          elites_.entries().empty() || elites_.entries().front().cost >= kInfeasibleCost;
+      costs_.push_back(lost ? OrderedCost(trial.outcome) : LogCost(trial.outcome));
       if (elites_.entries().empty() || costs_.back() < elites_.entries().front().cost - kGain) {
         improved_ = observed_;
       }

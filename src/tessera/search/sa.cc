@@ -54,7 +54,7 @@ class SaSearcher final : public Searcher {
   };
 
   void Step(Chain& chain, const Trial& trial, CounterRng& rng) {
-    const double cost = LogCost(trial.outcome);
+    const double cost = OrderedCost(trial.outcome);
     if (cost < best_.cost) best_ = {trial.point, cost};
     // A point that is not feasible is left only for lack of a better one.
     const bool better = cost <= chain.cost;

@@ -74,11 +74,14 @@ class TeamSearcher final : public Searcher {
     std::vector<Point> points;
     std::vector<double> costs;
     for (const Trial& trial : trials) {
-      const double cost = LogCost(trial.outcome);
+      // A life that has seen nothing feasible learns what comes closer.
+      const double cost =
+          BestOfLife() < kInfeasibleCost ? LogCost(trial.outcome) : OrderedCost(trial.outcome);
       if (cost < BestOfLife() - kGain) improved_ = std::ssize(trials_);
       elites_.Add(trial.point, cost);
       champions_.Add(trial.point, cost);
       trials_.push_back(trial);
+      if (trial.outcome.feasible()) product_ = product_ && IsProduct(trial.outcome);
       costs_.push_back(cost);
       points.push_back(trial.point);
       costs.push_back(cost);
@@ -120,6 +123,11 @@ class TeamSearcher final : public Searcher {
 
   double BestOfLife() const {
     return elites_.entries().empty() ? kNothing : elites_.entries().front().cost;
+  }
+
+  static bool IsProduct(const Outcome& outcome) {
+    const double product = outcome.cycles * outcome.energy_pj;
+    return product > 0 && std::abs(outcome.value - product) <= 1e-9 * product;
   }
 
   // Good points of solved layers.
@@ -228,13 +236,24 @@ class TeamSearcher final : public Searcher {
     const auto cost = [&](size_t i) { return costs_[i]; };
     const std::vector<size_t> order = ChooseHistory(trials_.size(), limit, limit / 4, cost, rng);
     std::vector<Point> points;
-    std::vector<double> costs, rows;
+    std::vector<CriticCost> costs;
+    std::vector<double> rows;
+    const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
     for (const size_t i : order) {
       points.push_back(trials_[i].point);
-      costs.push_back(costs_[i]);
+      const bool counts = lost || costs_[i] < kInfeasibleCost;
+      costs.push_back(counts ? Factors(i) : CriticCost{.first = kNothing});
     }
     critic_.Encode(points, rows);
     critic_.Fit(rows, costs);
+  }
+
+  // Cycles and energy where the objective is their product, otherwise the objective alone.
+  CriticCost Factors(size_t i) const {
+    const Outcome& outcome = trials_[i].outcome;
+    if (!product_ || !outcome.feasible()) return {.first = costs_[i]};
+    const double cycles = std::log(outcome.cycles);
+    return {.first = cycles, .second = costs_[i] - cycles};
   }
 
   void Consider(const std::vector<Point>& pool) {
@@ -359,8 +378,9 @@ class TeamSearcher final : public Searcher {
   std::vector<std::vector<size_t>> agents_;
   std::unique_ptr<TeamPolicy> policy_;
   Critic critic_;
-  Elites elites_;     // of this life
-  Elites champions_;  // of all lives
+  Elites elites_;        // of this life
+  Elites champions_;     // of all lives
+  bool product_ = true;  // whether the objective is cycles times energy
   double size_limit_ = 0.5;
   uint64_t rounds_ = 0;
   int64_t improved_ = 0, lives_ = 1, regroupings_ = 0, next_regroup_;
