@@ -24,18 +24,18 @@ namespace tessera {
 namespace {
 
 struct TeamOptions {
-  int64_t agents = 6;
+  int64_t agents = 3;
   int64_t regroup = 64;
   int64_t start = 12;
-  int64_t batch = 8;
-  int64_t pool = 384;
-  int64_t refine = 1;
+  int64_t batch = 4;
+  int64_t pool = 512;
+  int64_t refine = 2;
   double policy = 0.5;
-  double fresh = 0.1;
+  double fresh = 0.25;
   bool critic = true;
   bool nest = true;
   bool guess = true;
-  double informative = 0.25;
+  double informative = 0.0;
   double dream = 1.0;
   int64_t elites = 24;
   double imitate = 0.8;
