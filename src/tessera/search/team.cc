@@ -24,18 +24,18 @@ namespace tessera {
 namespace {
 
 struct TeamOptions {
-  int64_t agents = 6;
+  int64_t agents = 3;
   int64_t regroup = 64;
   int64_t start = 12;
-  int64_t batch = 8;
-  int64_t pool = 384;
-  int64_t refine = 1;
+  int64_t batch = 4;
+  int64_t pool = 512;
+  int64_t refine = 2;
   double policy = 0.5;
-  double fresh = 0.1;
+  double fresh = 0.25;
   bool critic = true;
   bool nest = true;
   bool guess = true;
-  double informative = 0.25;
+  double informative = 0.0;
   double dream = 1.0;
   int64_t elites = 24;
   double imitate = 0.8;
@@ -81,6 +81,7 @@ class TeamSearcher final : public Searcher {
       elites_.Add(trial.point, cost);
       champions_.Add(trial.point, cost);
       trials_.push_back(trial);
+      if (trial.outcome.feasible()) product_ = product_ && IsProduct(trial.outcome);
       costs_.push_back(cost);
       points.push_back(trial.point);
       costs.push_back(cost);
@@ -122,6 +123,11 @@ class TeamSearcher final : public Searcher {
 
   double BestOfLife() const {
     return elites_.entries().empty() ? kNothing : elites_.entries().front().cost;
+  }
+
+  static bool IsProduct(const Outcome& outcome) {
+    const double product = outcome.cycles * outcome.energy_pj;
+    return product > 0 && std::abs(outcome.value - product) <= 1e-9 * product;
   }
 
   // Good points of solved layers.
@@ -230,14 +236,25 @@ class TeamSearcher final : public Searcher {
     const auto cost = [&](size_t i) { return costs_[i]; };
     const std::vector<size_t> order = ChooseHistory(trials_.size(), limit, limit / 4, cost, rng);
     std::vector<Point> points;
-    std::vector<double> costs, rows;
+    std::vector<CriticCost> costs;
+    std::vector<double> rows;
+    // How far infeasible points are matters only as long as there are no others.
     const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
     for (const size_t i : order) {
       points.push_back(trials_[i].point);
-      costs.push_back(lost || costs_[i] < kInfeasibleCost ? costs_[i] : kNothing);
+      costs.push_back(lost || costs_[i] < kInfeasibleCost ? Factors(i)
+                                                          : CriticCost{.first = kNothing});
     }
     critic_.Encode(points, rows);
     critic_.Fit(rows, costs);
+  }
+
+  // Cycles and energy where the objective is their product, otherwise the objective alone.
+  CriticCost Factors(size_t i) const {
+    const Outcome& outcome = trials_[i].outcome;
+    if (!product_ || !outcome.feasible()) return {.first = costs_[i]};
+    const double cycles = std::log(outcome.cycles);
+    return {.first = cycles, .second = costs_[i] - cycles};
   }
 
   void Consider(const std::vector<Point>& pool) {
@@ -362,8 +379,9 @@ class TeamSearcher final : public Searcher {
   std::vector<std::vector<size_t>> agents_;
   std::unique_ptr<TeamPolicy> policy_;
   Critic critic_;
-  Elites elites_;     // of this life
-  Elites champions_;  // of all lives
+  Elites elites_;        // of this life
+  Elites champions_;     // of all lives
+  bool product_ = true;  // whether the objective is cycles times energy
   double size_limit_ = 0.5;
   uint64_t rounds_ = 0;
   int64_t improved_ = 0, lives_ = 1, regroupings_ = 0, next_regroup_;
