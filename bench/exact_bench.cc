@@ -2,7 +2,7 @@
 // exact mapper. Not a ratio against a baseline: optima and seconds are what users ask for.
 //
 //   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK] [--goal energy]
-//               [--semantics timeloop3] [--threads 1] [--seconds 60]
+//               [--semantics timeloop3] [--threads 1] [--seconds 60] [--json 1]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ namespace {
 struct Arguments {
   std::string machine = "simple3", network, gemm, layer, goal = "energy", semantics = "timeloop3";
   int threads = 1;
-  bool verbose = false;
+  bool verbose = false, json = false;
   double seconds = 60;
 };
 
@@ -64,6 +64,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.threads = std::stoi(value);
     else if (flag == "--seconds")
       arguments.seconds = std::stod(value);
+    else if (flag == "--json")
+      arguments.json = value == "1";
     else if (flag == "--verbose")
       arguments.verbose = value == "1";
     else
@@ -104,8 +106,10 @@ int Run(const Arguments& arguments) {
                            : arguments.goal == "energy" ? exact::Goal::kEnergy
                                                         : exact::Goal::kEdp;
   ThreadPool pool(arguments.threads);
-  fmt::print("{:24} {:9} {:>16} {:>9} {:>9} {:>11} {:>10} {:>8} {:>8}\n", "layer", "status", "best",
-             "gap", "tiles", "tilings", "evaluated", "first s", "cpu s");
+  if (!arguments.json) {
+    fmt::print("{:24} {:9} {:>16} {:>9} {:>9} {:>11} {:>10} {:>8} {:>8}\n", "layer", "status",
+               "best", "gap", "tiles", "tilings", "evaluated", "first s", "cpu s");
+  }
   double total = 0;
   for (const Job& job : Jobs(arguments)) {
     const double begin = CpuSeconds();
@@ -127,14 +131,22 @@ int Run(const Arguments& arguments) {
     const exact::Progress progress = mapper->progress();
     const double spent = CpuSeconds() - begin;
     total += spent;
-    fmt::print("{:24} {:9} {:16.10g} {:8.3f}% {:9} {:11} {:10} {:8.3f} {:8.3f}\n", job.name,
-               exact::kStatusNames[static_cast<size_t>(progress.status)],
-               progress.best ? progress.best->value : 0, 100 * progress.Gap(),
-               progress.counters.tiles, progress.counters.nodes, progress.counters.evaluations,
-               found, spent);
+    const std::string_view status = exact::kStatusNames[static_cast<size_t>(progress.status)];
+    const double best = progress.best ? progress.best->value : 0;
+    if (arguments.json) {
+      fmt::print(R"({{"layer": "{}", "status": "{}", "best": {}, "bound": {}, "evaluations": {}, )"
+                 R"("found_cpu_s": {:.3f}, "cpu_s": {:.3f}}})"
+                 "\n",
+                 job.name, status, best, progress.bound, progress.counters.evaluations, found,
+                 spent);
+    } else {
+      fmt::print("{:24} {:9} {:16.10g} {:8.3f}% {:9} {:11} {:10} {:8.3f} {:8.3f}\n", job.name,
+                 status, best, 100 * progress.Gap(), progress.counters.tiles,
+                 progress.counters.nodes, progress.counters.evaluations, found, spent);
+    }
     std::fflush(stdout);
   }
-  fmt::print("total {:.3f} cpu s\n", total);
+  if (!arguments.json) fmt::print("total {:.3f} cpu s\n", total);
   return 0;
 }
 

@@ -91,7 +91,7 @@ std::string Progress(const MapJob& job, const NetworkMapping& mapping) {
                   [](const LayerMapping& layer) { return layer.bound.value_or(0) > 0; });
   if (!bounded) chart.y_label = fmt::format("best {} so far / last", job.settings.objective);
   for (const LayerMapping& layer : mapping.layers) {
-    if (!layer.point) continue;
+    if (!layer.cost) continue;
     Curve curve{.name = layer.name};
     const double unit = bounded ? *layer.bound : layer.value;
     for (const Improvement& improvement : layer.search.curve) {

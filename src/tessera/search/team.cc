@@ -242,8 +242,8 @@ class TeamSearcher final : public Searcher {
     const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
     for (const size_t i : order) {
       points.push_back(trials_[i].point);
-      costs.push_back(lost || costs_[i] < kInfeasibleCost ? Factors(i)
-                                                          : CriticCost{.first = kNothing});
+      const bool counts = lost || costs_[i] < kInfeasibleCost;
+      costs.push_back(counts ? Factors(i) : CriticCost{.first = kNothing});
     }
     critic_.Encode(points, rows);
     critic_.Fit(rows, costs);

@@ -58,13 +58,13 @@ Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accele
   const Result<LoopProblem> problem = MakeLoopProblem(layer);
   if (!problem) return problem.error();
   // Under Timeloop's rules neighbours always hand words on.
+  const bool exact = options.model.loopnest.semantics == loopnest::Semantics::kExact;
   const SpatialOrders spatial_orders =
-      options.model.loopnest.semantics == loopnest::Semantics::kExact
-          ? SpatialOrders::kWhereTheyMatter
-          : SpatialOrders::kAlways;
+      exact ? SpatialOrders::kWhereTheyMatter : SpatialOrders::kAlways;
   Result<std::unique_ptr<LoopSpace>> space = LoopSpace::Make(*problem, *accelerator.hierarchy,
                                                              {.decide_keep = options.decide_keep,
                                                               .spatial_orders = spatial_orders,
+                                                              .store_holes = !exact,
                                                               .constraints = options.constraints});
   if (!space) return space.error();
   return std::unique_ptr<MappingSpace>(*std::move(space));

@@ -149,6 +149,8 @@ class Bounder {
   double QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
                     const ChainSummary& chains);
   double NewPart(int v, const int32_t* extents, int dim, double step);
+  double RankOverlap(int v, int r, const int32_t* extents, double distance);
+  double LeastNewPart(std::span<const Frame> frames, int level, int v, int first_level, int dim);
   bool MayMatch(std::span<const Frame> frames, int level, int v, int first_level, int dim) const;
   double OperandCost(int v, int level, double copies, double idle_extents) const;
   template <typename Use>
@@ -157,11 +159,18 @@ class Bounder {
   bool LinkRisk(std::span<const Frame> frames, int v, const Frame& frame) const;
   double Groups(int v, const Frame& frame) const;
   double EnterCost(int v, int level, double used, double copies, double& fixed_pj) const;
+  // Least cost of words that pass a level which does not hold them; as the inner_* of Model.
+  struct InnerCost {
+    double word_pj = 0, elided_pj = 0, slack_pj = 0;
+  };
+  InnerCost InnerCostOf(int v, int next) const;
   void AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame);
 
   struct TileTerms;
-  void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) const;
-  double TileClass(const Tile& tile, const Chain& chain, const TileTerms* terms, int dim);
+  void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms);
+  void SetStepParts(int v, const Tile& tile, TileTerms& terms);
+  double TouchedOf(int v, int r, const int32_t* extents);
+  double TileClass(const Chain& chain, const TileTerms* terms, int dim);
 
   const Model& model_;
   const double max_cycles_;
