@@ -245,6 +245,7 @@ class TeamSearcher final : public Searcher {
     std::vector<Point> points;
     std::vector<CriticCost> costs;
     std::vector<double> rows;
+    // How far infeasible points are matters only as long as there are no others.
     const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
     for (const size_t i : order) {
       points.push_back(trials_[i].point);
