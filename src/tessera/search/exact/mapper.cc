@@ -136,6 +136,7 @@ struct Mapper::State {
     queue.resize(most);
     std::make_heap(queue.begin(), queue.end(), Later());
   }
+  int64_t MostChildren() const { return std::max<int64_t>(1, options.max_nodes / 8); }
   double Limit() const { return best.value * (1 - kTolerance); }
 
   void Take(const Candidate& candidate, bool has_one) {
@@ -160,7 +161,7 @@ void Mapper::State::Start() {
     }
     std::vector<Branch> children;
     tree.SetLimit(best.value);
-    tree.Split(root, children);
+    given_up = std::min(given_up, tree.Split(root, MostChildren(), options.split_steps, children));
     for (Branch& child : children) Push(std::move(child));
     counters.Add(tree.counters());
   }
@@ -243,6 +244,7 @@ bool Mapper::Step(ThreadPool& pool) {
     struct Outcome {
       Candidate best;
       std::vector<Branch> children;
+      double given_up = kInfinity;
       Counters counters;
     };
     std::vector<Outcome> outcomes(nodes.size());
@@ -261,7 +263,8 @@ bool Mapper::Step(ThreadPool& pool) {
         const bool whole = tree.LevelsDecided(node) == levels;
         if (!tree.Search(node,
                          whole ? std::numeric_limits<int64_t>::max() : state.options.node_steps)) {
-          tree.Split(node, outcome.children);
+          outcome.given_up =
+              tree.Split(node, state.MostChildren(), state.options.split_steps, outcome.children);
         }
         outcome.best = tree.best();
         outcome.counters = tree.counters();
@@ -270,6 +273,7 @@ bool Mapper::Step(ThreadPool& pool) {
     for (Outcome& outcome : outcomes) {
       state.Take(outcome.best, true);
       state.counters.Add(outcome.counters);
+      state.given_up = std::min(state.given_up, outcome.given_up);
       for (Branch& child : outcome.children) state.Push(std::move(child));
     }
     state.Shrink();
