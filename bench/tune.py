@@ -23,8 +23,8 @@ CHOICES = {
     "team": {"start": [4, 8, 12, 20], "batch": [4, 8, 12], "pool": [256, 384, 512], "refine": [1, 2, 3], "policy": [0.15, 0.3, 0.5], "fresh": [0.05, 0.1, 0.25], "informative": [0, 0.15, 0.25, 0.4], "dream": [0, 0.5, 1], "agents": [3, 6, 9]},
 }
 SETTINGS = 20
-# The same for every method: three layers that no table uses, two seeds.
-BUDGET = ["--layers", "tuning", "--objectives", "edp", "--samples", "2000", "--seeds", "2", "--stop"]
+# The same for every method: three layers that no table uses, four seeds.
+BUDGET = ["--layers", "tuning", "--objectives", "edp", "--samples", "2000", "--seeds", "4", "--stop"]
 PAGE = "docs/results/tuning.md"
 
 

@@ -22,14 +22,14 @@ struct MarlOptions {
   std::string assignment;
   double warmup = 0.1;
   int64_t batch = 6;
-  double rate = 2.5;
-  double top = 0.5;
-  int64_t elites = 4;
-  double imitate = 0.8;
+  double rate = 1.5;
+  double top = 0.2;
+  int64_t elites = 16;
+  double imitate = 0.4;
   double explore = 0.1;
-  double explore_last = 0.05;
-  double smooth = 0.2;
-  int64_t settle = 250;
+  double explore_last = 0.03;
+  double smooth = 0.4;
+  int64_t settle = 500;
   int64_t patience = 1000;
 };
 

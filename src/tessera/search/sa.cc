@@ -13,9 +13,9 @@ namespace {
 
 struct SaOptions {
   int64_t chains = 1;
-  double hot = 0.3;
+  double hot = 1.0;
   double cold = 0.003;
-  double restart = 0.1;
+  double restart = 0.01;
 };
 
 class SaSearcher final : public Searcher {

@@ -56,6 +56,42 @@ Result<void> CheckSmallestTiles(const Model& model) {
   return {};
 }
 
+// Whether a mapping belongs to the space with the keep sets of `model`; memories aside.
+bool Contains(const Model& model, const LoopMapping& mapping) {
+  if (mapping.num_levels != model.num_levels) return false;
+  int64_t product[kMaxDims];
+  std::fill_n(product, kMaxDims, 1);
+  const auto all = static_cast<uint8_t>((1u << model.num_tensors) - 1);
+  for (int i = 0; i < model.num_levels; ++i) {
+    const LoopLevel& level = mapping.levels[static_cast<size_t>(i)];
+    if (((level.keep ^ model.keep[i]) & all) != 0) return false;
+    int64_t used[2] = {1, 1};
+    std::vector<uint8_t> loops, parallel[2];
+    for (size_t k = 0; k < static_cast<size_t>(model.num_dims); ++k) {
+      const uint8_t t = level.temporal_order[k], s = level.spatial_order[k];
+      const bool on_y = k >= level.split;
+      const int32_t temporal = level.temporal[t], spatial = level.spatial[s];
+      if (temporal < 1 || spatial < 1) return false;
+      product[t] *= temporal;
+      product[s] *= spatial;
+      used[on_y ? 1 : 0] *= spatial;
+      if (temporal > 1) loops.push_back(t);
+      if (spatial > 1) parallel[on_y ? 1 : 0].push_back(s);
+      if (!model.restrictions->AllowsTemporal(i, t, temporal) ||
+          !model.restrictions->AllowsSpatial(i, s, spatial) ||
+          (spatial > 1 && !model.restrictions->AllowsAxis(i, s, on_y))) {
+        return false;
+      }
+    }
+    if (used[0] > model.levels[i].fan_x || used[1] > model.levels[i].fan_y) return false;
+    if (!model.restrictions->AllowsTemporalOrder(i, loops) ||
+        !model.restrictions->AllowsSpatialOrder(i, parallel[0], parallel[1])) {
+      return false;
+    }
+  }
+  return std::equal(product, product + model.num_dims, model.bounds);
+}
+
 }  // namespace
 
 double Progress::Gap() const {
@@ -183,10 +219,14 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
 }
 
 void Mapper::Offer(const LoopMapping& mapping) {
-  Tree& tree = state_->TreeOf(0, 0);
-  tree.SetLimit(state_->best.value);
-  tree.Try(mapping);
-  state_->Take(tree.best(), true);
+  for (size_t k = 0; k < state_->models.size(); ++k) {
+    if (!Contains(state_->models[k], mapping)) continue;
+    Tree& tree = state_->TreeOf(0, static_cast<int32_t>(k));
+    tree.SetLimit(state_->best.value);
+    tree.Try(mapping);
+    state_->Take(tree.best(), true);
+    return;
+  }
 }
 
 void Mapper::OfferValue(double value) { state_->Take({.value = value}, false); }
