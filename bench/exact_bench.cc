@@ -3,6 +3,7 @@
 //
 //   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK] [--goal energy]
 //               [--semantics timeloop3] [--threads 1] [--seconds 60] [--json 1]
+//               [--anneal 0]   samples of simulated annealing that supply a first mapping
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +16,10 @@
 #include "tessera/arch/format.h"
 #include "tessera/base/text.h"
 #include "tessera/mapping/loop_problem.h"
+#include "tessera/search/driver.h"
 #include "tessera/search/exact/mapper.h"
+#include "tessera/search/method.h"
+#include "tessera/space/mapping_problem.h"
 #include "tessera/workload/zoo.h"
 
 namespace tessera {
@@ -26,11 +30,13 @@ struct Arguments {
   int threads = 1;
   bool verbose = false, json = false;
   double seconds = 60;
+  int64_t anneal = 0;
 };
 
 struct Job {
   std::string name;
   LoopProblem problem;
+  std::optional<Layer> layer = {};
 };
 
 [[noreturn]] void Fail(const std::string& message) {
@@ -62,6 +68,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.semantics = value;
     else if (flag == "--threads")
       arguments.threads = std::stoi(value);
+    else if (flag == "--anneal")
+      arguments.anneal = std::stoll(value);
     else if (flag == "--seconds")
       arguments.seconds = std::stod(value);
     else if (flag == "--json")
@@ -87,7 +95,7 @@ std::vector<Job> Jobs(const Arguments& arguments) {
   if (arguments.network.empty()) return jobs;
   for (const NetworkLayer& layer : Must(LoadZooNetwork(arguments.network)).layers) {
     if (!arguments.layer.empty() && layer.name != arguments.layer) continue;
-    jobs.push_back({layer.name, Must(MakeLoopProblem(layer.layer))});
+    jobs.push_back({layer.name, Must(MakeLoopProblem(layer.layer)), layer.layer});
   }
   return jobs;
 }
@@ -96,6 +104,26 @@ double CpuSeconds() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// The best mapping of an annealing run, if it finds one.
+std::optional<LoopMapping> Anneal(const Job& job, const Accelerator& machine, exact::Goal goal,
+                                  loopnest::Semantics semantics, int64_t samples) {
+  const Objective objective = goal == exact::Goal::kCycles   ? Objective::kLatency
+                              : goal == exact::Goal::kEnergy ? Objective::kEnergy
+                                                             : Objective::kEdp;
+  MappingProblemOptions options{.objective = objective};
+  options.model.loopnest.semantics = semantics;
+  const auto problem = Must(MappingProblem::Make(*job.layer, machine, "loopnest", options));
+  const MethodChoice method = Must(ParseMethodChoice("sa"));
+  const auto searcher =
+      Must(method.Make({.space = problem->space(), .seed = 1, .samples = samples}));
+  ThreadPool alone(1);
+  Evaluator evaluator(*problem, alone);
+  const SearchResult result =
+      Must(RunSearch(*searcher, evaluator, {.budget = {.samples = samples}}));
+  if (!result.best) return std::nullopt;
+  return std::get<LoopMapping>(problem->space().Decode(result.best->point));
 }
 
 int Run(const Arguments& arguments) {
@@ -115,6 +143,10 @@ int Run(const Arguments& arguments) {
     const double begin = CpuSeconds();
     const auto mapper = Must(exact::Mapper::Make(job.problem, *machine.hierarchy,
                                                  {.goal = goal, .semantics = *semantics}));
+    if (arguments.anneal > 0 && job.layer) {
+      const auto first = Anneal(job, machine, goal, *semantics, arguments.anneal);
+      if (first) mapper->Offer(*first);
+    }
     double found = 0, last = exact::kInfinity;
     bool more = true;
     while (more && CpuSeconds() - begin < arguments.seconds) {

@@ -1,9 +1,13 @@
-"""train_batched.py SCENARIO EPISODES SEEDS [OUT]: the learner of train.py for many seeds at once.
+"""train_batched.py SCENARIO EPISODES SEEDS [OUT [AGENTS [SAMPLERS]]]: many seeds at once.
+
+The learner of train.py for any number of agents (default: 3) and for the samplers uniform (default)
+and neighbor (radius 3, cut to 1024 rows), or both: uniform,neighbor.
 
 All seeds are one batched model, and worlds, replay and updates stay on one device (a GPU if there is
 one, where a round is one CUDA graph). Nothing else differs: between two updates lie 100 steps, which
 are four whole episodes with one policy, so that they may run side by side.
-Prints one JSON line per 1000 episodes with the mean team return of every seed, and appends it to OUT.
+Prints one JSON line per 1000 episodes with the mean team return of every seed (of the first sampler,
+then of the next), and appends it to OUT.
 
   train_batched.py check     compares its updates with those of team.py on the same data and noise
 """
@@ -16,7 +20,8 @@ import torch.nn.functional as F
 
 from team import CLIP, GAMMA, LOGIT_PENALTY, RATE, TAU, Team, gumbel, soft
 
-N, H, BATCH, CAPACITY, EVERY = 3, 25, 1024, 1_000_000, 100
+N = int(sys.argv[5]) if len(sys.argv) > 5 else 3
+H, BATCH, CAPACITY, EVERY, RADIUS = 25, 1024, 1_000_000, 100, 3
 LANES = EVERY // H  # episodes between updates
 device = "cuda" if torch.cuda.is_available() else "cpu"
 torch.backends.cuda.matmul.allow_tf32 = False
@@ -100,7 +105,8 @@ class Worlds:
 
     def __init__(self, tag):
         double = lambda x: torch.tensor(x, dtype=torch.float64, device=device)
-        self.tag, self.prey, self.marks = tag, int(tag), 2 if tag else 3
+        self.tag, self.prey = tag, max(1, N // 3) if tag else 0
+        self.marks = N if not tag else 2 if N < 6 else 3 if N < 12 else N // 3
         self.all = N + self.prey
         size = [.075] * N + [.05] * self.prey + [.2] * self.marks if tag else [.15] * N
         pairs = [(a, b) for a in range(len(size)) for b in range(a + 1, len(size)) if a < self.all]
@@ -131,9 +137,9 @@ class Worlds:
         return torch.cat([self.v[..., :N, :], p[..., :N, :], marks, others, tail], -1).float()
 
     def flee(self):
-        d = self.p[..., N:, :] - self.p[..., :N, :]
+        d = self.p[..., N:, None, :] - self.p[..., None, :N, :]
         nearest = (d ** 2).sum(-1, keepdim=True).argmin(-2, keepdim=True)
-        near = d.gather(-2, nearest.expand(*nearest.shape[:-1], 2))
+        near = d.gather(-2, nearest.expand(*nearest.shape[:-1], 2))[..., 0, :]
         prey = self.p[..., N:, :]
         wall = torch.where(prey.abs() > .9, prey.sign(), torch.zeros_like(prey))
         return (near / near.norm(dim=-1, keepdim=True).clamp_min(1e-12) - 2 * wall).clamp(-1, 1)
@@ -155,7 +161,8 @@ class Worlds:
         self.p = self.p + self.v * .1
         own = self.p[..., :N, :]
         if self.tag:
-            return 10. * ((own - self.p[..., N:, :]).norm(dim=-1) < .125).sum(-1).double()
+            reach = own[..., :, None, :] - self.p[..., None, N:, :]
+            return 10. * (reach.norm(dim=-1) < .125).sum((-1, -2)).double()
         cover = -(own[..., :, None, :] - self.l[..., None, :, :]).norm(dim=-1).amin(-2).sum(-1)
         touch = ((own[..., :, None, :] - own[..., None, :, :]).norm(dim=-1) < .3).sum((-1, -2))
         return N * cover - touch
@@ -164,12 +171,13 @@ class Worlds:
 class Run:
     """Everything that a round changes lies in tensors, so that a CUDA graph can repeat it."""
 
-    def __init__(self, scenario, episodes, seeds):
+    def __init__(self, scenario, episodes, seeds, samplers):
+        self.samplers, per_sampler, seeds = samplers, seeds, seeds * len(samplers)
         self.worlds, self.seeds = Worlds(scenario == "predator_prey"), seeds
         self.worlds.reset((seeds, LANES))
         size = self.worlds.observe().shape[-1]
-        self.team = BatchedTeam([Team("maddpg", "openai", [size] * N, 5, seed=s + 1)
-                                 for s in range(seeds)])
+        self.team = BatchedTeam([Team("maddpg", "openai", [size] * N, 5,
+                                      seed=s % per_sampler + 1) for s in range(seeds)])
         rows = min(CAPACITY, episodes * H)
         zeros = lambda *shape: torch.zeros(seeds, rows, *shape, device=device)
         self.rows, self.obs, self.next = rows, zeros(N, size), zeros(N, size)
@@ -190,15 +198,28 @@ class Run:
             total, o = total + N * reward, n
         slots = (self.count + torch.arange(EVERY, device=device)) % self.rows
         for kept, values in zip((self.obs, self.act, self.reward, self.next), zip(*steps)):
-            kept.index_copy_(1, slots, torch.stack(values, 1).flatten(1, 2))
+            # Episode after episode, so that neighbours in replay are neighbours in time.
+            kept.index_copy_(1, slots, torch.stack(values, 2).flatten(1, 2))
         self.returns.index_copy_(0, (self.count // EVERY)[None], total.mean(1)[None])
         self.count += EVERY
 
+    def sample(self):
+        """Rows of replay [seed, BATCH]: independent ones, or the windows around references."""
+        held, seeds, parts = self.count.clamp_max(self.rows), self.seeds // len(self.samplers), []
+        uniform = lambda n: (torch.rand(seeds, n, dtype=torch.float64, device=device) * held).long()
+        for sampler in self.samplers:
+            if sampler == "uniform":
+                parts.append(uniform(BATCH))
+                continue
+            offsets = [d for d in range(-RADIUS, RADIUS + 1) if d != 0]
+            references = uniform(-(-BATCH // len(offsets)))[..., None]
+            windows = torch.cat([references + d for d in offsets], 2)
+            parts.append(windows.flatten(1)[:, :BATCH].clamp_min(0))
+        return torch.minimum(torch.cat(parts), held - 1)
+
     def learn(self):
-        held = self.count.clamp_max(self.rows)
         for i in range(N):
-            u = torch.rand(self.seeds, BATCH, dtype=torch.float64, device=device)
-            k = (u * held).long().clamp_max(self.rows - 1)
+            k = self.sample()
             part = lambda x: x[torch.arange(self.seeds, device=device)[:, None], k].transpose(1, 2)
             rewards = self.reward.gather(1, k)
             self.team.update(i, part(self.obs), part(self.act), rewards, part(self.next))
@@ -226,9 +247,9 @@ def graph_of(body, warm_ups):
     return graph.replay
 
 
-def train(scenario, episodes, seeds, out):
+def train(scenario, episodes, seeds, out, samplers):
     torch.manual_seed(1)
-    run, begin = Run(scenario, episodes, seeds), time.time()
+    run, begin = Run(scenario, episodes, seeds, samplers), time.time()
     warm = 2
     play = graph_of(run.play, warm)
     first = BATCH * H // EVERY  # rounds that only fill replay; the last of them already learns
@@ -239,7 +260,8 @@ def train(scenario, episodes, seeds, out):
         both()
         if (done + 1) % (1000 // LANES) == 0:
             last = run.returns[done + 1 - 1000 // LANES:done + 1].mean(0)
-            line = json.dumps({"scenario": scenario, "episodes": (done + 1) * LANES,
+            line = json.dumps({"scenario": scenario, "agents": N, "samplers": samplers,
+                               "episodes": (done + 1) * LANES,
                                "team_return": [round(x, 3) for x in last.tolist()],
                                "seconds": round(time.time() - begin, 1)})
             print(line, flush=True)
@@ -278,4 +300,5 @@ def check():
 
 if sys.argv[1] == "check":
     sys.exit(check())
-train(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None)
+train(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else None,
+      sys.argv[6].split(",") if len(sys.argv) > 6 else ["uniform"])

@@ -125,8 +125,7 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
 Result<void> RunRows(const MapArguments& arguments, Context& context) {
   if (arguments.method != "exact") {
     return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("--batch is {}, but must be a number of points of at least "
-                                        "1",
+                 .message = fmt::format("--batch is {}, but must be a number of points, at least 1",
                                         Quoted(arguments.batch)),
                  .hint = "files of problems need --method exact"};
   }

@@ -101,24 +101,8 @@ Result<TiledShape> TiledShapeOf(const Layer& layer) {
   return shape;
 }
 
-Result<std::unique_ptr<const ScheduleSpace>> MaestroSchedules::Make(const Layer& layer,
-                                                                    const PeArray& array) {
-  const Result<TiledShape> shape = TiledShapeOf(layer);
-  if (!shape) return shape.error();
-  const Result<maestro::Declaration> declared = maestro::Declare(layer);
-  CHECK(declared.ok());
-  Result<std::unique_ptr<MaestroSpace>> space =
-      MaestroSpace::Make(layer, array, {.constraints = OrdersOf(*declared)});
-  if (!space) return space.error();
-  Result<std::unique_ptr<CostModel>> model =
-      MakeMaestroModel(*declared, array, {.energy = MaestroEnergy::kLayer});
-  if (!model) return model.error();
-  const bool gemm = declared->type == MaestroType::kGemm;
-  Parts parts = {.space = *std::move(space),
-                 .model = *std::move(model),
-                 .knobs = {},
-                 .decisions = {},
-                 .parallel = {}};
+// Which decision of the space each knob is.
+void MaestroSchedules::AssignKnobs(bool gemm, Parts& parts) {
   const size_t none = parts.space->size();
   parts.decisions.assign(kKnobs, none);
   for (size_t i = 0; i < none; ++i) {
@@ -142,10 +126,37 @@ Result<std::unique_ptr<const ScheduleSpace>> MaestroSchedules::Make(const Layer&
       default: parts.decisions[kCluster] = i;
     }
   }
+}
+
+Result<std::unique_ptr<const ScheduleSpace>> MaestroSchedules::Make(const Layer& layer,
+                                                                    const PeArray& array) {
+  const Result<TiledShape> shape = TiledShapeOf(layer);
+  if (!shape) return shape.error();
+  const Result<maestro::Declaration> declared = maestro::Declare(layer);
+  CHECK(declared.ok());
+  Result<std::unique_ptr<MaestroSpace>> space =
+      MaestroSpace::Make(layer, array, {.constraints = OrdersOf(*declared)});
+  if (!space) return space.error();
+  Result<std::unique_ptr<CostModel>> model =
+      MakeMaestroModel(*declared, array, {.energy = MaestroEnergy::kLayer});
+  if (!model) return model.error();
+  Parts parts = {.space = *std::move(space),
+                 .model = *std::move(model),
+                 .knobs = {},
+                 .decisions = {},
+                 .parallel = {}};
+  const size_t none = parts.space->size();
+  AssignKnobs(declared->type == MaestroType::kGemm, parts);
   for (const size_t i : parts.decisions) {
     Knob knob = {.name = "none", .values = {1}};
     if (i < none) {
       const Decision& decision = parts.space->decisions()[i];
+      // A point holds indices of one byte.
+      if (decision.size() > 256) {
+        return Error{.kind = ErrorKind::kBadValue,
+                     .message = fmt::format("{} has {} values, more than the 256 of a knob",
+                                            decision.name(), decision.size())};
+      }
       knob = {.name = decision.name(), .values = {}};
       for (int32_t at = 0; at < decision.size(); ++at) knob.values.push_back(decision.value(at));
     }

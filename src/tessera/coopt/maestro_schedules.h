@@ -72,6 +72,7 @@ class MaestroSchedules final : public ScheduleSpace {
     std::vector<size_t> decisions;                // of the space by knob; size() of the space: none
     std::array<std::vector<size_t>, 2> parallel;  // dimension by value of the parallel knobs
   };
+  static void AssignKnobs(bool gemm, Parts& parts);
   MaestroSchedules(const TiledShape& shape, const PeArray& array, Parts parts);
 
   Sizes TilesAt(const SchedulePoint& point, size_t first) const;

@@ -91,6 +91,13 @@ TEST(ScheduleSpaceTest, NumbersAndPointsAreTheSame) {
   }
 }
 
+TEST(ScheduleSpaceTest, KnobsOfHugeLayersFitAPoint) {
+  const vta::ConvShape shape = {.ci = 64, .co = 64, .h = 100'000, .w = 1};
+  const VtaSpace space(shape, vta::Config{}, {.generator = Generator::kBest});
+  EXPECT_LE(space.knobs()[0].values.size(), 256u);
+  EXPECT_EQ(space.knobs()[0].values.back(), 100'000);
+}
+
 TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
   const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});

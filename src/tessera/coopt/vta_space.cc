@@ -19,12 +19,23 @@ using vta::Memory;
 enum : size_t { kTileH, kTileW, kTileCi, kTileCo, kOc, kH, kOrder, kLead };
 constexpr size_t kMappingKnobs = 4;
 
+// A point holds indices of one byte: of more sizes than that every other one is left out, but the
+// largest.
+std::vector<int64_t> Thinned(std::vector<int64_t> sizes) {
+  while (sizes.size() > 256) {
+    std::vector<int64_t> kept;
+    for (size_t i = (sizes.size() + 1) % 2; i < sizes.size(); i += 2) kept.push_back(sizes[i]);
+    sizes = std::move(kept);
+  }
+  return sizes;
+}
+
 std::vector<int64_t> Divisors(int64_t n) {
   std::vector<int64_t> divisors;
   for (int64_t d = 1; d <= n; ++d) {
     if (n % d == 0) divisors.push_back(d);
   }
-  return divisors;
+  return Thinned(std::move(divisors));
 }
 
 // Sizes that cut `total` into 1, 2, 3, ... nearly equal pieces.
@@ -34,7 +45,7 @@ std::vector<int64_t> EvenPieces(int64_t total) {
     const int64_t size = CeilDiv(total, pieces);
     if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
   }
-  return sizes;
+  return Thinned(std::move(sizes));
 }
 
 int64_t InputSpan(int64_t outputs, int64_t stride, int64_t kernel) {

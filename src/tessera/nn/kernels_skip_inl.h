@@ -31,31 +31,56 @@ inline void AddMasked(uint64_t mask, const float* a, int64_t a_step, const float
   }
 }
 
-template <Epilogue kEpilogue>
+// kWidth: n and k, if both are the same and known to the compiler, else 0.
+template <Epilogue kEpilogue, int64_t kWidth>
 void SkipRows(const SkipGemm& g) {
   constexpr bool kBias = kEpilogue == Epilogue::kBiasRelu;
-  for (int64_t i = 0; i < g.m; ++i) {
-    for (int64_t j = 0; j < g.n; j += kSkipGroup) {
-      Vec sums[kSkipVecs] = {};
-      for (int64_t p = 0; p < g.k; p += kSkipGroup) {
-        AddMasked(PositiveMask(g.pattern + i * g.k + p), g.a + i * g.k + p, 1, g.b + p * g.n + j,
-                  g.n, sums);
-      }
+  constexpr int64_t kPiece = 32;
+  const int64_t n = kWidth > 0 ? kWidth : g.n, k = kWidth > 0 ? kWidth : g.k;
+  for (int64_t first = 0; first < g.m; first += kPiece) {
+    const int64_t rows = Least(kPiece, g.m - first);
+    for (int64_t j = 0; j < n; j += kSkipGroup) {
+      for (int64_t p = 0; p < k; p += kSkipGroup) {
+        // All masks first: behind a mispredicted end of a row they would be waited for.
+        uint64_t masks[kPiece];
+        for (int64_t r = 0; r < rows; ++r) masks[r] = PositiveMask(g.pattern + (first + r) * k + p);
+        for (int64_t r = 0; r < rows; ++r) {
+          const int64_t i = first + r;
+          float* const c = g.c + i * n + j;
+          Vec sums[kSkipVecs] = {};
+          if (p > 0) {
 #pragma GCC unroll 16
-      for (int v = 0; v < kSkipVecs; ++v) {
-        const int64_t at = j + v * kLanes;
-        const Vec bias = kBias ? Load(g.bias + at) : Vec{};
-        Store(g.c + i * g.n + at, Finish<kEpilogue>(sums[v], bias, g.gate + i * g.n + at));
+            for (int v = 0; v < kSkipVecs; ++v) sums[v] = Load(c + v * kLanes);
+          }
+          AddMasked(masks[r], g.a + i * k + p, 1, g.b + p * n + j, n, sums);
+          const bool last = p + kSkipGroup == k;
+#pragma GCC unroll 16
+          for (int v = 0; v < kSkipVecs; ++v) {
+            const int64_t at = j + v * kLanes;
+            const Vec bias = kBias ? Load(g.bias + at) : Vec{};
+            const float* const gate = kBias ? nullptr : g.gate + i * n + at;
+            Store(c + v * kLanes, last ? Finish<kEpilogue>(sums[v], bias, gate) : sums[v]);
+          }
+        }
       }
     }
   }
 }
 
+template <Epilogue kEpilogue>
+void SkipAnyWidth(const SkipGemm& g) {
+  if (g.n == kSkipGroup && g.k == kSkipGroup) {
+    SkipRows<kEpilogue, kSkipGroup>(g);
+  } else {
+    SkipRows<kEpilogue, 0>(g);
+  }
+}
+
 void SkipGemmAll(const SkipGemm& g) {
   if (g.gate == nullptr) {
-    SkipRows<Epilogue::kBiasRelu>(g);
+    SkipAnyWidth<Epilogue::kBiasRelu>(g);
   } else {
-    SkipRows<Epilogue::kGateRelu>(g);
+    SkipAnyWidth<Epilogue::kGateRelu>(g);
   }
 }
 

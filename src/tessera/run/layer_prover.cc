@@ -21,6 +21,8 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
   options->max_nodes = std::min(options->max_nodes, max_nodes);
+  constexpr int64_t kSplitSteps = 500'000;  // a few seconds
+  options->split_steps = kSplitSteps;
   const auto& [loops, hierarchy] = *(*problem)->loopnest();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();
@@ -104,8 +106,8 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
   }
   // Bounds are sums of doubles: rounding aside, a complete proof leaves no gap.
   const double bound = std::min(std::max(bound_, progress.bound), value_);
-  const bool changed = better || proof_.complete || bound != std::exchange(bound_, bound);
-  return changed ? Write(better) : Result<void>();
+  const bool raised = bound != std::exchange(bound_, bound);
+  return raised || better || proof_.complete ? Write(better) : Result<void>();
 }
 
 Result<void> LayerProver::Write(bool new_mapping) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kSlice = 0.25;      // seconds between looks at clock, gaps and the user's wishes
 constexpr double kTotalSeconds = 1;  // between lines about the network
-constexpr int64_t kNodeBytes = 200;  // about what an open node takes
+constexpr int64_t kNodeBytes = 400;  // about what an open node takes
 
 ProgressRow RowOf(const LayerMapping& layer) {
   return {.name = layer.name,

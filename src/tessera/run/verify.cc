@@ -32,9 +32,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-9;          // relative; as in StatusOf
-constexpr int64_t kWalkedMacs = 1'000'000;  // walking takes about a microsecond each
-constexpr int64_t kRandom = 2'000;          // mappings per layer that are compared with its bound
+constexpr double kRounding = 1e-9;        // relative; as in StatusOf
+constexpr int64_t kWalkedMacs = 100'000;  // walking takes some ten microseconds each
+constexpr int64_t kRandom = 2'000;        // mappings per layer that are compared with its bound
 
 std::optional<double> NumberAt(const Json& json, std::string_view key) {
   const auto found = json.is_object() ? json.find(key) : json.end();

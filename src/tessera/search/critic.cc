@@ -91,6 +91,17 @@ double Critic::Guess(std::span<const double> row) const {
   return nest_.Guess(plain);
 }
 
+size_t Critic::Signature(std::span<const double> row) const {
+  const bool nest = options_.nest && nest_.size() > 0;
+  size_t hash = 0;
+  for (const double value : row.subspan(nest ? raw_.size() : 0)) {
+    const auto rounded = static_cast<uint64_t>(std::llround(value * 1e6));
+    hash = (hash ^ rounded) * size_t{0x9E3779B97F4A7C15};
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 // A tile no larger than one that fitted fits. Where all others fit, the one that does not is to
 // blame.
 void Critic::LearnCapacities(std::span<const double> rows, std::span<const CriticCost> costs) {

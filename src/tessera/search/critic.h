@@ -49,6 +49,10 @@ class Critic {
   // How good a row looks before anything is known; lower is better.
   double Guess(std::span<const double> row) const;
 
+  // Equal for points that amount to the same loop nest, which mostly cost the same: loops of one
+  // step may stand anywhere.
+  size_t Signature(std::span<const double> row) const;
+
   // Learns from rows and their costs, replacing what it knew. The first ones are the best.
   void Fit(std::span<const double> rows, std::span<const CriticCost> costs);
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -66,7 +67,12 @@ class TeamSearcher final : public Searcher {
     } else {
       points = Choose(count, rng);
     }
-    for (const Point& point : points) seen_.insert(PointHash()(point));
+    std::vector<double> rows;
+    critic_.Encode(points, rows);
+    for (size_t i = 0; i < points.size(); ++i) {
+      seen_.insert(PointHash()(points[i]));
+      ++nests_[critic_.Signature(Row(rows, i))];
+    }
     return points;
   }
 
@@ -125,6 +131,10 @@ class TeamSearcher final : public Searcher {
     return elites_.entries().empty() ? kNothing : elites_.entries().front().cost;
   }
 
+  std::span<const double> Row(std::span<const double> rows, size_t i) const {
+    return rows.subspan(i * critic_.columns(), critic_.columns());
+  }
+
   static bool IsProduct(const Outcome& outcome) {
     const double product = outcome.cycles * outcome.energy_pj;
     return product > 0 && std::abs(outcome.value - product) <= 1e-9 * product;
@@ -149,17 +159,14 @@ class TeamSearcher final : public Searcher {
     for (int64_t i = 0; i < kPerPoint * n; ++i) pool.push_back(space_.Sample(rng, 0));
     std::vector<double> rows;
     critic_.Encode(pool, rows);
-    const auto row = [&](size_t i) {
-      return std::span<const double>(rows).subspan(i * critic_.columns(), critic_.columns());
-    };
     std::vector<std::pair<double, size_t>> order;
-    for (size_t i = 0; i < pool.size(); ++i) order.push_back({critic_.Guess(row(i)), i});
+    for (size_t i = 0; i < pool.size(); ++i) order.push_back({critic_.Guess(Row(rows, i)), i});
     std::sort(order.begin(), order.end());
     constexpr int64_t kSizes = 4;
     for (int64_t i = 0; i < n; ++i) {
       const double most = size_limit_ * std::pow(0.5, static_cast<double>(i % kSizes));
       auto pick = std::find_if(order.begin(), order.end(), [&](const auto& entry) {
-        return critic_.SizeRank(row(entry.second)) <= most;
+        return critic_.SizeRank(Row(rows, entry.second)) <= most;
       });
       if (pick == order.end()) pick = order.begin();
       points.push_back(pool[pick->second]);
@@ -261,12 +268,19 @@ class TeamSearcher final : public Searcher {
     std::vector<double> rows;
     critic_.Encode(pool, rows);
     critic_.Consider(rows);
+    // What amounts to something that was tried is hardly worth a sample.
+    constexpr double kAgain = 0.1;
+    novelty_.clear();
+    for (size_t i = 0; i < pool.size(); ++i) {
+      novelty_.push_back(nests_.contains(critic_.Signature(Row(rows, i))) ? kAgain : 1.0);
+    }
   }
 
   // How much better than the best of this life a candidate is expected to be.
   double Gain(size_t i) const {
     const double best = std::min(BestOfLife(), 1e300);
-    return critic_.feasible(i) * ExpectedImprovement(best, critic_.mean(i), critic_.deviation(i));
+    return novelty_[i] * critic_.feasible(i) *
+           ExpectedImprovement(best, critic_.mean(i), critic_.deviation(i));
   }
 
   std::vector<std::pair<double, size_t>> Ranked(size_t count) const {
@@ -388,6 +402,8 @@ class TeamSearcher final : public Searcher {
   std::vector<Trial> trials_;
   std::vector<double> costs_;  // of trials_
   std::unordered_set<size_t> seen_;
+  std::unordered_map<size_t, int64_t> nests_;  // how often a nest was tried, by its signature
+  std::vector<double> novelty_;                // of the candidates considered
 };
 
 }  // namespace

@@ -289,8 +289,10 @@ void Bounder::AddTensor(std::span<const Frame> frames, int v, const Tile& tile, 
   }
   if (!closes) {
     const int next = model_.next_kept[child][v];
+    frame.open_words[v] = 0;
     if (next < 0 && !model_.mac_links) {
-      frame.later_fixed_pj += pending * model_.macs / (frame.used_below * model_.fan_below[i]);
+      frame.open_words[v] = model_.macs / (frame.used_below * model_.fan_below[i]);
+      frame.later_fixed_pj += pending * frame.open_words[v];
       return;
     }
     // What passes this level has to arrive further in, and to be handed on there.
@@ -300,7 +302,8 @@ void Bounder::AddTensor(std::span<const Frame> frames, int v, const Tile& tile, 
       frame.later_pj[v] = word_pj;
       frame.later_fixed_pj -= inner.elided_pj * tensor.elements * frame.copies[v];
     } else {
-      frame.later_fixed_pj += word_pj * tile.plain_words[v] * frame.plain_visits[v];
+      frame.open_words[v] = tile.plain_words[v] * frame.plain_visits[v];
+      frame.later_fixed_pj += word_pj * frame.open_words[v];
     }
     frame.later_fixed_pj += OperandCost(v, i, frame.copies[v], idle_extents) - inner.slack_pj;
     return;
@@ -493,6 +496,18 @@ double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Cha
   return part + (1 - part) / count;
 }
 
+// Cycles of the level that takes longest for words of one instance.
+double Bounder::BusiestCycles(const double* reads, const double* writes) const {
+  double cycles = 0;
+  for (int k = 0; k < model_.num_levels; ++k) {
+    const LevelFacts& facts = model_.levels[k];
+    cycles = std::max({cycles, CeilCycles(reads[k] / facts.read_bw),
+                       CeilCycles(writes[k] / facts.write_bw),
+                       CeilCycles((reads[k] + writes[k]) / facts.shared_bw)});
+  }
+  return cycles;
+}
+
 Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim,
                       Chain& out) {
   const Frame& frame = frames[static_cast<size_t>(level)];
@@ -508,10 +523,21 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
     }
   }
   double later = frame.later_fixed_pj;
+  // Of pairs that inner levels close: what their parents have to hand out in any case.
+  double open_reads[kMaxLevels] = {}, open_writes[kMaxLevels] = {};
   for (int v = 0; v < model_.num_tensors; ++v) {
     const TensorFacts& tensor = model_.tensors[v];
     if (!frame.closes[v]) {
-      if (frame.later_pj[v] > 0) later += frame.words[v] / out.idle_run[v] * frame.later_pj[v];
+      double words = frame.open_words[v];
+      if (frame.later_pj[v] > 0) {
+        words = frame.words[v] / out.idle_run[v];
+        later += words * frame.later_pj[v];
+      }
+      const int parent = model_.parent[level][v];
+      const double requests = words * frame.groups[v] - (model_.exact ? 0 : kRounded);
+      if (requests > 0 && !model_.linked_level) {
+        (tensor.read_write ? open_writes : open_reads)[parent] += requests;
+      }
       continue;
     }
     const double words = frame.words[v] * Ratio(frames, level, v, out);
@@ -537,14 +563,13 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
       out.writes[child] += words - tensor.elements * frame.copies[v] / frame.used_below;
     }
   }
-  double cycles = std::max(frame.cycles, chain.cycles);
+  const double known = BusiestCycles(out.reads, out.writes);
+  out.cycles = std::max({frame.cycles, chain.cycles, known});
   for (int k = 0; k < model_.num_levels; ++k) {
-    const LevelFacts& facts = model_.levels[k];
-    cycles = std::max({cycles, CeilCycles(out.reads[k] / facts.read_bw),
-                       CeilCycles(out.writes[k] / facts.write_bw),
-                       CeilCycles((out.reads[k] + out.writes[k]) / facts.shared_bw)});
+    open_reads[k] += out.reads[k];
+    open_writes[k] += out.writes[k];
   }
-  out.cycles = cycles;
+  const double cycles = std::max(out.cycles, BusiestCycles(open_reads, open_writes));
   return {.energy_pj = out.closed_pj + frame.fixed_pj + later,
           .cycles = cycles + model_.latency_cycles};
 }

@@ -66,6 +66,7 @@ struct Frame {
   double close_pj[kMaxTensors] = {};    // per word, if the pair ends here
   double later_pj[kMaxTensors] = {};    // per word, at least, of what is not decided yet
   double fill_part[kMaxTensors] = {};   // of the words that surely arrive at a child
+  double open_words[kMaxTensors] = {};  // open pairs: words for a child, whatever the order
   bool closes[kMaxTensors] = {};
   bool link_risk[kMaxTensors] = {};  // neighbours may pass words on
 
@@ -152,6 +153,7 @@ class Bounder {
   double RankOverlap(int v, int r, const int32_t* extents, double distance);
   double LeastNewPart(std::span<const Frame> frames, int level, int v, int first_level, int dim);
   bool MayMatch(std::span<const Frame> frames, int level, int v, int first_level, int dim) const;
+  double BusiestCycles(const double* reads, const double* writes) const;
   double OperandCost(int v, int level, double copies, double idle_extents) const;
   template <typename Use>
   bool AnyDisplacement(std::span<const Frame> frames, int level, int v, int r, uint32_t still,

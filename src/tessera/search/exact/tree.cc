@@ -389,15 +389,27 @@ bool Tree::Load(const Branch& node) {
   return true;
 }
 
-void Tree::Split(const Branch& node, std::vector<Branch>& children) {
-  work_left_ = kNoLimit;
-  if (!Load(node)) return;
+double Tree::Split(const Branch& node, int64_t most, int64_t work, std::vector<Branch>& children) {
+  work_left_ = work;
+  if (!Load(node)) return kInfinity;
+  double given_up = kInfinity;
+  const auto shrink = [&] {
+    const auto end = children.begin() + most;
+    std::nth_element(children.begin(), end, children.end(),
+                     [](const Branch& a, const Branch& b) { return a.bound < b.bound; });
+    given_up = std::min(given_up, end->bound);
+    children.erase(end, children.end());
+  };
   const int level = model_.num_levels - 1 - LevelsDecided(node);
   CHECK(level >= 0);
   ForEachTiling(level, [&](double bound) {
     if (bound >= Limit()) return Prune(Rule::kNode, bound, level, nullptr, nullptr);
     children.push_back(BranchOf(level, std::max(bound, node.bound), node.tree));
+    // Not every time: finding the lowest bounds takes as long as making them.
+    if (std::ssize(children) >= 2 * most) shrink();
   });
+  if (std::ssize(children) > most) shrink();
+  return work_left_ < 0 ? std::min(given_up, node.bound) : given_up;
 }
 
 bool Tree::Search(const Branch& node, int64_t work) {
