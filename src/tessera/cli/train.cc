@@ -44,7 +44,7 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
        .least = 1},
       {.name = "--resume",
        .target = &arguments.resume,
-       .help = "go on with the run in --out, with the settings it has"},
+       .help = "go on with the run in --out, with the settings and the seed it has"},
       {.name = "--render",
        .target = &arguments.render,
        .help = "show an episode of the trained agents at the end"}};
@@ -85,6 +85,13 @@ class TrainRun {
       }
       Result<TrainingConfig> stored = ReadTrainingConfig(ConfigPath());
       if (!stored) return stored.error();
+      if (context_.options.seed != GlobalOptions().seed && base.seed != stored->seed) {
+        return Error{.kind = ErrorKind::kUsage,
+                     .message = fmt::format("a resumed run keeps its seed, which is {}, not {}",
+                                            stored->seed, base.seed),
+                     .where = {.file = ConfigPath()},
+                     .hint = "leave --seed out, or start a new run in another folder"};
+      }
       base = *stored;
     }
     Result<TrainingConfig> config = Apply(arguments_.training, base);

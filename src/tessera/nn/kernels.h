@@ -15,6 +15,9 @@ namespace tessera {
 // nothing, smaller ones load and store gradient tiles more often.
 inline constexpr int64_t kBlockRows = 128;
 
+// Vectors of every table divide 16 rows; of a block with `rows` rows more need not be computed.
+inline constexpr int64_t RowsToCompute(int64_t rows) { return (rows + 15) / 16 * 16; }
+
 // Floats that may be read, but not written, behind the end of a row of B in a Gemm.
 inline constexpr int64_t kSlackFloats = 16;
 
@@ -47,6 +50,32 @@ struct Gemm {
   int64_t gate_row = 0;
 };
 
+// Products behind a ReLU come in groups of this many columns, inner values and rows.
+inline constexpr int64_t kSkipGroup = 64;
+
+// C [m x n] = epilogue(A [m x k] B [k x n]), row by row, where A(i, p) is zero unless P(i, p) > 0:
+// those terms are left out. n and k are multiples of kSkipGroup. The bits are those of `gemm`.
+struct SkipGemm {
+  int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;
+  const float* pattern = nullptr;  // P, same shape as A; may be A itself
+  const float* b = nullptr;
+  float* c = nullptr;
+  const float* bias = nullptr;  // one per column: C = ReLU(AB + bias), or
+  const float* gate = nullptr;  // same shape as C: C = AB where the gate is positive, else 0
+};
+
+// Rows begin .. end-1 of C [k x n] += A' B for A [rows x k] and B [rows x n], without the terms
+// that the masks leave out (skip_masks of A's pattern).
+struct SkipOuter {
+  int64_t rows = 0, n = 0, k = 0;
+  int64_t begin = 0, end = 0;
+  const float* a = nullptr;
+  const uint64_t* masks = nullptr;
+  const float* b = nullptr;
+  float* c = nullptr;
+};
+
 // c[i * c_row + j] = sum over segments and r of a[i * a_row + s.a + r] * b[j * b_row + s.b + r].
 // Counts are multiples of 16; sixteen partial sums are combined in a fixed order.
 struct RowDots {
@@ -74,6 +103,13 @@ struct AdamStep {
 struct Kernels {
   const char* name;
   void (*gemm)(const Gemm& gemm);
+  void (*skip_gemm)(const SkipGemm& gemm);
+  // One word per group of rows and column: bit i of masks[g * width + j] tells whether
+  // pattern [rows x width] is positive in row 64 g + i and column j.
+  void (*skip_masks)(int64_t rows, int64_t width, const float* pattern, uint64_t* masks);
+  void (*skip_outer)(const SkipOuter& outer);
+  // sums[j] += x[r * width + j] over all rows r; width is a multiple of kSkipGroup.
+  void (*add_rows)(int64_t rows, int64_t width, const float* x, float* sums);
   void (*row_dots)(const RowDots& dots);
   float (*sum)(int64_t n, const float* x);
   float (*squared_norm)(int64_t n, const float* x);

@@ -21,6 +21,10 @@ inline Vec Sqrt(Vec x) { return _mm256_sqrt_ps(x); }
 // Of equal values and with NaN, the second.
 inline Vec Max(Vec a, Vec b) { return _mm256_max_ps(a, b); }
 inline Vec Min(Vec a, Vec b) { return _mm256_min_ps(a, b); }
+// Bit l: whether lane l is positive.
+inline uint32_t PositiveBits(Vec x) {
+  return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_cmp_ps(x, Vec{}, _CMP_GT_OQ)));
+}
 // The low halves of 64-bit lanes with `factor`.
 inline Words MultiplyLow32(Words x, uint32_t factor) {
   return reinterpret_cast<Words>(

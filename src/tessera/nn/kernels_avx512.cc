@@ -21,6 +21,8 @@ inline Vec Sqrt(Vec x) { return _mm512_sqrt_ps(x); }
 // Of equal values and with NaN, the second.
 inline Vec Max(Vec a, Vec b) { return _mm512_max_ps(a, b); }
 inline Vec Min(Vec a, Vec b) { return _mm512_min_ps(a, b); }
+// Bit l: whether lane l is positive.
+inline uint32_t PositiveBits(Vec x) { return _mm512_cmp_ps_mask(x, Vec{}, _CMP_GT_OQ); }
 // The low halves of 64-bit lanes with `factor`.
 inline Words MultiplyLow32(Words x, uint32_t factor) {
   return reinterpret_cast<Words>(

@@ -1,7 +1,7 @@
 // The kernels, written once for any vector width. Each kernels_*.cc defines Vec, Ints, Words,
-// kLanes, kTileRows, Fma, Sqrt, Max, Min and MultiplyLow32 for one instruction set and then
-// includes this file, which fills in kTable. Nothing here may be contracted or reassociated by the
-// compiler: the build passes -ffp-contract=off, and only Fma fuses.
+// kLanes, kTileRows, Fma, Sqrt, Max, Min, PositiveBits and MultiplyLow32 for one instruction set
+// and then includes this file, which fills in kTable. Nothing here may be contracted or
+// reassociated by the compiler: the build passes -ffp-contract=off, and only Fma fuses.
 //
 // Only plain C types are used: an inline function of a library header, compiled here for a newer
 // processor, could be picked by the linker for the whole program.
@@ -280,6 +280,8 @@ void GemmAll(const Gemm& g) {
     if (chunk.last) break;
   }
 }
+
+#include "tessera/nn/kernels_skip_inl.h"
 
 // ---- Reductions ------------------------------------------------------------------------------
 
@@ -605,6 +607,10 @@ float FmaLoop(int64_t n) {
 constexpr Kernels MakeTable(const char* name) {
   return {.name = name,
           .gemm = GemmAll,
+          .skip_gemm = SkipGemmAll,
+          .skip_masks = SkipMasks,
+          .skip_outer = SkipOuterAll,
+          .add_rows = AddRows,
           .row_dots = RowDotsAll,
           .sum = Sum,
           .squared_norm = SquaredNorm,

@@ -96,6 +96,95 @@ TEST_P(GemmTest, EqualsTheSumOfProductsWithEveryEpilogue) {
   }
 }
 
+// The dense product that a skipping one stands for; gate null: bias and ReLU.
+std::vector<float> Dense(const Kernels& kernels, const SkipGemm& g) {
+  const GemmSegment whole{0, 0, g.k};
+  std::vector<float> c(static_cast<size_t>(g.m * g.n));
+  kernels.gemm({.m = g.m,
+                .n = g.n,
+                .a = g.a,
+                .a_row = g.k,
+                .b = g.b,
+                .b_step = g.n,
+                .segments = &whole,
+                .num_segments = 1,
+                .c = c.data(),
+                .c_row = g.n,
+                .epilogue = g.gate == nullptr ? Epilogue::kBiasRelu : Epilogue::kGateRelu,
+                .bias = g.bias,
+                .bias_per_column = true,
+                .gate = g.gate,
+                .gate_row = g.n});
+  return c;
+}
+
+TEST(SkipGemm, GivesTheBitsOfTheDenseProduct) {
+  for (const auto& [m, n, k] : {GemmShape{37, 64, 64}, GemmShape{5, 128, 192}}) {
+    std::vector<float> a = Randoms(m * k, 1);
+    const std::vector<float> pattern = Randoms(m * k, 5), b = Randoms(k * n, 2),
+                             bias = Randoms(n, 3), gate = Randoms(m * n, 4);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = pattern[i] > 0 ? a[i] : 0.0f;
+    for (const bool gated : {false, true}) {
+      std::vector<float> c(static_cast<size_t>(m * n));
+      const SkipGemm gemm{.m = m,
+                          .n = n,
+                          .k = k,
+                          .a = a.data(),
+                          .pattern = pattern.data(),
+                          .b = b.data(),
+                          .c = c.data(),
+                          .bias = bias.data(),
+                          .gate = gated ? gate.data() : nullptr};
+      for (const Kernels* kernels : Tables()) {
+        kernels->skip_gemm(gemm);
+        EXPECT_EQ(c, Dense(*kernels, gemm)) << kernels->name;
+      }
+    }
+  }
+}
+
+TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
+  const int64_t rows = 112, n = 64, k = 128;
+  std::vector<float> a = Randoms(rows * k, 1);
+  const std::vector<float> b = Randoms(rows * n, 2);
+  for (float& value : a) value = std::max(value, 0.0f);
+  for (const Kernels* kernels : Tables()) {
+    std::vector<uint64_t> masks(static_cast<size_t>(2 * k));
+    kernels->skip_masks(rows, k, a.data(), masks.data());
+    for (int64_t r = 0; r < 128; ++r) {
+      for (int64_t p = 0; p < k; ++p) {
+        const uint64_t word = masks[static_cast<size_t>(r / 64 * k + p)];
+        ASSERT_EQ((word >> (r % 64) & 1) != 0, r < rows && a[static_cast<size_t>(r * k + p)] > 0);
+      }
+    }
+    std::vector<float> c(static_cast<size_t>(k * n)), dense = c;
+    for (const int64_t begin : {0, 48}) {
+      kernels->skip_outer({.rows = rows,
+                           .n = n,
+                           .k = k,
+                           .begin = begin,
+                           .end = begin == 0 ? 48 : k,
+                           .a = a.data(),
+                           .masks = masks.data(),
+                           .b = b.data(),
+                           .c = c.data()});
+    }
+    const GemmSegment whole{0, 0, rows};
+    kernels->gemm({.m = k,
+                   .n = n,
+                   .a = a.data(),
+                   .a_row = 1,
+                   .a_step = k,
+                   .b = b.data(),
+                   .b_step = n,
+                   .segments = &whole,
+                   .num_segments = 1,
+                   .c = dense.data(),
+                   .c_row = n});
+    EXPECT_EQ(c, dense) << kernels->name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, GemmTest,
                          testing::Values(GemmShape{1, 1, 1}, GemmShape{1, 64, 16},
                                          GemmShape{64, 128, 63}, GemmShape{5, 128, 64},

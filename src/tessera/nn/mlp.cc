@@ -19,11 +19,6 @@ constexpr int64_t kMaxLayers = 16;
 // Rows of a weight gradient that one task computes.
 constexpr int64_t kGradientRows = 48;
 
-// Vectors of every table divide 16 rows; more need not be computed.
-int64_t RowsToCompute(const FeatureBatch& x, int64_t block) {
-  return CeilDiv(x.RowsIn(block), 16) * 16;
-}
-
 Epilogue HiddenEpilogue(Activation activation) {
   return activation == Activation::kRelu ? Epilogue::kBiasRelu : Epilogue::kBiasTanh;
 }
@@ -56,6 +51,10 @@ MlpLayout::MlpLayout(MlpShape shape) : shape_(std::move(shape)) {
     size_ = bias + width;
     inputs = width;
   }
+  skips_zeros_ = shape_.activation == Activation::kRelu && !shape_.hidden.empty() &&
+                 std::ranges::all_of(shape_.hidden, [](int64_t width) {
+                   return width % kSkipGroup == 0 && width < kWideRows;
+                 });
 }
 
 void SaveNet(const std::string& name, const MlpLayout& layout, std::span<const float> parameters,
@@ -123,12 +122,17 @@ MlpWorkspace::MlpWorkspace(const MlpLayout& layout, int64_t max_rows)
     hidden.emplace_back(width, max_rows);
     delta.emplace_back(width, max_rows);
   }
+  row_segments.resize(static_cast<size_t>(blocks * layers));
   for (int64_t l = 0; l < layers; ++l) {
     const int64_t outputs = layout.layers()[static_cast<size_t>(l)].outputs;
-    const bool dots = l > 0 && outputs <= kNarrow;
+    const bool dots = layout.skips_zeros() || (l > 0 && outputs <= kNarrow);
     delta_rows.emplace_back(dots ? 0 : blocks * kBlockRows * outputs + kSlackFloats);
   }
-  row_segments.resize(static_cast<size_t>(blocks * layers));
+  if (!layout.skips_zeros()) return;
+  for (const int64_t width : layout.shape().hidden) {
+    masks.emplace_back(blocks * kBlockRows / kSkipGroup * width);
+  }
+  turned_gradient = AlignedBuffer<float>(layout.shape().outputs * layout.shape().hidden.back());
 }
 
 MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows)
@@ -140,15 +144,30 @@ MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap input
     : MlpPass(kernels, layout, std::move(inputs), Mode::kTrain) {
   space_ = std::move(workspace);
   CHECK(std::ssize(space_->delta_rows) == num_layers());
+  if (layout_.skips_zeros()) {
+    turned_weights_ = AlignedBuffer<float>(layout_.size() - layout_.layers()[1].weights);
+  }
 }
 
 MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
                  int workers)
+    : MlpPass(kernels, layout, std::move(inputs), max_rows,
+              std::make_shared<BlockScratch>(workers)) {}
+
+MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
+                 std::shared_ptr<BlockScratch> scratch)
     : MlpPass(kernels, layout, std::move(inputs), Mode::kForward) {
   output_ = FeatureBatch(layout_.shape().outputs, max_rows);
   int64_t widths = 0;
   for (const int64_t hidden : layout_.shape().hidden) widths += hidden;
-  for (int w = 0; w < workers; ++w) scratch_.emplace_back(widths, kBlockRows);
+  scratch_ = std::move(scratch);
+  scratch_->Reserve(widths * kBlockRows + kSlackFloats);
+}
+
+void BlockScratch::Reserve(int64_t floats) {
+  for (AlignedBuffer<float>& worker : workers_) {
+    if (worker.size() < floats) worker = AlignedBuffer<float>(floats);
+  }
 }
 
 MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, Mode mode)
@@ -160,9 +179,12 @@ MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap input
   for (const int64_t feature : map_.features()) {
     const int64_t offset = feature * kBlockRows;
     feature_offsets_.push_back(offset);
-    const GemmSegment* last = feature_segments_.empty() ? nullptr : &feature_segments_.back();
-    if (last != nullptr && last->b + last->count * kBlockRows == offset) {
+    if (column > 0 && offset == feature_offsets_[static_cast<size_t>(column - 1)] + kBlockRows) {
       ++feature_segments_.back().count;
+      if (layout_.skips_zeros()) ++row_segments_.back().count;
+    } else if (layout_.skips_zeros()) {
+      feature_segments_.push_back({offset, column * width, 1});
+      row_segments_.push_back({feature, column * width, 1});
     } else {
       feature_segments_.push_back({column * width, offset, 1});
     }
@@ -202,9 +224,10 @@ void MlpPass::Bind(const float* parameters) {
 }
 
 // Layer by layer for one block; hidden[l] is where the activations of layer l go.
-void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
-                            float* const* hidden) {
+void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden,
+                            const float* x_rows, int64_t x_row) {
   CHECK(parameters_ != nullptr);
+  if (layout_.skips_zeros()) return ForwardSkipping(x, block, out, hidden, x_rows, x_row);
   const float* input = x.At(block, 0);
   for (int64_t l = 0; l < num_layers(); ++l) {
     const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
@@ -213,7 +236,7 @@ void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
     const GemmSegment whole{0, 0, layer.inputs};
     RunGemm(kernels_,
             {.m = layer.outputs,
-             .n = RowsToCompute(x, block),
+             .n = RowsToCompute(x.RowsIn(block)),
              .a = l == 0 ? first_weights_ : parameters_ + layer.weights,
              .a_row = 1,
              .a_step = layer.outputs,
@@ -229,15 +252,16 @@ void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
   }
 }
 
-void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker) {
+void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker,
+                           const float* x_rows, int64_t x_row) {
   CHECK(mode_ == Mode::kForward);
-  float* hidden[kMaxLayers];
-  int64_t at = 0;
+  float* hidden[kMaxLayers] = {};
+  float* at = scratch_->Of(worker);
   for (int64_t l = 0; l + 1 < num_layers(); ++l) {
-    hidden[l] = scratch_[static_cast<size_t>(worker)].At(0, at);
-    at += layout_.layers()[static_cast<size_t>(l)].outputs;
+    hidden[l] = at;
+    at += layout_.layers()[static_cast<size_t>(l)].outputs * kBlockRows;
   }
-  ForwardLayers(x, block, out, hidden);
+  ForwardLayers(x, block, out, hidden, x_rows, x_row);
 }
 
 void MlpPass::Forward(const FeatureBatch& x, ThreadPool* pool) {
@@ -261,7 +285,7 @@ void MlpPass::Forward(const FeatureBatch& x, ThreadPool* pool) {
 // Gradients with respect to the layers' sums, from the last layer down; for weight gradients row
 // by row, too.
 void MlpPass::BackwardBlock(const FeatureBatch& output_gradient, int64_t block, bool weights) {
-  const int64_t rows = RowsToCompute(output_gradient, block);
+  const int64_t rows = RowsToCompute(output_gradient.RowsIn(block));
   for (int64_t l = num_layers() - 1; l >= 0; --l) {
     const size_t at = static_cast<size_t>(l);
     const MlpLayout::Layer& layer = layout_.layers()[at];
@@ -298,6 +322,9 @@ int64_t MlpPass::InputsOf(int64_t layer) const {
 // Rows begin .. end-1 of one layer's weight gradient; FillRowSegments has run.
 void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_gradient,
                              int64_t layer, int64_t begin, int64_t end, float* gradient) {
+  if (layout_.skips_zeros() && layer > 0) {
+    return SkippingWeightGradient(output_gradient, layer, begin, end, gradient);
+  }
   const size_t at = static_cast<size_t>(layer);
   const int64_t outputs = layout_.layers()[at].outputs;
   const FeatureBatch& input = layer == 0 ? x : space_->hidden[at - 1];
@@ -305,7 +332,7 @@ void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_g
                                                        : gradient + layout_.layers()[at].weights;
   const GemmSegment* const segments =
       space_->row_segments.data() + layer * (std::ssize(space_->row_segments) / num_layers());
-  const bool dots = space_->delta_rows[at].size() == 0;
+  const bool dots = !layout_.skips_zeros() && space_->delta_rows[at].size() == 0;
   if (dots) {
     const FeatureBatch& delta = layer + 1 == num_layers() ? output_gradient : space_->delta[at];
     kernels_.row_dots({.m = end - begin,
@@ -320,17 +347,18 @@ void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_g
                        .c_row = outputs});
     return;
   }
-  RunGemm(kernels_, {.m = end - begin,
-                     .n = outputs,
-                     .a = layer == 0 ? input.At(0, 0) : input.At(0, begin),
-                     .a_rows = layer == 0 ? feature_offsets_.data() + begin : nullptr,
-                     .a_row = kBlockRows,
-                     .b = space_->delta_rows[at].data(),
-                     .b_step = outputs,
-                     .segments = segments,
-                     .num_segments = x.blocks(),
-                     .c = target + begin * outputs,
-                     .c_row = outputs});
+  RunGemm(kernels_,
+          {.m = end - begin,
+           .n = outputs,
+           .a = layer == 0 ? input.At(0, 0) : input.At(0, begin),
+           .a_rows = layer == 0 ? feature_offsets_.data() + begin : nullptr,
+           .a_row = kBlockRows,
+           .b = layout_.skips_zeros() ? space_->delta[at].data() : space_->delta_rows[at].data(),
+           .b_step = outputs,
+           .segments = segments,
+           .num_segments = x.blocks(),
+           .c = target + begin * outputs,
+           .c_row = outputs});
 }
 
 void MlpPass::BiasGradients(const FeatureBatch& output_gradient, float* gradient) const {
@@ -338,10 +366,18 @@ void MlpPass::BiasGradients(const FeatureBatch& output_gradient, float* gradient
     const size_t at = static_cast<size_t>(l);
     const FeatureBatch& delta = l + 1 == num_layers() ? output_gradient : space_->delta[at];
     float* const bias = gradient + layout_.layers()[at].bias;
+    if (layout_.skips_zeros() && l + 1 < num_layers()) {
+      const int64_t width = layout_.layers()[at].outputs;
+      std::fill_n(bias, width, 0.0f);
+      for (int64_t b = 0; b < output_gradient.blocks(); ++b) {
+        kernels_.add_rows(RowsToCompute(output_gradient.RowsIn(b)), width, delta.At(b, 0), bias);
+      }
+      continue;
+    }
     for (int64_t n = 0; n < layout_.layers()[at].outputs; ++n) {
       bias[n] = 0;
       for (int64_t b = 0; b < output_gradient.blocks(); ++b) {
-        bias[n] += kernels_.sum(RowsToCompute(output_gradient, b), delta.At(b, n));
+        bias[n] += kernels_.sum(RowsToCompute(output_gradient.RowsIn(b)), delta.At(b, n));
       }
     }
   }
@@ -354,9 +390,12 @@ void MlpPass::FillRowSegments(const FeatureBatch& x) {
     const size_t at = static_cast<size_t>(l);
     const int64_t input_block = (l == 0 ? x : space_->hidden[at - 1]).block_size();
     const int64_t delta_block = kBlockRows * layout_.layers()[at].outputs;
+    // The output layer's gradient is computed transposed where zeros are skipped.
+    const bool turned = layout_.skips_zeros() && l + 1 == num_layers();
     for (int64_t b = 0; b < x.blocks(); ++b) {
-      space_->row_segments[static_cast<size_t>(l * max_blocks + b)] = {
-          b * input_block, b * delta_block, RowsToCompute(x, b)};
+      GemmSegment segment{b * input_block, b * delta_block, RowsToCompute(x.RowsIn(b))};
+      if (turned) std::swap(segment.a, segment.b);
+      space_->row_segments[static_cast<size_t>(l * max_blocks + b)] = segment;
     }
   }
 }
@@ -366,8 +405,15 @@ void MlpPass::Backward(const FeatureBatch& x, const FeatureBatch& output_gradien
   CHECK(mode_ == Mode::kTrain && x.rows() == space_->output.rows());
   CHECK(output_gradient.rows() == x.rows());
   for (FeatureBatch& delta : space_->delta) delta.set_rows(x.rows());
+  if (layout_.skips_zeros()) TurnWeights();
   ParallelFor(pool, x.blocks(), [&](int64_t begin, int64_t end, int /*worker*/) {
-    for (int64_t b = begin; b < end; ++b) BackwardBlock(output_gradient, b, gradient != nullptr);
+    for (int64_t b = begin; b < end; ++b) {
+      if (layout_.skips_zeros()) {
+        BackwardSkipping(output_gradient, b, gradient != nullptr);
+      } else {
+        BackwardBlock(output_gradient, b, gradient != nullptr);
+      }
+    }
   });
   if (gradient == nullptr) return;
   FillRowSegments(x);
@@ -398,16 +444,23 @@ void MlpPass::InputGradient(int64_t block, int64_t first, int64_t count, float* 
   CHECK(at != map_.features().end() && *at == first);
   const int64_t width = layout_.layers()[0].outputs;
   const GemmSegment whole{0, 0, width};
-  RunGemm(kernels_, {.m = count,
-                     .n = RowsToCompute(space_->delta[0], block),
-                     .a = first_weights_ + (at - map_.features().begin()) * width,
-                     .a_row = width,
-                     .b = space_->delta[0].At(block, 0),
-                     .b_step = kBlockRows,
-                     .segments = &whole,
-                     .num_segments = 1,
-                     .c = out,
-                     .c_row = kBlockRows});
+  const int64_t rows = RowsToCompute(space_->delta[0].RowsIn(block));
+  const float* const delta = space_->delta[0].At(block, 0);
+  const Gemm gemm{.m = count,
+                  .n = rows,
+                  .a = first_weights_ + (at - map_.features().begin()) * width,
+                  .a_row = width,
+                  .b = delta,
+                  .b_step = kBlockRows,
+                  .segments = &whole,
+                  .num_segments = 1,
+                  .c = out,
+                  .c_row = kBlockRows};
+  if (layout_.skips_zeros()) {
+    TimesRows(gemm, rows, width, delta);
+  } else {
+    RunGemm(kernels_, gemm);
+  }
 }
 
 }  // namespace tessera

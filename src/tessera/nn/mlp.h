@@ -51,6 +51,9 @@ class MlpLayout {
   std::span<const Layer> layers() const { return layers_; }
   std::span<const TensorInfo> tensors() const { return tensors_; }
   int64_t size() const { return size_; }
+  // Whether passes leave out activations that are zero: hidden layers of 64, 128 or 192 ReLUs.
+  // About half of such activations are zero, so their products take half the time.
+  bool skips_zeros() const { return skips_zeros_; }
   // Memory for parameters, moments or gradients of this layout.
   AlignedBuffer<float> Allocate() const { return AlignedBuffer<float>(size_ + kSlackFloats); }
 
@@ -59,6 +62,7 @@ class MlpLayout {
   std::vector<Layer> layers_;
   std::vector<TensorInfo> tensors_;
   int64_t size_ = 0;
+  bool skips_zeros_ = false;
 };
 
 // The tensors of a network as arrays "name.w1", "name.b1", ... of a file.
@@ -80,10 +84,29 @@ struct MlpWorkspace {
   MlpWorkspace(const MlpLayout& layout, int64_t max_rows);
 
   FeatureBatch output;
-  std::vector<FeatureBatch> hidden;              // activations of each hidden layer
-  std::vector<FeatureBatch> delta;               // d loss / d (their sums before activation)
-  std::vector<AlignedBuffer<float>> delta_rows;  // the same row by row, for weight gradients
+  // Activations of each hidden layer and d loss / d (their sums before activation): feature by
+  // feature, or row by row in each block if the layout skips zeros.
+  std::vector<FeatureBatch> hidden, delta;
   std::vector<GemmSegment> row_segments;
+
+  std::vector<AlignedBuffer<float>> delta_rows;  // delta row by row, for dense weight gradients
+
+  // For layouts that skip zeros: which activations of each hidden layer are positive, and the
+  // output layer's weight gradient [outputs x inputs].
+  std::vector<AlignedBuffer<uint64_t>> masks;
+  AlignedBuffer<float> turned_gradient;
+};
+
+// Memory for the hidden layers of one block per worker. Passes for kForward that take turns share
+// it, so that it stays in the nearest cache.
+class BlockScratch {
+ public:
+  explicit BlockScratch(int workers) : workers_(static_cast<size_t>(workers)) {}
+  void Reserve(int64_t floats);  // at least that many per worker
+  float* Of(int worker) { return workers_[static_cast<size_t>(worker)].data(); }
+
+ private:
+  std::vector<AlignedBuffer<float>> workers_;
 };
 
 // Passes of one network over batches of up to max_rows rows.
@@ -106,6 +129,8 @@ class MlpPass {
   // For kForward; ForwardBlock may run on as many threads as there are workers.
   MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
           int workers);
+  MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
+          std::shared_ptr<BlockScratch> scratch);
 
   // Takes the parameters that the next passes use. They must stay where they are, and a change of
   // them must be told by another Bind: an affine input map collapses the first layer here.
@@ -114,8 +139,10 @@ class MlpPass {
   // Computes the outputs of all rows of x. With a pool, blocks are spread over its threads.
   void Forward(const FeatureBatch& x, ThreadPool* pool = nullptr);
   // The same for one block, written to out [outputs x kBlockRows]. Mode kForward only; different
-  // workers may run at once.
-  void ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker = 0);
+  // workers may run at once. x_rows may be null, or the first features of the block, `x_row` per
+  // row and all that this pass reads among them: faster where zeros are skipped.
+  void ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker = 0,
+                    const float* x_rows = nullptr, int64_t x_row = 0);
 
   FeatureBatch& output() { return mode_ == Mode::kTrain ? space_->output : output_; }
   const FeatureBatch& output() const { return mode_ == Mode::kTrain ? space_->output : output_; }
@@ -137,8 +164,17 @@ class MlpPass {
 
  private:
   MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, Mode mode);
-  void ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden);
+  void ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden,
+                     const float* x_rows = nullptr, int64_t x_row = 0);
+  void ForwardSkipping(const FeatureBatch& x, int64_t block, float* out, float* const* hidden,
+                       const float* x_rows, int64_t x_row);
+  // C [m x rows] = A [m x k] times the transpose of a block's rows [rows x k].
+  void TimesRows(Gemm gemm, int64_t rows, int64_t k, const float* values) const;
   void BackwardBlock(const FeatureBatch& output_gradient, int64_t block, bool weights);
+  void BackwardSkipping(const FeatureBatch& output_gradient, int64_t block, bool weights);
+  void TurnWeights();
+  void SkippingWeightGradient(const FeatureBatch& output_gradient, int64_t layer, int64_t begin,
+                              int64_t end, float* gradient);
   void FillRowSegments(const FeatureBatch& x);
   void WeightGradient(const FeatureBatch& x, const FeatureBatch& output_gradient, int64_t layer,
                       int64_t begin, int64_t end, float* gradient);
@@ -154,14 +190,17 @@ class MlpPass {
 
   // The first layer as the kernels see it: on features, collapsed unless the map is a range.
   std::vector<int64_t> feature_offsets_;       // of each used feature in a block
-  std::vector<GemmSegment> feature_segments_;  // runs of used features
+  std::vector<GemmSegment> feature_segments_;  // runs of used features, as the first layer's A or B
+  std::vector<GemmSegment> row_segments_;      // the same in x_rows of ForwardBlock
   AlignedBuffer<float> collapsed_, collapsed_gradient_;
   const float* first_weights_ = nullptr;
   const float* first_bias_ = nullptr;
+  AlignedBuffer<float>
+      turned_weights_;  // kTrain, skipping: of all layers but the first, transposed
 
   std::shared_ptr<MlpWorkspace> space_;  // kTrain
-  FeatureBatch output_;                  // kForward
-  std::vector<FeatureBatch> scratch_;    // kForward: hidden layers of one block per worker
+  FeatureBatch output_;                  // kForward, as the next
+  std::shared_ptr<BlockScratch> scratch_;
 };
 
 }  // namespace tessera

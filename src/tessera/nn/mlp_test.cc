@@ -122,6 +122,9 @@ std::vector<Example> Examples() {
     examples.emplace_back(MlpShape{6, {20}, 1, activation}, Differences(6), 8, 150);
     examples.emplace_back(MlpShape{4, {8, 8, 8}, 11, activation}, InputMap::Range(0, 4), 4, 17);
     examples.emplace_back(MlpShape{5, {}, 3, activation}, Differences(5), 7, 20);
+    examples.emplace_back(MlpShape{5, {64, 64}, 5, activation}, Differences(5), 7, 21);
+    examples.emplace_back(MlpShape{4, {128}, 1, activation}, InputMap::Range(2, 4), 6, 140);
+    examples.emplace_back(MlpShape{4, {64, 128, 64}, 9, activation}, InputMap::Range(0, 4), 4, 17);
   }
   return examples;
 }
@@ -150,7 +153,8 @@ TEST(MlpPass, GradientsEqualFiniteDifferencesInDouble) {
   for (const Example& example : Examples()) {
     const std::vector<float> gradient = example.Gradient(BestKernels());
     std::vector<double> at = example.Parameters();
-    for (size_t i = 0; i < at.size(); i += 3) {
+    // All parameters of a small network; a few hundred of a large one, from every tensor.
+    for (size_t i = 0; i < at.size(); i += at.size() < 2000 ? 3 : 37) {
       const double step = 1e-6, value = at[i];
       at[i] = value + step;
       const double above = example.Loss(at);
@@ -244,6 +248,22 @@ TEST(ForwardRows, GivesTheBitsOfAPass) {
         }
       }
     }
+  }
+}
+
+TEST(MlpPass, RowsOfABlockGiveTheBitsOfItsFeatures) {
+  const Example example(MlpShape{30, {64, 64}, 5}, Differences(30), 32, 100);
+  MlpPass pass(BestKernels(), example.layout, example.map, 100, /*workers=*/1);
+  pass.Bind(example.parameters.data());
+  std::vector<float> rows(static_cast<size_t>(32 * kBlockRows)), expected(5 * kBlockRows), y = rows;
+  for (int64_t r = 0; r < 100; ++r) {
+    for (int64_t f = 0; f < 32; ++f) rows[static_cast<size_t>(32 * r + f)] = example.x.Get(r, f);
+  }
+  pass.ForwardBlock(example.x, 0, expected.data());
+  pass.ForwardBlock(example.x, 0, y.data(), /*worker=*/0, rows.data(), 32);
+  for (int64_t o = 0; o < 5; ++o) {
+    EXPECT_EQ(0, std::memcmp(&y[static_cast<size_t>(o * kBlockRows)],
+                             &expected[static_cast<size_t>(o * kBlockRows)], 100 * sizeof(float)));
   }
 }
 

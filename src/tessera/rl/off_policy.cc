@@ -108,7 +108,8 @@ OffPolicyTeam::OffPolicyTeam(const LearnerSetup& setup, const OffPolicyOptions& 
       num_critics_(num_critics),
       kernels_(BestKernels()),
       replay_(std::move(replay)),
-      sampler_(std::move(sampler)) {
+      sampler_(std::move(sampler)),
+      next_rows_(setup.pool != nullptr ? setup.pool->threads() : 1) {
   const int64_t rows = options_.batch + sampler_->surplus();
   batch_ = ReplayBatch(replay_->layout(), rows);
   targets_ = FeatureBatch(1, rows);
@@ -139,6 +140,8 @@ void OffPolicyTeam::MakeNetworks() {
   const std::vector<int64_t> hidden(static_cast<size_t>(options_.layers), options_.hidden);
   const int64_t rows = batch_.now.max_rows();
   const int workers = setup_.pool != nullptr ? setup_.pool->threads() : 1;
+  const auto scratch = std::make_shared<BlockScratch>(workers);
+  next_rows_.Reserve(features.base * R + kSlackFloats);
   const InputMap critic_inputs = features.CriticInputs();
   const MlpLayout critic_layout(MlpShape{critic_inputs.inputs(), hidden, 1});
   int64_t largest = critic_layout.size();
@@ -166,13 +169,13 @@ void OffPolicyTeam::MakeNetworks() {
     if (space == nullptr) space = std::make_shared<MlpWorkspace>(actor_layout, rows);
     agent.actor_pass = std::make_unique<MlpPass>(kernels_, actor_layout, observation, space);
     agent.target_actor_pass =
-        std::make_unique<MlpPass>(kernels_, actor_layout, observation, rows, workers);
+        std::make_unique<MlpPass>(kernels_, actor_layout, observation, rows, scratch);
     for (int c = 0; c < num_critics_; ++c) {
       agent.critics.push_back(
           std::make_unique<Net>(kernels_, critic_layout, AdamFor(options_, options_.critic_rate)));
       init(*agent.critics.back());
       agent.target_critic_passes.push_back(
-          std::make_unique<MlpPass>(kernels_, critic_layout, critic_inputs, rows, workers));
+          std::make_unique<MlpPass>(kernels_, critic_layout, critic_inputs, rows, scratch));
     }
   }
   critic_pass_ = std::make_unique<MlpPass>(kernels_, critic_layout, critic_inputs, rows);
@@ -312,9 +315,12 @@ void OffPolicyTeam::NextActions(int64_t trainer) {
   const FeatureLayout& features = replay_->layout();
   ForBlocks([&](int64_t b, int worker) {
     float* const noise = Scratch(worker);
+    float* const states = next_rows_.Of(worker);
+    kernels_.transpose(features.base, R, batch_.next.At(b, 0), R, states, features.base);
     for (int64_t a = 0; a < num_agents(); ++a) {
       float* const y = batch_.next.At(b, features.action_first[static_cast<size_t>(a)]);
-      agents_[static_cast<size_t>(a)].target_actor_pass->ForwardBlock(batch_.next, b, y, worker);
+      agents_[static_cast<size_t>(a)].target_actor_pass->ForwardBlock(batch_.next, b, y, worker,
+                                                                      states, features.base);
       Noise(trainer, a, round_, b, noise);
       GumbelSoftmax(kernels_, choices(a), y, noise, kTemperature, y);
     }

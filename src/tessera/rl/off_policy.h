@@ -172,6 +172,7 @@ class OffPolicyTeam {
   std::unique_ptr<MlpPass> critic_pass_;  // for all critics, in turns
 
   ReplayBatch batch_;
+  BlockScratch next_rows_;  // next states of one block row by row, for all target actors
   FeatureBatch targets_, output_gradient_, logits_gradient_, kept_actions_;
   AlignedBuffer<float> gradient_, block_scratch_;
   std::vector<float> errors_;

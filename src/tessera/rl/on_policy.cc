@@ -634,4 +634,14 @@ Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOpt
   return std::unique_ptr<Learner>(MakeOnPolicy(setup, options, kind));
 }
 
+Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const Assignments& assignments,
+                                         UnitKind kind) {
+  const std::string name(kPpoNames[static_cast<int>(kind)]);
+  const Result<PpoOptions> options = ReadOptions("algorithm " + name, PpoParameters(), assignments);
+  if (!options) return options.error();
+  return MakePpo(setup, *options, kind);
+}
+
+std::vector<Preset> PpoPresets() { return {{"tessera", "the usual settings", {}}}; }
+
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/base/parameter.h"
@@ -48,6 +49,24 @@ std::unique_ptr<OnPolicyLearner> MakeOnPolicy(const LearnerSetup& setup, const P
 // The same as a Learner.
 Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOptions& options,
                                          UnitKind kind);
+// From settings by name.
+Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const Assignments& assignments,
+                                         UnitKind kind);
+
+inline constexpr std::string_view kPpoNames[] = {"ppo", "ippo", "mappo"};  // as UnitKind counts
+std::vector<Preset> PpoPresets();
+
+// How ppo.cc, ippo.cc and mappo.cc declare themselves.
+template <UnitKind kKind>
+constexpr LearnerInfo DeclarePpo(std::string_view summary) {
+  return {
+      .name = kPpoNames[static_cast<int>(kKind)],
+      .summary = summary,
+      .parameters = [] { return Describe(PpoParameters()); },
+      .presets = PpoPresets,
+      .make = [](const LearnerSetup& setup,
+                 const Assignments& assignments) { return MakePpo(setup, assignments, kKind); }};
+}
 
 }  // namespace tessera
 

@@ -11,36 +11,14 @@ Trainer::Trainer(Env& env, Learner& learner, Profiler* profiler, const TrainerOp
       learner_(learner),
       profiler_(profiler),
       options_(options),
-      observations_(env.observations().size()),
-      states_(env.states().size()),
-      actions_(static_cast<size_t>(env.batch() * env.spec().action_size())),
+      stepper_(env, learner, profiler),
       running_(static_cast<size_t>(env.batch())),
       returns_(static_cast<size_t>(options.window)) {}
 
 void Trainer::Start(uint64_t seed) { env_.Reset(seed); }
 
 Result<void> Trainer::Step() {
-  {
-    // The environment overwrites what it shows; the learner needs both sides of a step.
-    const PhaseScope scope(profiler_, Phase::kOther);
-    std::copy(env_.observations().begin(), env_.observations().end(), observations_.begin());
-    std::copy(env_.states().begin(), env_.states().end(), states_.begin());
-  }
-  learner_.Act(env_.batch(), observations_, ActMode::kExplore, actions_);
-  {
-    const PhaseScope scope(profiler_, Phase::kEnvironment);
-    if (Result<void> stepped = env_.Step(actions_); !stepped) return stepped;
-  }
-  if (Result<void> observed = learner_.Observe({.observations = observations_,
-                                                .states = states_,
-                                                .actions = actions_,
-                                                .rewards = env_.rewards(),
-                                                .next_observations = env_.observations(),
-                                                .next_states = env_.states(),
-                                                .ends = env_.ends()});
-      !observed) {
-    return observed;
-  }
+  if (Result<void> stepped = stepper_.Step(); !stepped) return stepped;
   CountRewards();
   while (learner_.UpdateDue()) {
     const Result<UpdateReport> report = learner_.Update();
@@ -48,8 +26,7 @@ Result<void> Trainer::Step() {
     losses_ = *report;
     ++updates_;
   }
-  const PhaseScope scope(profiler_, Phase::kEnvironment);
-  env_.ResetFinished();
+  stepper_.ResetFinished();
   return {};
 }
 

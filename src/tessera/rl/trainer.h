@@ -13,6 +13,7 @@
 #include "tessera/rl/env.h"
 #include "tessera/rl/learner.h"
 #include "tessera/rl/profiler.h"
+#include "tessera/rl/stepper.h"
 
 namespace tessera {
 
@@ -71,7 +72,7 @@ class Trainer {
   Learner& learner_;
   Profiler* const profiler_;
   const TrainerOptions options_;
-  std::vector<float> observations_, states_, actions_;
+  Stepper stepper_;
   std::vector<double> running_;  // team return of each environment's episode so far
   std::vector<double> returns_;  // ring of the last window's team returns
   int64_t episodes_ = 0, env_steps_ = 0, updates_ = 0;

@@ -49,10 +49,11 @@ struct MapSettings {
   int64_t batch = 64;                     // Default: 64.
   std::optional<double> target_gap = {};  // Default: none.
 
-  // What methods auto and exact may spend on proofs: seconds for the whole run (0: no limit) and
-  // rounds of exact search per layer (0: no limit).
-  double proof_seconds = 60;  // Default: 60.
-  int64_t proof_rounds = 0;   // Default: 0.
+  // What methods auto and exact may spend on proofs: seconds for the proofs of all layers, rounds
+  // of exact search per layer (0: no limit), and memory for the open nodes of all layers.
+  double proof_seconds = 0;         // Default: 0.
+  int64_t proof_rounds = 0;         // Default: 0.
+  int64_t proof_memory_mib = 1024;  // Default: 1024.
 };
 
 // The settings as JSON, and back; unknown keys and wrong types are errors with their place.

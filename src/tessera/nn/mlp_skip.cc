@@ -1,0 +1,150 @@
+// Passes that skip what a ReLU set to zero. Hidden activations and deltas lie row by row, so that a
+// row's zeros are known from one mask; inputs and outputs stay feature by feature.
+#include <algorithm>
+
+#include "tessera/nn/mlp.h"
+#include "tessera/nn/wide_gemm.h"
+
+namespace tessera {
+
+// Few rows at a time: columns that are a block's rows apart would fall on few sets of the cache.
+void MlpPass::TimesRows(Gemm gemm, int64_t rows, int64_t k, const float* values) const {
+  constexpr int64_t kPiece = 16;
+  float turned[kWideRows * kPiece + kSlackFloats];
+  float* const c = gemm.c;
+  gemm.b = turned;
+  gemm.b_step = gemm.n = kPiece;
+  for (int64_t r = 0; r < rows; r += kPiece) {
+    kernels_.transpose(kPiece, k, values + r * k, k, turned, kPiece);
+    gemm.c = c + r;
+    kernels_.gemm(gemm);
+  }
+}
+
+void MlpPass::ForwardSkipping(const FeatureBatch& x, int64_t block, float* out,
+                              float* const* hidden, const float* x_rows, int64_t x_row) {
+  const int64_t rows = RowsToCompute(x.RowsIn(block));
+  const MlpLayout::Layer &first = layout_.layers().front(), &last = layout_.layers().back();
+  kernels_.gemm({.m = rows,
+                 .n = first.outputs,
+                 .a = x_rows != nullptr ? x_rows : x.At(block, 0),
+                 .a_row = x_rows != nullptr ? x_row : 1,
+                 .a_step = x_rows != nullptr ? 1 : kBlockRows,
+                 .b = first_weights_,
+                 .b_step = first.outputs,
+                 .segments = x_rows != nullptr ? row_segments_.data() : feature_segments_.data(),
+                 .num_segments = std::ssize(feature_segments_),
+                 .c = hidden[0],
+                 .c_row = first.outputs,
+                 .epilogue = Epilogue::kBiasRelu,
+                 .bias = first_bias_,
+                 .bias_per_column = true});
+  for (int64_t l = 1; l + 1 < num_layers(); ++l) {
+    const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
+    kernels_.skip_gemm({.m = rows,
+                        .n = layer.outputs,
+                        .k = layer.inputs,
+                        .a = hidden[l - 1],
+                        .pattern = hidden[l - 1],
+                        .b = parameters_ + layer.weights,
+                        .c = hidden[l],
+                        .bias = parameters_ + layer.bias});
+  }
+  // The output layer is narrow: its lanes are rows again.
+  const GemmSegment whole{0, 0, last.inputs};
+  TimesRows({.m = last.outputs,
+             .a = parameters_ + last.weights,
+             .a_row = 1,
+             .a_step = last.outputs,
+             .segments = &whole,
+             .num_segments = 1,
+             .c = out,
+             .c_row = kBlockRows,
+             .epilogue = Epilogue::kBias,
+             .bias = parameters_ + last.bias},
+            rows, last.inputs, hidden[num_layers() - 2]);
+}
+
+// The weights of layer l, transposed, lie at the layer's place in the layout, less the first layer.
+void MlpPass::TurnWeights() {
+  const int64_t start = layout_.layers()[1].weights;
+  for (const MlpLayout::Layer& layer : layout_.layers().subspan(1)) {
+    kernels_.transpose(layer.inputs, layer.outputs, parameters_ + layer.weights, layer.outputs,
+                       turned_weights_.data() + layer.weights - start, layer.inputs);
+  }
+}
+
+void MlpPass::BackwardSkipping(const FeatureBatch& output_gradient, int64_t block, bool weights) {
+  const int64_t rows = RowsToCompute(output_gradient.RowsIn(block));
+  const float* const turned = turned_weights_.data() - layout_.layers()[1].weights;
+  const MlpLayout::Layer& last = layout_.layers().back();
+  const GemmSegment whole{0, 0, last.outputs};
+  kernels_.gemm({.m = rows,
+                 .n = last.inputs,
+                 .a = output_gradient.At(block, 0),
+                 .a_row = 1,
+                 .a_step = kBlockRows,
+                 .b = turned + last.weights,
+                 .b_step = last.inputs,
+                 .segments = &whole,
+                 .num_segments = 1,
+                 .c = space_->delta.back().At(block, 0),
+                 .c_row = last.inputs,
+                 .epilogue = Epilogue::kGateRelu,
+                 .gate = space_->hidden.back().At(block, 0),
+                 .gate_row = last.inputs});
+  for (size_t l = space_->hidden.size() - 1; l > 0; --l) {
+    const MlpLayout::Layer& layer = layout_.layers()[l];
+    kernels_.skip_gemm({.m = rows,
+                        .n = layer.inputs,
+                        .k = layer.outputs,
+                        .a = space_->delta[l].At(block, 0),
+                        .pattern = space_->hidden[l].At(block, 0),
+                        .b = turned + layer.weights,
+                        .c = space_->delta[l - 1].At(block, 0),
+                        .gate = space_->hidden[l - 1].At(block, 0)});
+    if (!weights) continue;
+    kernels_.skip_masks(
+        rows, layer.inputs, space_->hidden[l - 1].At(block, 0),
+        space_->masks[l - 1].data() + block * (kBlockRows / kSkipGroup) * layer.inputs);
+  }
+}
+
+void MlpPass::SkippingWeightGradient(const FeatureBatch& output_gradient, int64_t layer,
+                                     int64_t begin, int64_t end, float* gradient) {
+  const size_t at = static_cast<size_t>(layer);
+  const auto [inputs, outputs, weights, bias] = layout_.layers()[at];
+  const FeatureBatch& input = space_->hidden[at - 1];
+  float* const target = gradient + weights;
+  if (layer + 1 < num_layers()) {
+    std::fill_n(target + begin * outputs, (end - begin) * outputs, 0.0f);
+    for (int64_t b = 0; b < output_gradient.blocks(); ++b) {
+      kernels_.skip_outer(
+          {.rows = RowsToCompute(output_gradient.RowsIn(b)),
+           .n = outputs,
+           .k = inputs,
+           .begin = begin,
+           .end = end,
+           .a = input.At(b, 0),
+           .masks = space_->masks[at - 1].data() + b * (kBlockRows / kSkipGroup) * inputs,
+           .b = space_->delta[at].At(b, 0),
+           .c = target});
+    }
+    return;
+  }
+  const int64_t max_blocks = std::ssize(space_->row_segments) / num_layers();
+  float* const turned = space_->turned_gradient.data() + begin;
+  kernels_.gemm({.m = outputs,
+                 .n = end - begin,
+                 .a = output_gradient.At(0, 0),
+                 .a_row = kBlockRows,
+                 .b = input.At(0, 0) + begin,
+                 .b_step = inputs,
+                 .segments = space_->row_segments.data() + layer * max_blocks,
+                 .num_segments = output_gradient.blocks(),
+                 .c = turned,
+                 .c_row = inputs});
+  kernels_.transpose(outputs, end - begin, turned, inputs, target + begin * outputs, outputs);
+}
+
+}  // namespace tessera
