@@ -4,14 +4,17 @@
 //   coopt_bench fixed SEEDS METHOD...            ResNet-18 C2..C11 on the default hardware:
 //                                                measurements until within 1 % of the optimum
 //   coopt_bench joint NETWORK MACS MEASUREMENTS SEEDS METHOD...   hardware decided, too
+//   coopt_bench arrays NETWORK PES MEASUREMENTS SEEDS METHOD...   the same on PE arrays, maestro
+//   coopt_bench software NETWORK MEASUREMENTS SEEDS METHOD...     schedules on default hardware
 //   coopt_bench truth NETWORK MACS               the exhaustive optimum
-//   coopt_bench critic                           what the cost model and the critic know
+//   coopt_bench critic SEEDS                     what cost model and critic know along a run
 //
 // A method may start with '!': without the validity filter, as published.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -19,9 +22,9 @@
 #include <fmt/format.h>
 
 #include "tessera/coopt/exhaustive.h"
-#include "tessera/coopt/performance_model.h"
+#include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/session.h"
-#include "tessera/coopt/team.h"
+#include "tessera/coopt/vta_target.h"
 #include "tessera/workload/format.h"
 
 namespace tessera::coopt {
@@ -91,9 +94,9 @@ T Median(std::vector<T> values) {
 }
 
 void Fixed(int seeds, const std::vector<Choice>& choices) {
-  const Problem problem(ResNetLayers(), HardwareSpace::Fixed(vta::Config{}),
+  const Problem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   std::vector<double> targets;
   for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
@@ -129,16 +132,16 @@ void Fixed(int seeds, const std::vector<Choice>& choices) {
   }
 }
 
-HardwareSpace Budget(int64_t macs) {
+std::shared_ptr<const VtaTarget> Budget(int64_t macs) {
   const double area = CostOf(vta::Config{}, 100).area_um2;
-  return *HardwareSpace::Make({.macs = macs,
-                               .sram_bytes = macs * 2'048,
-                               .area_um2 = area * static_cast<double>(macs) / 256});
+  return *VtaTarget::Make({.macs = macs,
+                           .sram_bytes = macs * 2'048,
+                           .area_um2 = area * static_cast<double>(macs) / 256});
 }
 
 void Truth(const std::string& network, int64_t macs) {
   const Problem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   const double begin = Seconds();
   const std::vector<size_t> largest = problem.hardware().LargestBuffers();
@@ -147,18 +150,29 @@ void Truth(const std::string& network, int64_t macs) {
       "{} {} MACs: {} accelerators, {} with largest buffers, {} tried, {} measurements, "
       "{:.1f} s\n  optimum {:.0f} cycles per image on {}\n",
       network, macs, problem.hardware().size(), largest.size(), best->hardware_tried,
-      best->measured, Seconds() - begin, best->value,
-      problem.hardware().config(best->hardware).name);
+      best->measured, Seconds() - begin, best->value, problem.hardware().Name(best->hardware));
 }
 
-void Joint(const std::string& network, int64_t macs, int64_t measurements, int seeds,
+Problem JointProblem(const std::string& network, int64_t macs) {
+  return Problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
+}
+
+// PE arrays; the area allows about 1 KiB of buffers for each of the PEs.
+Problem ArrayProblem(const std::string& name, int64_t pes) {
+  const Result<Network> network = LoadNetwork(name);
+  return Problem(MaestroTasksOf({&*network, 1})->layers,
+                 *MaestroTarget::Make({.pes = pes, .area_um2 = 1'000.0 * static_cast<double>(pes)}),
+                 {});
+}
+
+void Joint(const std::string& network, const Problem& problem, int64_t measurements, int seeds,
            const std::vector<Choice>& choices) {
-  const Problem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   const auto layers = std::ssize(problem.layers());
-  fmt::print("{} {} MACs, {} layers, {} measurements per layer, {} seeds, {} accelerators\n",
-             network, macs, layers, measurements, seeds, problem.hardware().size());
+  fmt::print("{}, {} layers, {} measurements per layer, {} seeds, {} accelerators\n", network,
+             layers, measurements, seeds, problem.hardware().size());
+  std::fflush(stdout);
   std::vector<double> finals;
   std::vector<std::vector<std::vector<Step>>> curves;
   for (const Choice& choice : choices) {
@@ -171,7 +185,7 @@ void Joint(const std::string& network, int64_t macs, int64_t measurements, int s
           RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), measurements);
       curves.back().push_back(result.curve);
       values.push_back(result.curve.empty() ? INFINITY : result.curve.back().value);
-      if (seed == 1 && result.hardware) hardware = problem.hardware().config(*result.hardware).name;
+      if (seed == 1 && result.hardware) hardware = problem.hardware().Name(*result.hardware);
     }
     finals.push_back(Median(values));
     fmt::print("  {:44} {:12.0f} cycles (best {:.0f}, worst {:.0f}) {:8.1f} s  {}\n", choice.text,
@@ -238,77 +252,105 @@ double Recall(const std::vector<double>& truth, const std::vector<double>& predi
   return static_cast<double>(both.size()) / static_cast<double>(a.size());
 }
 
-// Predictions over whole landscapes, after 0, 8, 16, ... random measurements per layer.
-void Critic() {
-  const Problem problem(ResNetLayers(), HardwareSpace::Fixed(vta::Config{}),
+// Predictions over whole landscapes, along runs of dcoc.
+void Critic(int seeds) {
+  const Problem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
-  ThreadPool pool;
+  ThreadPool pool(1);
   const Simulator simulator(problem, pool);
-  std::vector<std::vector<Measured>> landscapes;
-  std::vector<Request> starts;
+  std::vector<std::vector<Request>> states;
+  std::vector<std::vector<double>> truth;  // higher is better
   for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
-    landscapes.push_back(Landscape(problem, simulator, 0, layer));
+    states.emplace_back();
+    truth.emplace_back();
+    for (const Measured& item : Landscape(problem, simulator, 0, layer)) {
+      states.back().push_back(item.request);
+      truth.back().push_back(-item.outcome.value);
+    }
   }
   fmt::print(
-      "means over C2..C11: rank correlation and recall@16 with the exact landscape\n"
-      "{:>12} {:>22} {:>22} {:>22}\n",
-      "measurements", "model with roofline", "model without", "critic of the team");
-  PerformanceModel with(problem, {}), without(problem, {.roofline = false});
-  Team team(problem, {.walkers = 80});
-  CounterRng rng(1, StreamId("coopt.bench"));
-  for (int64_t count = 0; count <= 64; count = count == 0 ? 8 : 2 * count) {
-    for (int64_t i = count / 2 == 4 ? 0 : count / 2; i < count; ++i) {
-      for (const std::vector<Measured>& landscape : landscapes) {
-        const Measured& drawn =
-            landscape[static_cast<size_t>(rng.UniformInt(std::ssize(landscape)))];
-        with.Add(drawn);
-        without.Add(drawn);
+      "C2..C11 along {} runs of dcoc: rank correlation and recall@16 with the exact landscape, "
+      "mean "
+      "over layers and seeds (least and most of the seeds)\n{:>12} {:>28} {:>28} {:>28} {:>28}\n",
+      seeds, "measurements", "model correlation", "model recall", "critic correlation",
+      "critic recall");
+  std::map<int64_t, std::array<std::vector<double>, 4>> rows;  // by measurements per layer
+  for (int seed = 1; seed <= seeds; ++seed) {
+    int64_t rounds = 0;
+    const auto watch = [&](const Insight& insight) {
+      const int64_t measured = 4 * ++rounds;
+      if ((measured & (measured - 1)) != 0) return;
+      std::array<double, 4> means = {};
+      for (size_t layer = 0; layer < states.size(); ++layer) {
+        const std::vector<double> model = insight.model(states[layer]);
+        const std::vector<double> critic = insight.critic(states[layer]);
+        means[0] += RankCorrelation(truth[layer], model);
+        means[1] += Recall(truth[layer], model, 16);
+        means[2] += RankCorrelation(truth[layer], critic);
+        means[3] += Recall(truth[layer], critic, 16);
       }
+      for (size_t i = 0; i < means.size(); ++i) {
+        rows[measured][i].push_back(means[i] / static_cast<double>(states.size()));
+      }
+    };
+    const Result<MethodChoice> dcoc = ParseMethod("dcoc");
+    const auto searcher = dcoc->Make({.problem = problem,
+                                      .seed = static_cast<uint64_t>(seed),
+                                      .measurements = 64,
+                                      .watch = watch});
+    const auto result = RunSession(**searcher, problem, simulator, {.measurements = 64});
+    if (!result) std::exit(1);
+  }
+  for (const auto& [measured, columns] : rows) {
+    fmt::print("{:12}", measured);
+    for (const std::vector<double>& values : columns) {
+      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+      fmt::print(" {:12.3f} ({:.3f}, {:.3f})", sum / static_cast<double>(values.size()),
+                 *std::min_element(values.begin(), values.end()),
+                 *std::max_element(values.begin(), values.end()));
     }
-    with.Fit();
-    without.Fit();
-    // The team is trained by walks on the model, as in a run.
-    for (int walk = 0; walk < 4; ++walk) {
-      starts.clear();
-      for (const std::vector<Measured>& landscape : landscapes) {
-        for (int i = 0; i < 8; ++i) {
-          starts.push_back(
-              landscape[static_cast<size_t>(rng.UniformInt(std::ssize(landscape)))].request);
+    fmt::print("\n");
+  }
+}
+
+// Schedules alone: what methods end with on the default hardware, and the optimum.
+void Software(const std::string& network, int64_t measurements, int seeds,
+              const std::vector<Choice>& choices) {
+  const Problem problem(LayersOf(network), VtaTarget::Fixed(vta::Config{}),
+                        {.generator = Generator::kReference});
+  ThreadPool pool(1);
+  const Simulator simulator(problem, pool);
+  double optimum = 0;
+  std::vector<double> targets;
+  for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
+    const double best = BestOfLayer(problem, simulator, 0, layer).best->outcome.value;
+    optimum += best;
+    targets.push_back(1.01 * best);
+  }
+  fmt::print("{}: {} layers on the default hardware, optimum {:.0f} cycles, floor {:.0f}\n",
+             network, problem.layers().size(), optimum, problem.FloorCycles(0));
+  for (const Choice& choice : choices) {
+    std::vector<double> values;
+    std::vector<int64_t> needed;
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const SessionResult result =
+          RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), measurements);
+      values.push_back(result.curve.empty() ? INFINITY : result.curve.back().value);
+      int64_t sum = 0;
+      for (size_t layer = 0; layer < targets.size(); ++layer) {
+        int64_t at = measurements;
+        for (const Step& step : result.layer_curves[layer]) {
+          if (step.value <= targets[layer]) at = std::min(at, step.measurements);
         }
+        sum += at;
       }
-      std::vector<double> best(landscapes.size(), INFINITY);
-      for (size_t layer = 0; layer < landscapes.size(); ++layer) {
-        for (const Measured& item : landscapes[layer]) {
-          best[layer] = std::min(best[layer], with.Predict(item.request).log_value);
-        }
-      }
-      team.Walk(
-          starts, true,
-          [&](const Request& state) {
-            return std::exp(std::min(0.0, best[state.layer] - with.Predict(state).log_value));
-          },
-          [](const Request&) {});
+      needed.push_back(sum);
     }
-    double sums[6] = {};
-    for (const std::vector<Measured>& landscape : landscapes) {
-      std::vector<double> truth, first, second, third;
-      std::vector<Request> states;
-      for (const Measured& item : landscape) {
-        truth.push_back(item.outcome.value);
-        first.push_back(with.Predict(item.request).log_value);
-        second.push_back(without.Predict(item.request).log_value);
-        states.push_back(item.request);
-      }
-      for (const float value : team.Values(states)) third.push_back(-double{value});
-      int at = 0;
-      for (const std::vector<double>* predicted : {&first, &second, &third}) {
-        sums[at++] += RankCorrelation(truth, *predicted);
-        sums[at++] += Recall(truth, *predicted, 16);
-      }
-    }
-    for (double& sum : sums) sum /= static_cast<double>(landscapes.size());
-    fmt::print("{:12} {:14.3f} {:7.3f} {:14.3f} {:7.3f} {:14.3f} {:7.3f}\n", count, sums[0],
-               sums[1], sums[2], sums[3], sums[4], sums[5]);
+    fmt::print(
+        "  {:28} {:12.0f} cycles (+{:.2f} %), {} measurements until all layers are within 1 "
+        "% (of {})\n",
+        choice.text, Median(values), 100 * (Median(values) / optimum - 1), Median(needed),
+        measurements * std::ssize(problem.layers()));
     std::fflush(stdout);
   }
 }
@@ -318,12 +360,17 @@ int Main(int argc, char** argv) {
   if (mode == "fixed" && argc > 3) {
     Fixed(std::atoi(argv[2]), Choices(argc - 3, argv + 3));
   } else if (mode == "joint" && argc > 6) {
-    Joint(argv[2], std::atoll(argv[3]), std::atoll(argv[4]), std::atoi(argv[5]),
-          Choices(argc - 6, argv + 6));
+    Joint(fmt::format("{} {} MACs", argv[2], argv[3]), JointProblem(argv[2], std::atoll(argv[3])),
+          std::atoll(argv[4]), std::atoi(argv[5]), Choices(argc - 6, argv + 6));
+  } else if (mode == "arrays" && argc > 6) {
+    Joint(fmt::format("{} {} PEs", argv[2], argv[3]), ArrayProblem(argv[2], std::atoll(argv[3])),
+          std::atoll(argv[4]), std::atoi(argv[5]), Choices(argc - 6, argv + 6));
   } else if (mode == "truth" && argc == 4) {
     Truth(argv[2], std::atoll(argv[3]));
-  } else if (mode == "critic" || argc == 1) {
-    Critic();
+  } else if (mode == "software" && argc > 5) {
+    Software(argv[2], std::atoll(argv[3]), std::atoi(argv[4]), Choices(argc - 5, argv + 5));
+  } else if (mode == "critic" && argc == 3) {
+    Critic(std::atoi(argv[2]));
   } else {
     fmt::print(stderr, "see the head of coopt_bench.cc\n");
     return 2;

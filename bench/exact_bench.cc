@@ -2,7 +2,8 @@
 // exact mapper. Not a ratio against a baseline: optima and seconds are what users ask for.
 //
 //   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK] [--goal energy]
-//               [--semantics timeloop3] [--threads 1] [--seconds 60]
+//               [--semantics timeloop3] [--threads 1] [--seconds 60] [--json 1]
+//               [--anneal 0]   samples of simulated annealing that supply a first mapping
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +16,10 @@
 #include "tessera/arch/format.h"
 #include "tessera/base/text.h"
 #include "tessera/mapping/loop_problem.h"
+#include "tessera/search/driver.h"
 #include "tessera/search/exact/mapper.h"
+#include "tessera/search/method.h"
+#include "tessera/space/mapping_problem.h"
 #include "tessera/workload/zoo.h"
 
 namespace tessera {
@@ -24,13 +28,15 @@ namespace {
 struct Arguments {
   std::string machine = "simple3", network, gemm, layer, goal = "energy", semantics = "timeloop3";
   int threads = 1;
-  bool verbose = false;
+  bool verbose = false, json = false;
   double seconds = 60;
+  int64_t anneal = 0;
 };
 
 struct Job {
   std::string name;
   LoopProblem problem;
+  std::optional<Layer> layer = {};
 };
 
 [[noreturn]] void Fail(const std::string& message) {
@@ -62,8 +68,12 @@ Arguments Parse(int argc, char** argv) {
       arguments.semantics = value;
     else if (flag == "--threads")
       arguments.threads = std::stoi(value);
+    else if (flag == "--anneal")
+      arguments.anneal = std::stoll(value);
     else if (flag == "--seconds")
       arguments.seconds = std::stod(value);
+    else if (flag == "--json")
+      arguments.json = value == "1";
     else if (flag == "--verbose")
       arguments.verbose = value == "1";
     else
@@ -85,7 +95,7 @@ std::vector<Job> Jobs(const Arguments& arguments) {
   if (arguments.network.empty()) return jobs;
   for (const NetworkLayer& layer : Must(LoadZooNetwork(arguments.network)).layers) {
     if (!arguments.layer.empty() && layer.name != arguments.layer) continue;
-    jobs.push_back({layer.name, Must(MakeLoopProblem(layer.layer))});
+    jobs.push_back({layer.name, Must(MakeLoopProblem(layer.layer)), layer.layer});
   }
   return jobs;
 }
@@ -96,6 +106,26 @@ double CpuSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+// The best mapping of an annealing run, if it finds one.
+std::optional<LoopMapping> Anneal(const Job& job, const Accelerator& machine, exact::Goal goal,
+                                  loopnest::Semantics semantics, int64_t samples) {
+  const Objective objective = goal == exact::Goal::kCycles   ? Objective::kLatency
+                              : goal == exact::Goal::kEnergy ? Objective::kEnergy
+                                                             : Objective::kEdp;
+  MappingProblemOptions options{.objective = objective};
+  options.model.loopnest.semantics = semantics;
+  const auto problem = Must(MappingProblem::Make(*job.layer, machine, "loopnest", options));
+  const MethodChoice method = Must(ParseMethodChoice("sa"));
+  const auto searcher =
+      Must(method.Make({.space = problem->space(), .seed = 1, .samples = samples}));
+  ThreadPool alone(1);
+  Evaluator evaluator(*problem, alone);
+  const SearchResult result =
+      Must(RunSearch(*searcher, evaluator, {.budget = {.samples = samples}}));
+  if (!result.best) return std::nullopt;
+  return std::get<LoopMapping>(problem->space().Decode(result.best->point));
+}
+
 int Run(const Arguments& arguments) {
   const Accelerator machine = Must(LoadAccelerator(arguments.machine));
   const std::optional<loopnest::Semantics> semantics = loopnest::FindSemantics(arguments.semantics);
@@ -104,13 +134,19 @@ int Run(const Arguments& arguments) {
                            : arguments.goal == "energy" ? exact::Goal::kEnergy
                                                         : exact::Goal::kEdp;
   ThreadPool pool(arguments.threads);
-  fmt::print("{:24} {:9} {:>16} {:>9} {:>9} {:>11} {:>10} {:>8} {:>8}\n", "layer", "status", "best",
-             "gap", "tiles", "tilings", "evaluated", "first s", "cpu s");
+  if (!arguments.json) {
+    fmt::print("{:24} {:9} {:>16} {:>9} {:>9} {:>11} {:>10} {:>8} {:>8}\n", "layer", "status",
+               "best", "gap", "tiles", "tilings", "evaluated", "first s", "cpu s");
+  }
   double total = 0;
   for (const Job& job : Jobs(arguments)) {
     const double begin = CpuSeconds();
     const auto mapper = Must(exact::Mapper::Make(job.problem, *machine.hierarchy,
                                                  {.goal = goal, .semantics = *semantics}));
+    if (arguments.anneal > 0 && job.layer) {
+      const auto first = Anneal(job, machine, goal, *semantics, arguments.anneal);
+      if (first) mapper->Offer(*first);
+    }
     double found = 0, last = exact::kInfinity;
     bool more = true;
     while (more && CpuSeconds() - begin < arguments.seconds) {
@@ -127,14 +163,22 @@ int Run(const Arguments& arguments) {
     const exact::Progress progress = mapper->progress();
     const double spent = CpuSeconds() - begin;
     total += spent;
-    fmt::print("{:24} {:9} {:16.10g} {:8.3f}% {:9} {:11} {:10} {:8.3f} {:8.3f}\n", job.name,
-               exact::kStatusNames[static_cast<size_t>(progress.status)],
-               progress.best ? progress.best->value : 0, 100 * progress.Gap(),
-               progress.counters.tiles, progress.counters.nodes, progress.counters.evaluations,
-               found, spent);
+    const std::string_view status = exact::kStatusNames[static_cast<size_t>(progress.status)];
+    const double best = progress.best ? progress.best->value : 0;
+    if (arguments.json) {
+      fmt::print(R"({{"layer": "{}", "status": "{}", "best": {}, "bound": {}, "evaluations": {}, )"
+                 R"("found_cpu_s": {:.3f}, "cpu_s": {:.3f}}})"
+                 "\n",
+                 job.name, status, best, progress.bound, progress.counters.evaluations, found,
+                 spent);
+    } else {
+      fmt::print("{:24} {:9} {:16.10g} {:8.3f}% {:9} {:11} {:10} {:8.3f} {:8.3f}\n", job.name,
+                 status, best, 100 * progress.Gap(), progress.counters.tiles,
+                 progress.counters.nodes, progress.counters.evaluations, found, spent);
+    }
     std::fflush(stdout);
   }
-  fmt::print("total {:.3f} cpu s\n", total);
+  if (!arguments.json) fmt::print("total {:.3f} cpu s\n", total);
   return 0;
 }
 

@@ -30,17 +30,18 @@ namespace {
 // Named sets of layers, so that tables, tuning and the check on strange layers never mix.
 const std::map<std::string, std::string> kLayerSets = {
     {"tables", "mobilenet-v2-gamma:l4,resnet18-gamma:l2,vgg16-gamma:l2,alexnet-gamma:l3"},
-    {"tuning",
-     "mobilenet-v2-gamma:l22,resnet18-gamma:l11,vgg16-gamma:l9,alexnet-gamma:l2,resnet50-gamma:l4,"
-     "vgg16-gamma:l4"},
-    {"fresh",
-     "resnet50-gamma:l13,resnet50-gamma:l29,mobilenet-v2-gamma:l7,mobilenet-v2-gamma:l51,"
-     "resnet18-gamma:l17,vgg16-gamma:l8,mobilenet-v2-gamma:l8,bert-gamma:l5"},
+    {"tuning", "resnet50-gamma:l4,mobilenet-v2-gamma:l12,vgg16-gamma:l4"},
+    // Every seventh distinct row of all GAMMA tables in alphabetical order, from the fifth on.
+    {"untuned",
+     "albert-gamma:l5,bert-gamma:l2,dlrm-rmc1-gamma:l5,mobilenet-v2-gamma:l6,mobilenet-v2-gamma:"
+     "l15,"
+     "mobilenet-v2-gamma:l35,mobilenet-v2-gamma:l52,ncf-gamma:l11,resnet18-gamma:l12,"
+     "resnet50-gamma:l3,resnet50-gamma:l17,resnet50-gamma:l44,t5-gamma:l1,vgg16-gamma:l3"},
 };
 
 struct Arguments {
   std::string layers = "tables", objectives = "edp", methods = "random,ga,sa,marl";
-  std::string accelerator = "maestro-256", model = "maestro", energy = "layer", json, best;
+  std::string accelerator = "maestro-256", model = "maestro", energy = "maestro-csv", json, best;
   int64_t samples = 2000, seeds = 3, first_seed = 1;
   double within = 0.05;
   bool stop = false;
@@ -87,7 +88,7 @@ std::vector<Task> MakeTasks(const Arguments& arguments) {
     const NetworkLayer* found = OrExit(FindLayer(network, layer));
     for (const std::string_view objective : Split(arguments.objectives, ',')) {
       MappingProblemOptions options{.objective = OrExit(FindObjective(objective))};
-      if (arguments.energy == "csv") options.model.maestro.energy = MaestroEnergy::kMaestroCsv;
+      if (arguments.energy == "layer") options.model.maestro.energy = MaestroEnergy::kLayer;
       tasks.push_back(
           {fmt::format("{} {}", place, objective),
            OrExit(MappingProblem::Make(found->layer, accelerator, arguments.model, options))});
@@ -96,10 +97,12 @@ std::vector<Task> MakeTasks(const Arguments& arguments) {
   return tasks;
 }
 
-// The lowest values of earlier runs: lines of "value<tab>task".
+// The lowest values of earlier runs: lines of "value<tab>task". Which energy counts is a part of
+// the task only where energy counts at all.
 std::string KeyOf(const Arguments& arguments, const Task& task) {
-  return fmt::format("{} {} {} {}", arguments.accelerator, arguments.model, arguments.energy,
-                     task.name);
+  const bool energy = task.name.ends_with(" edp") || task.name.ends_with(" energy");
+  return fmt::format("{} {} {}{}", arguments.accelerator, arguments.model,
+                     energy ? arguments.energy + " " : "", task.name);
 }
 std::map<std::string, double> ReadBest(const std::string& path) {
   std::map<std::string, double> best;
@@ -173,6 +176,12 @@ nlohmann::json ToJson(const std::vector<Run>& runs, const std::vector<Task>& tas
   for (const Run& run : runs) {
     nlohmann::json curve = nlohmann::json::array();
     for (const Improvement& step : run.result.curve) curve.push_back({step.samples, step.value});
+    nlohmann::json point;
+    const DecisionSpace& space = tasks[run.task].problem->space();
+    for (size_t i = 0; run.result.best && i < space.size(); ++i) {
+      const Decision& decision = space.decisions()[i];
+      point[decision.name()] = decision.Label(run.result.best->point[i]);
+    }
     rows.push_back({{"task", tasks[run.task].name},
                     {"method", methods[run.method].ToString()},
                     {"seed", run.seed},
@@ -181,6 +190,7 @@ nlohmann::json ToJson(const std::vector<Run>& runs, const std::vector<Task>& tas
                     {"samples", run.result.samples},
                     {"infeasible", run.result.infeasible},
                     {"seconds", run.result.seconds},
+                    {"point", std::move(point)},
                     {"curve", std::move(curve)}});
   }
   return rows;
@@ -270,13 +280,14 @@ int Main(const Arguments& arguments) {
 int main(int argc, char** argv) {
   tessera::bench::Arguments arguments;
   CLI::App app("search methods at equal budgets on many layers");
-  app.add_option("--layers", arguments.layers, "tables, tuning, fresh, or NETWORK:LAYER,...");
+  app.add_option("--layers", arguments.layers, "tables, tuning, untuned, or NETWORK:LAYER,...");
   app.add_option("--objectives", arguments.objectives, "latency, energy, edp, ...");
   app.add_option("--methods", arguments.methods, "METHOD[:NAME=VALUE...],...");
   app.add_option("--accelerator", arguments.accelerator);
   app.add_option("--model", arguments.model);
-  app.add_option("--energy", arguments.energy, "of model maestro: layer, or csv as MAESTRO's file")
-      ->check(CLI::IsMember({"layer", "csv"}));
+  app.add_option("--energy", arguments.energy, "of model maestro: maestro-csv or layer")
+      ->check(CLI::IsMember(std::vector<std::string>(tessera::kMaestroEnergyNames.begin(),
+                                                     tessera::kMaestroEnergyNames.end())));
   app.add_option("--samples", arguments.samples, "budget of every run");
   app.add_option("--seeds", arguments.seeds, "runs per method and layer");
   app.add_option("--first-seed", arguments.first_seed);

@@ -20,6 +20,9 @@ using loopnest::Semantics;
 // A few problems have very many orders; their first parts are enough here.
 constexpr int kRounds = 40;
 
+// Rules that come up more often than others are left alone after so many mappings.
+constexpr int64_t kEnough = 200'000;
+
 class Audits {
  public:
   // Searches one problem for one goal with an auditor; the first search only finds the optimum, so
@@ -37,6 +40,9 @@ class Audits {
     if (!progress.best) return;
     Auditor auditor(options.goal, seed, per_part, most);
     options.bound_scale = scale;
+    for (size_t r = 0; r < kRules; ++r) {
+      if (rules_[r].audited >= kEnough) auditor.Skip(static_cast<Rule>(r));
+    }
     options.observer = &auditor;
     options.dive_width = 0;
     const auto audited = Mapper::Make(problem, machine, options);
@@ -68,7 +74,7 @@ class Audits {
                                   .keep = keep,
                                   .node_steps = 5'000,
                                   .bound_scale = scale};
-      Run(random.problem, random.machine, options, k, 160, 6'000);
+      Run(random.problem, random.machine, options, k, 120, 12'000);
     }
   }
 
@@ -89,7 +95,7 @@ class Audits {
   std::string first_violation_;
 };
 
-constexpr uint64_t kCases = 300;
+constexpr uint64_t kCases = 350;
 
 TEST(ExactAudit, NoMappingIsBelowItsBound) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
@@ -131,10 +137,14 @@ TEST(ExactAudit, HoldsOnRealMachines) {
 }
 
 TEST(ExactAudit, BoundsTwoPercentTooHighAreNoticed) {
-  Audits audits;
-  audits.RunRandom(Semantics::kTimeloop3, kCases / 5, 1.02);
-  audits.Print("bounds multiplied by 1.02");
-  for (size_t r = 0; r < kRules; ++r) EXPECT_GT(audits.rules()[r].violations, 0) << kRuleNames[r];
+  for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
+    Audits audits;
+    audits.RunRandom(semantics, kCases / 5, 1.02);
+    audits.Print("bounds multiplied by 1.02");
+    for (size_t r = 0; r < kRules; ++r) {
+      EXPECT_GT(audits.rules()[r].violations, 0) << kRuleNames[r];
+    }
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "exact_oracle.h"
 #include "tessera/arch/format.h"
+#include "tessera/search/exact/imperfect.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/pareto.h"
 #include "tessera/search/exact/problem_options.h"
@@ -82,11 +83,66 @@ TEST(ExactMapper, MemoryLimitIsBoundedNotOptimal) {
   const LoopProblem problem = Gemm(24, 24, 24);
   const Progress whole = Solve(problem, SmallMachine(), {});
   ASSERT_EQ(whole.status, Status::kOptimal);
-  const Progress little = Solve(problem, SmallMachine(), {.max_nodes = 1, .dive_width = 0});
+  const Progress little =
+      Solve(problem, SmallMachine(), {.node_steps = 1, .max_nodes = 1, .dive_width = 1});
+  EXPECT_EQ(little.status, Status::kBounded);
   ASSERT_TRUE(little.best);
   EXPECT_LE(little.bound, whole.best->value);
   EXPECT_GE(little.best->value, whole.best->value);
-  EXPECT_TRUE(little.status == Status::kBounded || little.bound >= little.best->value * 0.999999);
+  EXPECT_GT(little.Gap(), 0);
+}
+
+TEST(ExactMapper, IgnoresOffersFromOutsideTheSpace) {
+  const LoopProblem problem = Gemm(4, 4, 4);
+  const Progress whole = Solve(problem, SmallMachine(), {});
+  ASSERT_TRUE(whole.best);
+  const LoopMapping best = whole.best->mapping;
+  std::vector<LoopMapping> offers(4, best);
+  offers[0].levels[2].temporal[0] *= 2;  // not the product of the bounds
+  offers[1].levels[0].keep = 0;          // holds other tensors
+  offers[2].num_levels = 2;
+  offers[3].levels[0].spatial[1] *= 8;  // more than there are
+  for (const LoopMapping& offer : offers) {
+    const auto mapper = Mapper::Make(problem, SmallMachine(), {.dive_width = 0});
+    ASSERT_TRUE(mapper);
+    (*mapper)->Offer(offer);
+    EXPECT_FALSE((*mapper)->progress().best);
+    (*mapper)->Offer(best);
+    ASSERT_TRUE((*mapper)->progress().best);
+    EXPECT_EQ((*mapper)->progress().best->value, whole.best->value);
+  }
+}
+
+// Seven rows on four PEs: two steps of four, the last with one idle, instead of seven of one.
+TEST(ExactMapper, AnyFactorsAreBoundedNeverOptimal) {
+  const LoopProblem problem = Gemm(7, 5, 6);
+  Hierarchy machine = SmallMachine();
+  machine.levels[2].read_words_per_cycle.reset();
+  ThreadPool pool(1);
+  const auto result =
+      MapWithAnyFactors(problem, machine, {.mapper = {.goal = Goal::kCycles}}, pool);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->perfect.status, Status::kOptimal);
+  EXPECT_EQ(result->any.status, Status::kBounded);
+  ASSERT_TRUE(result->any.best);
+  EXPECT_FALSE(result->divides);
+  EXPECT_LT(result->any.best->cycles, result->perfect.best->cycles);
+  EXPECT_LE(result->any.bound, result->any.best->cycles);
+  EXPECT_GE(result->any.bound, 7 * 5 * 6 / 4);
+
+  const auto even =
+      MapWithAnyFactors(Gemm(4, 4, 4), machine, {.mapper = {.goal = Goal::kEnergy}}, pool);
+  ASSERT_TRUE(even) << even.error();
+  EXPECT_TRUE(even->divides);
+  EXPECT_EQ(even->any.status, Status::kBounded);
+  EXPECT_LE(even->any.bound, even->perfect.bound);
+
+  const auto timeloop =
+      MapWithAnyFactors(problem, machine, {.mapper = {.semantics = Semantics::kTimeloop3}}, pool);
+  ASSERT_FALSE(timeloop);
+  EXPECT_EQ(ToString(timeloop.error()),
+            "factors that do not divide are counted by semantics exact only; use semantics exact, "
+            "or perfect factors");
 }
 
 TEST(ExactMapper, SearchesBypasses) {

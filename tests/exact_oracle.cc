@@ -11,9 +11,10 @@ namespace {
 class Oracle {
  public:
   Oracle(const LoopProblem& problem, const Hierarchy& machine, loopnest::Semantics semantics,
-         const std::vector<uint8_t>& keep)
+         const std::vector<uint8_t>& keep, const std::function<bool(const LoopMapping&)>& allowed)
       : problem_(problem),
         machine_(machine),
+        allowed_(allowed),
         setup_(*loopnest::Prepare(problem, machine, semantics)) {
     mapping_.num_levels = static_cast<int32_t>(machine.levels.size());
     for (size_t i = 0; i < machine.levels.size(); ++i) mapping_.levels[i].keep = keep[i];
@@ -100,6 +101,7 @@ class Oracle {
   }
 
   void Evaluate() {
+    if (allowed_ && !allowed_(mapping_)) return;
     ++result_.mappings;
     loopnest::Evaluate(setup_, mapping_, workspace_);
     if (workspace_.nest_error.kind != loopnest::NestError::Kind::kNone) return;
@@ -123,6 +125,7 @@ class Oracle {
 
   const LoopProblem& problem_;
   const Hierarchy& machine_;
+  const std::function<bool(const LoopMapping&)>& allowed_;
   const loopnest::Setup setup_;
   loopnest::Workspace workspace_;
   LoopMapping mapping_;
@@ -133,8 +136,9 @@ class Oracle {
 }  // namespace
 
 OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machine,
-                              loopnest::Semantics semantics, const std::vector<uint8_t>& keep) {
-  return Oracle(problem, machine, semantics, keep).Run();
+                              loopnest::Semantics semantics, const std::vector<uint8_t>& keep,
+                              const std::function<bool(const LoopMapping&)>& allowed) {
+  return Oracle(problem, machine, semantics, keep, allowed).Run();
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #define TESSERA_TESTS_EXACT_ORACLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <vector>
@@ -23,8 +24,10 @@ struct OracleResult {
   std::map<double, double> least_energy = {};  // by cycles
 };
 
+// `allowed` says which mappings of the space count; none given: all.
 OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machine,
-                              loopnest::Semantics semantics, const std::vector<uint8_t>& keep);
+                              loopnest::Semantics semantics, const std::vector<uint8_t>& keep,
+                              const std::function<bool(const LoopMapping&)>& allowed = nullptr);
 
 }  // namespace tessera
 

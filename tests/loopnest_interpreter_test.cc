@@ -1,6 +1,6 @@
 // Semantics `exact` equals the interpreter: on the golden rows, and on thousands of random
 // problems that cover every combination of what is hard.
-#include "loopnest_interpreter.h"
+#include "tessera/cost/loopnest/interpreter.h"
 
 #include <array>
 #include <cmath>

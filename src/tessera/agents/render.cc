@@ -173,7 +173,8 @@ std::string MatrixSvg(const CorrelationMatrix& matrix) {
   const int size = kMargin + kCell * static_cast<int>(names.size()) + 10;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{0}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n",
+      "font-family=\"sans-serif\" font-size=\"11\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       size);
   for (size_t i = 0; i < names.size(); ++i) {
     const int at = kMargin + kCell * static_cast<int>(i);
@@ -202,7 +203,8 @@ std::string DendrogramSvg(const Dendrogram& tree, const std::vector<std::string>
   const double bottom = y(static_cast<double>(tree.items)) - kRow / 2;
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
-      "font-family=\"sans-serif\" font-size=\"11\">\n",
+      "font-family=\"sans-serif\" font-size=\"11\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       kLeft + kWidth + 30, bottom + 34);
   for (size_t item = 0; item < tree.items; ++item) {
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 6,

@@ -64,6 +64,21 @@ std::vector<Flag> Flags(CompareArguments& arguments) {
   return flags;
 }
 
+// Why there is nothing to compare: a run's own reason says more than an empty table.
+Result<void> CheckFound(const Comparison& comparison) {
+  for (const CompareRun& run : comparison.runs) {
+    if (run.best() || run.result.stop == StopReason::kInterrupted) return {};
+  }
+  const CompareRun& first = comparison.runs.front();
+  const bool broken = first.result.failed == first.result.samples;
+  return Error{
+      .kind = broken ? ErrorKind::kIo : ErrorKind::kBudget,
+      .message = fmt::format("no run found a feasible mapping; {} seed {}: {} samples, {}; "
+                             "the last one: {}",
+                             first.method, first.seed, first.result.samples,
+                             broken ? "all failed" : "none feasible", first.result.last_problem)};
+}
+
 Result<void> WriteFiles(const MapJob& job, const Comparison& comparison, const std::string& out) {
   if (Result<void> made = MakeFolder(out); !made) return made;
   Result<void> written =
@@ -119,7 +134,11 @@ Result<void> Run(const CompareArguments& arguments, Context& context) {
   std::shared_ptr<ProgressObserver> progress = context.start_progress({.name_heading = "run"});
   const Result<Comparison> comparison =
       CompareMethods(*job, options, static_cast<int>(context.options.threads),
-                     {.progress = progress.get(), .stopped = context.stopped});
+                     {.progress = progress.get(), .stopped = context.stopped},
+                     [&](const Comparison& so_far) -> Result<void> {
+                       if (context.options.out.empty()) return {};
+                       return WriteFiles(*job, so_far, context.options.out);
+                     });
   progress.reset();
   if (!comparison) return comparison.error();
   if (!context.options.out.empty()) {
@@ -128,9 +147,9 @@ Result<void> Run(const CompareArguments& arguments, Context& context) {
     }
   }
   context.output.SetAll(ToJson(*job, *comparison));
-  if (context.output.json()) return {};
+  if (context.output.json()) return CheckFound(*comparison);
   if (Result<void> shown = context.output.Show(SummaryTable(*comparison)); !shown) return shown;
-  if (!comparison->best_known) return {};
+  if (!comparison->best_known) return CheckFound(*comparison);
   return context.output.ShowText(fmt::format("best known: {:.6g}; space: 10^{:.1f} points\n",
                                              *comparison->best_known, comparison->log10_size));
 }
@@ -155,7 +174,8 @@ extern const Command kCompareCommand = {
     .details =
         "Every evaluation counts, warm-up included. samples_to_5pct is the median over seeds of\n"
         "the samples until a value within 5 % of the best known one was found. With --extend,\n"
-        "medians and quartiles are still those at --samples.\n",
+        "medians and quartiles are still those at --samples. With --out, files are written again\n"
+        "after every run, so that a comparison that is killed keeps those that are done.\n",
     .writes_out = true};
 
 }  // namespace tessera

@@ -1,31 +1,29 @@
 // tessera cooptimize: one accelerator within a budget and a schedule for every layer, found
 // together, with programs that run on it.
+#include "tessera/cli/cooptimize.h"
+
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/arch/format.h"
 #include "tessera/cli/command.h"
+#include "tessera/cli/cooptimize_run.h"
 #include "tessera/cli/network_argument.h"
+#include "tessera/cli/saved_flags.h"
 #include "tessera/cli/vta_arguments.h"
-#include "tessera/coopt/emit.h"
-#include "tessera/coopt/exhaustive.h"
-#include "tessera/coopt/journal.h"
-#include "tessera/coopt/session.h"
-#include "tessera/report/coopt_report.h"
+#include "tessera/coopt/maestro_target.h"
+#include "tessera/coopt/vta_target.h"
 
 namespace tessera {
 namespace {
-
-constexpr std::string_view kExhaustive = "exhaustive";
 
 struct CooptimizeArguments {
   std::vector<std::string> networks;
   std::optional<std::string> layer;
   std::vector<std::string> bind;
+  std::string target = "vta";
   std::string method = "dcoc";
   std::string objective = "throughput";
   std::string generator = "best";
@@ -35,7 +33,6 @@ struct CooptimizeArguments {
   double clock_mhz = 100;
   vta::TimingParameters timing;
   bool as_published = false;
-  bool resume = false;
 };
 
 template <size_t kCount>
@@ -44,6 +41,7 @@ std::vector<std::string> Names(const std::array<std::string_view, kCount>& names
 }
 std::vector<std::string> Objectives() { return Names(coopt::kObjectiveNames); }
 std::vector<std::string> Generators() { return Names(coopt::kGeneratorNames); }
+std::vector<std::string> Targets() { return {"vta", "maestro"}; }
 std::vector<std::string> MethodsToOffer() {
   std::vector<std::string> names = coopt::MethodNames();
   names.emplace_back(kExhaustive);
@@ -54,7 +52,7 @@ std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
   coopt::HardwareLimits& limits = arguments.limits;
   return {{.name = "--budget-macs",
            .target = &limits.macs,
-           .help = "multipliers that the matrix unit may have",
+           .help = "multipliers that the matrix unit may have, or PEs",
            .value = "N",
            .least = 16,
            .most = 65'536},
@@ -65,7 +63,7 @@ std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
            .least = 0},
           {.name = "--budget-area",
            .target = &limits.area_um2,
-           .help = "area of multipliers and buffers; 0: no limit",
+           .help = "area of multipliers (PEs) and buffers; 0: no limit",
            .value = "UM2",
            .least = 0},
           {.name = "--budget-power",
@@ -118,7 +116,7 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .closed = true},
       {.name = "--hardware",
        .target = &arguments.hardware,
-       .help = "keep this hardware: default, a preset, an id, or a vta_config.json",
+       .help = "keep this hardware: default, a preset, an id, or a file",
        .value = "CONFIG"},
       {.name = "--clock",
        .target = &arguments.clock_mhz,
@@ -129,9 +127,12 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
       {.name = "--as-published",
        .target = &arguments.as_published,
        .help = "points without a program are not filtered out and cost a measurement"},
-      {.name = "--resume",
-       .target = &arguments.resume,
-       .help = "go on with the run in --out, started by the same command line"}};
+      {.name = "--target",
+       .target = &arguments.target,
+       .help = "VTA and its simulator, or PE arrays and model maestro",
+       .value = "NAME",
+       .choices = Targets,
+       .closed = true}};
   for (const Flag& flag : BudgetFlags(arguments)) flags.push_back(flag);
   for (const Flag& flag : TimingFlags(arguments.timing)) flags.push_back(flag);
   return flags;
@@ -148,29 +149,54 @@ Result<std::vector<Network>> LoadNetworks(const CooptimizeArguments& arguments) 
   return networks;
 }
 
-Result<coopt::HardwareSpace> Hardware(const CooptimizeArguments& arguments) {
+using TargetPointer = std::shared_ptr<const coopt::Target>;
+
+Result<TargetPointer> VtaHardware(const CooptimizeArguments& arguments) {
   if (!arguments.hardware) {
     coopt::HardwareLimits limits = arguments.limits;
     limits.clock_mhz = arguments.clock_mhz;
-    return coopt::HardwareSpace::Make(limits);
+    Result<std::shared_ptr<const coopt::VtaTarget>> target = coopt::VtaTarget::Make(limits);
+    if (!target) return target.error();
+    return TargetPointer(*std::move(target));
   }
   const Result<vta::Config> config =
       *arguments.hardware == "default" ? vta::Config{} : vta::LoadConfig(*arguments.hardware);
   if (!config) return config.error();
-  return coopt::HardwareSpace::Fixed(*config);
+  return TargetPointer(coopt::VtaTarget::Fixed(*config));
+}
+
+Result<TargetPointer> PeArrayHardware(const CooptimizeArguments& arguments) {
+  if (arguments.limits.sram_power_mw > 0) {
+    return Error{.kind = ErrorKind::kUsage, .message = "--budget-power is for --target vta"};
+  }
+  if (!arguments.hardware) {
+    Result<std::shared_ptr<const coopt::MaestroTarget>> target =
+        coopt::MaestroTarget::Make({.pes = arguments.limits.macs,
+                                    .sram_bytes = arguments.limits.sram_bytes,
+                                    .area_um2 = arguments.limits.area_um2});
+    if (!target) return target.error();
+    return TargetPointer(*std::move(target));
+  }
+  const Result<Accelerator> accelerator = LoadAccelerator(*arguments.hardware);
+  if (!accelerator) return accelerator.error();
+  if (!accelerator->pe_array) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{} has no PE array", *arguments.hardware)};
+  }
+  return TargetPointer(coopt::MaestroTarget::Fixed(*accelerator->pe_array));
 }
 
 // All that the measurements depend on, in one line.
 std::string Settings(const CooptimizeArguments& arguments, const coopt::Problem& problem,
-                     int64_t seed) {
+                     uint64_t seed) {
   const coopt::HardwareLimits& limits = arguments.limits;
   const vta::TimingParameters& t = arguments.timing;
   std::string text = fmt::format(
-      "method={} seed={} measurements={} generator={} objective={} hardware={} macs={} sram={} "
-      "area={} power={} batch={} clock={} published={} timing={},{},{},{},{},{}",
-      arguments.method, seed, arguments.measurements, arguments.generator, arguments.objective,
-      problem.hardware().fixed() ? vta::ConfigId(problem.hardware().config(0)) : "any", limits.macs,
-      limits.sram_bytes, limits.area_um2, limits.sram_power_mw, limits.max_batch,
+      "target={} method={} seed={} measurements={} generator={} objective={} hardware={} macs={} "
+      "sram={} area={} power={} batch={} clock={} published={} timing={},{},{},{},{},{}",
+      arguments.target, arguments.method, seed, arguments.measurements, arguments.generator,
+      arguments.objective, problem.hardware().fixed() ? problem.hardware().Name(0) : "any",
+      limits.macs, limits.sram_bytes, limits.area_um2, limits.sram_power_mw, limits.max_batch,
       arguments.clock_mhz, arguments.as_published, t.read_delay_cycles, t.beat_gap_cycles,
       t.write_ack_delay_cycles, t.bus_bytes, t.gemm_startup_cycles, t.alu_startup_cycles);
   for (const coopt::TaskLayer& layer : problem.layers()) {
@@ -179,241 +205,100 @@ std::string Settings(const CooptimizeArguments& arguments, const coopt::Problem&
   return text;
 }
 
-class CooptimizeRun {
- public:
-  CooptimizeRun(const CooptimizeArguments& arguments, const coopt::TaskList& tasks,
-                coopt::HardwareSpace hardware, const coopt::ProblemOptions& options,
-                std::string name, Context& context)
-      : arguments_(arguments),
-        context_(context),
-        name_(std::move(name)),
-        left_out_(tasks.left_out),
-        folder_(context.options.out),
-        problem_(tasks.layers, std::move(hardware), options),
-        pool_(static_cast<int>(context.options.threads)),
-        simulator_(problem_, pool_) {}
-
-  Result<void> Execute() {
-    if (Result<void> prepared = Prepare(); !prepared) return prepared;
-    Result<coopt::SessionResult> result =
-        arguments_.method == kExhaustive ? Exhaustive() : Search();
-    if (!result) return result.error();
-    if (result->best() == nullptr) {
-      return Error{.kind = ErrorKind::kBudget,
-                   .message = fmt::format("no accelerator has a schedule for every layer after {} "
-                                          "measurements",
-                                          result->measurements),
-                   .hint = "allow more --measurements or a larger budget"};
-    }
-    return Show(*result);
-  }
-
- private:
-  std::string Path(std::string_view name) const {
-    return (std::filesystem::path(folder_) / name).string();
-  }
-
-  // Opens the journal, after taking what an interrupted run left in it.
-  Result<void> Prepare() {
-    if (folder_.empty()) {
-      if (!arguments_.resume) return {};
-      return Error{.kind = ErrorKind::kUsage,
-                   .message = "--resume needs the folder of the run",
-                   .hint = "add --out DIR"};
-    }
-    if (Result<void> made = MakeFolder(folder_); !made) return made;
-    const std::string path = Path("journal.txt");
-    const std::string settings = Settings(arguments_, problem_, context_.options.seed);
-    if (!arguments_.resume) {
-      if (std::filesystem::exists(path)) {
-        return Error{.kind = ErrorKind::kUsage,
-                     .message = fmt::format("{} holds a run already", folder_),
-                     .hint = "add --resume to go on with it, or choose another folder"};
-      }
-      Result<std::unique_ptr<coopt::Journal>> journal = coopt::Journal::Create(path, settings);
-      if (!journal) return journal.error();
-      journal_ = *std::move(journal);
-      return {};
-    }
-    Result<coopt::JournalContents> contents = coopt::ReadJournal(path, settings, problem_);
-    if (!contents) return contents.error();
-    Result<std::unique_ptr<coopt::Journal>> journal = coopt::Journal::Open(path, contents->bytes);
-    if (!journal) return journal.error();
-    journal_ = *std::move(journal);
-    recorded_ = std::move(contents->outcomes);
-    context_.remark(fmt::format("resumed: {} measurements are there", recorded_.size()));
-    return {};
-  }
-
-  Result<coopt::SessionResult> Search() {
-    const Result<coopt::MethodChoice> method = coopt::ParseMethod(arguments_.method);
-    if (!method) return method.error();
-    const bool filter = !arguments_.as_published;
-    Result<std::unique_ptr<coopt::Searcher>> searcher =
-        method->Make({.problem = problem_,
-                      .seed = static_cast<uint64_t>(context_.options.seed),
-                      .measurements = arguments_.measurements,
-                      .validity_filter = filter});
-    if (!searcher) return searcher.error();
-    const std::shared_ptr<ProgressObserver> progress =
-        context_.start_progress({.name_heading = "layer", .samples_heading = "measurements"});
-    coopt::SessionOptions options = {.measurements = arguments_.measurements,
-                                     .validity_filter = filter,
-                                     .recorded = &recorded_,
-                                     .interrupted = context_.stopped};
-    options.observe = [&](std::span<const coopt::Measured> fresh,
-                          const coopt::SessionResult& result) -> Result<void> {
-      Report(result, *progress);
-      return journal_ ? journal_->Append(fresh) : Result<void>{};
-    };
-    Result<coopt::SessionResult> result = RunSession(**searcher, problem_, simulator_, options);
-    if (result && result->interrupted) {
-      context_.remark("interrupted: this is what was found so far");
-    }
-    return result;
-  }
-
-  // One row per layer and one for the network.
-  void Report(const coopt::SessionResult& result, ProgressObserver& progress) const {
-    const auto show = [&](ProgressRow row, bool done) {
-      progress.OnProgress(done ? ProgressEvent::kDone : ProgressEvent::kAdvanced, row);
-    };
-    for (size_t i = 0; i < problem_.layers().size(); ++i) {
-      ProgressRow row = {.name = problem_.layers()[i].name,
-                         .samples = result.layer_measurements[i],
-                         .budget = arguments_.measurements};
-      if (!result.layer_curves[i].empty()) row.best = result.layer_curves[i].back().cycles;
-      show(row, row.samples >= row.budget);
-    }
-    const int64_t budget = arguments_.measurements * std::ssize(problem_.layers());
-    ProgressRow row = {.name = name_, .samples = result.measurements, .budget = budget};
-    if (const coopt::HardwareScore* best = result.best()) {
-      row.best = best->cycles;
-      row.gap = best->value / problem_.FloorCycles(*result.hardware) - 1;
-    }
-    if (problem_.options().objective == coopt::Objective::kEdpProxy) row.gap.reset();
-    show(row, row.samples >= budget);
-  }
-
-  Result<coopt::SessionResult> Exhaustive() {
-    const Result<coopt::NetworkOptimum> optimum =
-        BestOfNetwork(problem_, simulator_, problem_.hardware().LargestBuffers());
-    if (!optimum) return optimum.error();
-    coopt::SessionResult result;
-    coopt::HardwareScore score;
-    score.value = optimum->value;
-    score.measured_layers = optimum->layers.size();
-    for (size_t i = 0; i < optimum->layers.size(); ++i) {
-      score.layers.push_back(optimum->layers[i]);
-      score.cycles += static_cast<double>(problem_.layers()[i].count) *
-                      static_cast<double>(optimum->layers[i].outcome.cycles) /
-                      static_cast<double>(problem_.images(optimum->hardware));
-    }
-    result.hardware = optimum->hardware;
-    result.measurements = optimum->measured;
-    result.layer_measurements = optimum->layer_measured;
-    result.curve.push_back({optimum->measured, score.value, score.cycles});
-    result.scores.emplace(optimum->hardware, std::move(score));
-    return result;
-  }
-
-  Result<void> Show(const coopt::SessionResult& result) {
-    Json json = CooptJson({.network = name_,
-                           .method = arguments_.method,
-                           .seed = static_cast<uint64_t>(context_.options.seed),
-                           .validity_filter = !arguments_.as_published},
-                          problem_, simulator_, result, left_out_);
-    for (const coopt::LeftOut& layer : left_out_) {
-      context_.remark(fmt::format("not on VTA: {}: {}", layer.name, layer.why));
-    }
-    std::string text = ToText(CooptTable(problem_, simulator_, result));
-    if (!problem_.hardware().fixed()) {
-      text += "\n" + ToText(ParetoTable(problem_, result));
-    }
-    text += "\n" + CooptSummary(problem_, result);
-    if (!folder_.empty()) {
-      if (Result<void> written = WriteRun(result, text, json); !written) return written;
-      text += fmt::format("written to {}\n", folder_);
-    }
-    context_.output.SetAll(std::move(json));
-    return context_.output.ShowText(text);
-  }
-
-  Result<void> WriteRun(const coopt::SessionResult& result, const std::string& text, Json& json) {
-    const vta::Config& config = problem_.hardware().config(*result.hardware);
-    if (Result<void> ok = WriteFileAtomically(Path("vta_config.json"), vta::WriteConfig(config));
-        !ok) {
-      return ok;
-    }
-    for (size_t i = 0; i < problem_.layers().size(); ++i) {
-      const coopt::Measured& best = *result.best()->layers[i];
-      const Result<vta::Program> program = coopt::EmitProgram(
-          problem_, simulator_, best, static_cast<uint64_t>(context_.options.seed));
-      if (!program) return program.error();
-      const std::string name =
-          fmt::format("{:02}-{}.vta", i + 1, SafeFileName(problem_.layers()[i].name));
-      if (Result<void> ok = WriteFileAtomically(Path(name), vta::WriteContainer(*program)); !ok) {
-        return ok;
-      }
-      json["layers"][i]["program"] = name;
-    }
-    json["data_seed"] = context_.options.seed;
-    json["verified"] = true;
-    if (Result<void> ok = WriteFileAtomically(Path("report.txt"), text); !ok) return ok;
-    return WriteFileAtomically(Path("manifest.json"), ToText(json));
-  }
-
-  const CooptimizeArguments& arguments_;
-  Context& context_;
-  const std::string name_;
-  const std::vector<coopt::LeftOut> left_out_;
-  const std::string folder_;
-  coopt::Problem problem_;
-  ThreadPool pool_;
-  coopt::Simulator simulator_;
-  std::unique_ptr<coopt::Journal> journal_;
-  coopt::Outcomes recorded_;
-};
-
-Result<void> Run(const CooptimizeArguments& arguments, Context& context) {
-  if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid;
-  if (arguments.method != kExhaustive) {
-    if (const Result<coopt::MethodChoice> method = coopt::ParseMethod(arguments.method); !method) {
-      return method.error();
-    }
-  }
+Result<coopt::ProblemOptions> OptionsOf(const CooptimizeArguments& arguments) {
+  if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid.error();
   const Result<coopt::Objective> objective = coopt::FindObjective(arguments.objective);
   if (!objective) return objective.error();
   const Result<coopt::Generator> generator = coopt::FindGenerator(arguments.generator);
   if (!generator) return generator.error();
-  if (arguments.method == kExhaustive && *objective == coopt::Objective::kEdpProxy) {
+  const auto refuse = [](std::string_view why, std::string_view hint) {
     return Error{.kind = ErrorKind::kUsage,
-                 .message = "--method exhaustive has no bound for --objective edp-proxy",
-                 .hint = "use throughput or latency"};
+                 .message = fmt::format("--method exhaustive {}", why),
+                 .hint = std::string(hint)};
+  };
+  if (arguments.method == kExhaustive) {
+    if (arguments.target != "vta") return refuse("is for --target vta", "");
+    if (*objective == coopt::Objective::kEdpProxy) {
+      return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
+    }
+    if (*generator == coopt::Generator::kBest) {
+      return refuse("cannot walk all schedules of --generator best", "add --generator reference");
+    }
+  } else if (const Result<coopt::MethodChoice> method = coopt::ParseMethod(arguments.method);
+             !method) {
+    return method.error();
   }
-  if (arguments.method == kExhaustive && *generator == coopt::Generator::kBest) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = "--method exhaustive cannot walk all schedules of --generator best",
-                 .hint = "add --generator reference"};
-  }
+  return coopt::ProblemOptions{.generator = *generator,
+                               .objective = *objective,
+                               .timing = arguments.timing,
+                               .clock_mhz = arguments.clock_mhz};
+}
+
+// `directory`: of a run that goes on.
+Result<void> RunIn(const CooptimizeArguments& arguments, uint64_t seed,
+                   std::optional<RunDirectory> directory, Context& context) {
+  const Result<coopt::ProblemOptions> options = OptionsOf(arguments);
+  if (!options) return options.error();
   const Result<std::vector<Network>> networks = LoadNetworks(arguments);
   if (!networks) return networks.error();
-  const Result<coopt::TaskList> tasks = coopt::TasksOf(*networks);
+  const bool is_vta = arguments.target == "vta";
+  Result<coopt::TaskList> tasks =
+      is_vta ? coopt::TasksOf(*networks) : coopt::MaestroTasksOf(*networks);
   if (!tasks) return tasks.error();
-  Result<coopt::HardwareSpace> hardware = Hardware(arguments);
-  if (!hardware) return hardware.error();
-  std::string name;
-  for (const Network& network : *networks) name += (name.empty() ? "" : "+") + network.name;
-  return CooptimizeRun(arguments, *tasks, *std::move(hardware),
-                       {.generator = *generator,
-                        .objective = *objective,
-                        .timing = arguments.timing,
-                        .clock_mhz = arguments.clock_mhz},
-                       name, context)
+  const Result<TargetPointer> target = is_vta ? VtaHardware(arguments) : PeArrayHardware(arguments);
+  if (!target) return target.error();
+  coopt::Problem problem(std::move(tasks->layers), *target, *options);
+  CooptimizeSettings settings = {.network = {},
+                                 .method = arguments.method,
+                                 .seed = seed,
+                                 .measurements = arguments.measurements,
+                                 .validity_filter = !arguments.as_published,
+                                 .text = Settings(arguments, problem, seed)};
+  for (const Network& network : *networks) {
+    settings.network += (settings.network.empty() ? "" : "+") + network.name;
+  }
+  if (!directory && !context.options.out.empty()) {
+    Result<RunDirectory> made = RunDirectory::Create(context.options.out);
+    if (!made) return made.error();
+    directory.emplace(*std::move(made));
+    CooptimizeArguments saved = arguments;
+    // Files are found again from anywhere.
+    for (std::string& name : saved.networks) {
+      if (std::filesystem::exists(name)) name = std::filesystem::absolute(name).string();
+    }
+    if (saved.hardware && std::filesystem::exists(*saved.hardware)) {
+      saved.hardware = std::filesystem::absolute(*saved.hardware).string();
+    }
+    const Json json = {
+        {"command", kCooptimizeRun}, {"seed", seed}, {"flags", SaveFlags(Flags(saved))}};
+    if (Result<void> ok = directory->Write("run.json", ToText(json)); !ok) return ok;
+  }
+  return CooptimizeRun(std::move(settings), std::move(tasks->left_out), std::move(problem),
+                       std::move(directory), context)
       .Execute();
 }
 
+Result<void> Run(const CooptimizeArguments& arguments, Context& context) {
+  return RunIn(arguments, static_cast<uint64_t>(context.options.seed), std::nullopt, context);
+}
+
 }  // namespace
+
+Result<void> ResumeCooptimize(const Json& settings, RunDirectory directory, Context& context) {
+  const std::string file = directory.File("run.json");
+  CooptimizeArguments arguments;
+  const bool whole = settings.contains("seed") && settings["seed"].is_number_unsigned() &&
+                     settings.contains("flags") && settings["flags"].is_object();
+  Result<void> restored =
+      whole ? RestoreFlags(settings["flags"], Flags(arguments))
+            : Error{.kind = ErrorKind::kBadValue, .message = "no seed and flags of a run"};
+  if (!restored) {
+    Error error = restored.error();
+    error.where = {file, 0, 0};
+    return error;
+  }
+  return RunIn(arguments, settings["seed"].get<uint64_t>(), std::move(directory), context);
+}
 
 extern const Command kCooptimizeCommand = {
     .name = "cooptimize",
@@ -429,14 +314,17 @@ extern const Command kCooptimizeCommand = {
           "exhaustive",
           "the best schedule of a layer"},
          {"tessera cooptimize resnet18 --method autotvm:features=knob --as-published",
-          "a baseline without the validity filter"}},
+          "a baseline without the validity filter"},
+         {"tessera cooptimize mobilenet-v2 --target maestro --budget-macs 256 --budget-area 300000",
+          "PEs and buffer sizes of an array, with the mapping of every layer"}},
     .bind = Bind<CooptimizeArguments, Flags, Run>,
     .details =
-        "Writes vta_config.json, one verified program per layer, manifest.json and report.txt "
+        "Writes vta_config.json, one verified program per layer, manifest.json and report.html "
         "into\n"
-        "--out, and a journal from which --resume goes on after any interruption. Methods and "
-        "their\n"
-        "settings are in docs/cooptimize.md. --layer takes the layer out of every network given.",
+        "--out, and a journal from which 'tessera resume' goes on after any interruption. Methods "
+        "and\n"
+        "their settings are in docs/cooptimize.md. --layer takes the layer out of every network "
+        "given.",
     .writes_out = true};
 
 }  // namespace tessera

@@ -6,7 +6,9 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
+#include "tessera/cli/map_budget.h"
 #include "tessera/cli/map_exact_batch.h"
+#include "tessera/cli/map_fronts.h"
 #include "tessera/cli/map_output.h"
 #include "tessera/report/map_report.h"
 #include "tessera/run/map_network.h"
@@ -17,10 +19,11 @@ namespace {
 
 struct MapArguments {
   ProblemArguments problem;
-  std::string method = "marl";
+  std::optional<std::string> method;
   std::vector<std::string> set;
   std::optional<int64_t> agents;
   std::optional<std::string> assignment;
+  MapBudget budget;
   std::string batch = "64";
   int64_t audit = 0;
   bool dry_run = false;
@@ -39,9 +42,6 @@ std::vector<Flag> Flags(MapArguments& arguments) {
   for (Flag& flag : flags) {
     if (flag.name == "NETWORK" || flag.name == "--accelerator") flag.required = false;
   }
-  for (const Flag& flag : BudgetFlags(settings)) {
-    if (flag.name != "--batch") flags.push_back(flag);
-  }
   const std::vector<Flag> more = {
       {.name = "--batch",
        .target = &arguments.batch,
@@ -56,7 +56,9 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .least = 0},
       {.name = "--method",
        .target = &arguments.method,
-       .help = "search method (tessera list methods); auto: search, then proof; exact: proof alone",
+       .help =
+           "search method (tessera list methods); auto: search, then proof; exact: proof alone; "
+           "default: auto where there are proofs, otherwise marl",
        .value = "METHOD",
        .choices = MapMethods},
       {.name = "--set",
@@ -71,31 +73,25 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .target = &arguments.assignment,
        .help = "file of tessera assign that says which agent decides what",
        .value = "FILE"},
-      {.name = "--target-gap",
-       .target = &settings.target_gap,
-       .help = "end a layer's search this close to its bound: 0.05 is 5 %",
-       .value = "G",
-       .least = 0},
-      {.name = "--proof-seconds",
-       .target = &settings.proof_seconds,
-       .help = "methods auto and exact: time for the proofs of all layers; 0: no limit",
-       .value = "S",
-       .least = 0},
-      {.name = "--proof-rounds",
-       .target = &settings.proof_rounds,
-       .help = "methods auto and exact: rounds per layer, the same on every machine; 0: no limit",
-       .value = "N",
-       .least = 0},
       {.name = "--dry-run",
        .target = &arguments.dry_run,
        .help = "show the spaces and their sizes, search nothing"}};
-  flags.insert(flags.end(), more.begin(), more.end());
+  for (const std::vector<Flag>& group : {MapBudgetFlags(arguments.budget, settings), more}) {
+    flags.insert(flags.end(), group.begin(), group.end());
+  }
   return flags;
 }
 
-// The method with everything that flags say about it.
-std::string MethodText(const MapArguments& arguments) {
-  std::string text = arguments.method;
+// The method with everything that flags say about it; empty if they say nothing.
+Result<std::string> MethodText(const MapArguments& arguments) {
+  const bool settings = !arguments.set.empty() || arguments.agents || arguments.assignment;
+  // Settings without a method are those of marl, as ever.
+  std::string text = arguments.method.value_or(settings ? "marl" : "");
+  if (settings && (text == "auto" || text == "exact")) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("method {} has no settings", text),
+                 .hint = "--set, --agents and --assignment need a search method"};
+  }
   for (const std::string& setting : arguments.set) text += ":" + setting;
   if (arguments.agents) text += fmt::format(":agents={}", *arguments.agents);
   if (arguments.assignment) text += ":assignment=" + *arguments.assignment;
@@ -129,8 +125,8 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
 Result<void> RunRows(const MapArguments& arguments, Context& context) {
   if (arguments.method != "exact") {
     return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("--batch is {}, but method {} takes a number of points",
-                                        Quoted(arguments.batch), arguments.method),
+                 .message = fmt::format("--batch is {}, but must be a number of points, at least 1",
+                                        Quoted(arguments.batch)),
                  .hint = "files of problems need --method exact"};
   }
   const MapSettings& settings = arguments.problem.settings;
@@ -142,14 +138,16 @@ Result<void> RunRows(const MapArguments& arguments, Context& context) {
   }
   return MapExactBatch(arguments.batch,
                        {.semantics = *semantics,
-                        .time_limit_seconds = settings.budget.seconds,
+                        .time_limit_seconds = arguments.budget.seconds.value_or(0),
                         .audit = arguments.audit},
                        context);
 }
 
 Result<void> Run(const MapArguments& arguments, Context& context) {
   ProblemArguments problem = arguments.problem;
-  problem.settings.method = MethodText(arguments);
+  Result<std::string> method = MethodText(arguments);
+  if (!method) return method.error();
+  problem.settings.method = *std::move(method);
   if (const Result<int64_t> points = ParseInt(arguments.batch); points && *points >= 1) {
     problem.settings.batch = *points;
   } else {
@@ -162,8 +160,13 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
                  .message = fmt::format("{} is missing", name),
                  .hint = "see 'tessera map --help'"};
   }
-  const Result<MapJob> job = MakeJob(problem, context);
+  const bool pareto = problem.settings.objective == "pareto";
+  if (pareto) {
+    if (Result<void> ready = PrepareFronts(problem.settings); !ready) return ready;
+  }
+  const Result<MapJob> job = MakeJob(problem, context, &arguments.budget);
   if (!job) return job.error();
+  if (pareto && !arguments.dry_run) return MapFronts(*job, context);
   if (arguments.dry_run) return ShowSpaces(*job, context);
   if (context.options.out.empty()) return MapAndShow(*job, nullptr, context);
   const Result<RunDirectory> directory = RunDirectory::Create(context.options.out);
@@ -181,7 +184,8 @@ extern const Command kMapCommand = {
     .name = "map",
     .summary = "the best mapping of every layer of a network",
     .examples =
-        {{"tessera map resnet18 --accelerator eyeriss-256", "all layers, default settings"},
+        {{"tessera map resnet18 --accelerator eyeriss-256",
+          "all layers, default settings: search and proofs for less than a minute"},
          {"tessera map vgg16 --layer 2 --accelerator nvdla --objective edp --samples 5000",
           "one layer, another objective, fewer evaluations"},
          {"tessera map resnet18-gamma --accelerator maestro-256 --method ga --set population=100",
@@ -189,13 +193,17 @@ extern const Command kMapCommand = {
          {"tessera map bert-base --accelerator simba --out runs/bert",
           "a run with journal, mappings and report; continue it with tessera resume"},
          {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"},
-         {"tessera map alexnet --accelerator eyeriss-256 --method auto --objective energy",
-          "search, then proofs: OPTIMAL, or how far from it at most"},
+         {"tessera map alexnet --accelerator eyeriss-256 --objective energy --samples 1000",
+          "search, then proofs, without a clock: the same result on every machine"},
+         {"tessera map alexnet --layer 5 --accelerator simple3 --objective pareto",
+          "which mappings trade cycles against energy"},
          {"tessera map --method exact --batch rows.jsonl --semantics timeloop3",
           "proved optima of many small problems, for scripts"}},
     .bind = Bind<MapArguments, Flags, Run>,
     .details =
-        "Equal layers are mapped once. Results depend on seed and samples, not on threads. With\n"
+        "Equal layers are mapped once. Methods auto and exact end after 55 s unless --samples,\n"
+        "--time-limit or a --proof option says otherwise; a limit of seconds makes results depend\n"
+        "on the machine. Otherwise they depend on seed and samples, not on threads. With\n"
         "--out every evaluation is journalled; Ctrl-C ends the run with what it has, and\n"
         "'tessera resume' finishes it with the same result as without interruption.\n",
     .writes_out = true};

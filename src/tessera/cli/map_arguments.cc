@@ -8,6 +8,7 @@
 #include "tessera/arch/format.h"
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/external_arguments.h"
+#include "tessera/cli/map_budget.h"
 #include "tessera/cost/models.h"
 #include "tessera/search/method.h"
 
@@ -65,8 +66,11 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .value = "FILE"},
       {.name = "--energy",
        .target = &settings.energy,
-       .help = "energy of model maestro: layer (MACs, L1, L2) or maestro-csv (MAESTRO's column)",
-       .value = "WHICH"},
+       .help =
+           "energy of model maestro: maestro-csv (MAESTRO's column, as the literature) or layer "
+           "(MACs, L1 and L2)",
+       .value = "WHICH",
+       .choices = AsChoices<kMaestroEnergyNames>},
       {.name = "--legality",
        .target = &settings.legality,
        .help = "model maestro: strict (doubtful numbers are infeasible) or compat",
@@ -108,7 +112,8 @@ std::vector<Flag> BudgetFlags(MapSettings& settings) {
            .least = 1}};
 }
 
-Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context) {
+Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context,
+                       const MapBudget* budget) {
   MapSettings settings = arguments.settings;
   settings.seed = context.options.seed;
   settings.network = arguments.network.name;
@@ -124,6 +129,9 @@ Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context) {
     if (Result<void> given = CheckExternalCommand(command); !given) return given.error();
   } else if (const Result<const CostModelInfo*> model = FindCostModel(settings.model); !model) {
     return model.error();
+  }
+  if (budget != nullptr) {
+    if (Result<void> set = SetBudget(*budget, settings); !set) return set.error();
   }
   return MakeMapJob(settings, *std::move(network));
 }

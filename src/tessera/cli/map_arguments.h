@@ -15,6 +15,8 @@
 
 namespace tessera {
 
+struct MapBudget;
+
 struct ProblemArguments {
   NetworkArgument network;
   std::optional<std::string> model;  // none: what the accelerator has
@@ -28,7 +30,9 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments);
 std::vector<Flag> BudgetFlags(MapSettings& settings);
 
 // A job from arguments: loads and looks up everything. Notes about the machine become remarks.
-Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context);
+// `budget` (may be null) chooses what flags left open; without it settings are as they are.
+Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context,
+                       const MapBudget* budget = nullptr);
 
 // The same for a single layer, which --layer must name unless the network has only one.
 Result<MapJob> MakeLayerJob(const ProblemArguments& arguments, Context& context);

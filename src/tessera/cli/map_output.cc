@@ -13,12 +13,20 @@ namespace {
 // Layers without a mapping: the reason of the first is the reason of the command.
 Result<void> CheckFound(const NetworkMapping& mapping) {
   for (const LayerMapping& layer : mapping.layers) {
-    if (layer.point || layer.search.stop == StopReason::kInterrupted) continue;
+    if (layer.cost || layer.search.stop == StopReason::kInterrupted) continue;
     if (layer.search.samples == 0) {
+      if (layer.proof && layer.proof->complete) {
+        return Error{.kind = ErrorKind::kInfeasible,
+                     .message = fmt::format("layer '{}': the space was searched to its end and "
+                                            "holds no mapping that the machine can run",
+                                            layer.name),
+                     .hint = "loosen the constraints, or let levels pass tensors by (--bypass)"};
+      }
       return Error{.kind = ErrorKind::kBudget,
                    .message = fmt::format("layer '{}': no mapping was found in {} rounds of exact "
                                           "search",
-                                          layer.name, layer.proof ? layer.proof->rounds : 0)};
+                                          layer.name, layer.proof ? layer.proof->rounds : 0),
+                   .hint = "give it more time, or use --method auto"};
     }
     if (layer.search.failed == layer.search.samples) {
       return Error{

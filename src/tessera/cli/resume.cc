@@ -1,5 +1,9 @@
-// tessera resume: goes on with a mapping run that was interrupted.
+// tessera resume: goes on with a run that was interrupted.
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
 #include "tessera/cli/command.h"
+#include "tessera/cli/cooptimize.h"
 #include "tessera/cli/map_output.h"
 #include "tessera/run/map_settings.h"
 #include "tessera/run/run_directory.h"
@@ -14,13 +18,20 @@ struct ResumeArguments {
 std::vector<Flag> Flags(ResumeArguments& arguments) {
   return {{.name = "RUN",
            .target = &arguments.run,
-           .help = "folder that tessera map --out made",
+           .help = "folder that map or cooptimize made with --out",
            .required = true}};
 }
 
 Result<void> Run(const ResumeArguments& arguments, Context& context) {
-  const Result<RunDirectory> directory = RunDirectory::Open(arguments.run);
+  Result<RunDirectory> directory = RunDirectory::Open(arguments.run);
   if (!directory) return directory.error();
+  const Result<std::string> settings = ReadFile(directory->File("run.json"));
+  if (!settings) return settings.error();
+  // Whatever is not a co-optimization is read, and refused if need be, as a mapping run.
+  const Json json = Json::parse(*settings, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object() && json.value("command", Json()) == kCooptimizeRun) {
+    return ResumeCooptimize(json, *std::move(directory), context);
+  }
   const Result<MapJob> job = LoadMapJob(*directory);
   if (!job) return job.error();
   return MapAndShow(*job, &*directory, context);

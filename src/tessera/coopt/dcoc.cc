@@ -95,6 +95,20 @@ class DcocSearcher final : public Searcher {
     }
     model_.Fit();
     estimates_.clear();
+    if (!setup_.watch) return;
+    setup_.watch({.model =
+                      [this](std::span<const Request> states) {
+                        std::vector<double> values;
+                        for (const Request& state : states) {
+                          values.push_back(-model_.Predict(state).log_value);
+                        }
+                        return values;
+                      },
+                  .critic =
+                      [this](std::span<const Request> states) {
+                        const std::vector<float> values = team_.Values(states);
+                        return std::vector<double>(values.begin(), values.end());
+                      }});
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/coopt/vta_target.h"
 #include "tessera/vta/check/check.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/sim/cycles.h"
@@ -17,17 +18,17 @@ Error Wrong(const Problem& problem, const Measured& measured, std::string_view w
 
 }  // namespace
 
-Result<vta::Program> EmitProgram(const Problem& problem, const Simulator& simulator,
-                                 const Measured& measured, uint64_t seed) {
+Result<vta::Program> EmitProgram(const Problem& problem, const Measured& measured, uint64_t seed) {
   const vta::Epilogue& epilogue = problem.options().epilogue;
   const Task& task = problem.task(measured.request.hardware, measured.request.layer);
-  const vta::ConvShape& shape = task.space.shape();
-  const Result<GeneratedSchedule> code = simulator.Program(measured.request);
+  const VtaSpace& space = VtaSpaceOf(task);
+  const vta::ConvShape& shape = space.shape();
+  const Result<GeneratedSchedule> code = space.Generate(measured.request.point);
   if (!code) return code.error();
   const vta::ConvData data = RandomConvData(shape, epilogue.bias, seed);
   Result<vta::Program> program = LinkConv(code->kernel, shape, data);
   if (!program) return program;
-  vta::CycleSimulator cycles(task.space.config(), problem.options().timing);
+  vta::CycleSimulator cycles(space.config(), problem.options().timing);
   const Result<vta::CycleReport> report = cycles.Run(vta::DecodeInstructions(*program));
   if (!report) return report.error();
   if (report->cycles != measured.outcome.cycles) {

@@ -35,7 +35,7 @@ double ConfigurationOutcome::value() const {
 Group::Group(const Setup& setup, std::vector<size_t> layers)
     : setup_(setup),
       layers_(std::move(layers)),
-      hardware_knobs_(setup.problem.hardware().fixed() ? 0 : kHardwareKnobs),
+      hardware_knobs_(setup.problem.hardware().fixed() ? 0 : setup.problem.hardware().knobs()),
       schedule_knobs_(setup.problem.task(0, layers_.front()).space.knobs().size()) {}
 
 int64_t Group::KnobSize(const Configuration& configuration, size_t knob) const {
@@ -82,7 +82,7 @@ bool Group::Set(Configuration& configuration, size_t knob, int64_t index, Counte
 SchedulePoint Group::SamplePoint(uint32_t hardware, size_t layer_of_group, CounterRng& rng) const {
   const Task& own = task(hardware, layer_of_group);
   if (!setup_.validity_filter || own.candidates.empty()) return own.space.Sample(rng);
-  if (own.space.generator() == Generator::kBest) {
+  if (!own.space.enumerates()) {
     for (int i = 0; i < kRedraws; ++i) {
       const SchedulePoint point = own.space.Sample(rng);
       if (own.space.Valid(point)) return point;

@@ -47,7 +47,7 @@ Result<Measured> ParseLine(std::string_view line, const Problem& problem, const 
   Measured item = {{static_cast<uint32_t>(*hardware), static_cast<uint32_t>(*layer), {}}, {}};
   const std::vector<std::string_view> indices = Split(cells[2], '.');
   const auto knobs = problem.task(item.request.hardware, item.request.layer).space.knobs();
-  if (indices.size() != item.request.point.size()) return bad;
+  if (indices.size() < knobs.size() || indices.size() > item.request.point.size()) return bad;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Result<int64_t> index = ParseInt(indices[i]);
     const int64_t size = i < knobs.size() ? std::ssize(knobs[i].values) : 1;
@@ -88,7 +88,7 @@ Result<JournalContents> ReadJournal(const std::string& path, std::string_view se
       return Error{.kind = ErrorKind::kUsage,
                    .message = "the run in the folder has other settings",
                    .where = {path, 1, 0},
-                   .hint = "resume with the command line that started it"};
+                   .hint = "restore the network or hardware file that it was started with"};
     }
     Result<Measured> item = ParseLine(line, problem, {path, number, 0});
     if (!item) return item.error();

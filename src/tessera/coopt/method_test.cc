@@ -12,7 +12,9 @@
 #include "tessera/coopt/emit.h"
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/journal.h"
+#include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/session.h"
+#include "tessera/coopt/vta_target.h"
 
 namespace tessera::coopt {
 namespace {
@@ -38,14 +40,27 @@ std::vector<TaskLayer> SmallLayers() {
 }
 
 Problem FixedProblem() {
-  return Problem(SmallLayers(), HardwareSpace::Fixed(vta::Config{}),
+  return Problem(SmallLayers(), VtaTarget::Fixed(vta::Config{}),
                  {.generator = Generator::kReference});
 }
 
 Problem JointProblem() {
-  Result<HardwareSpace> hardware =
-      HardwareSpace::Make({.macs = 256, .sram_bytes = 512 << 10, .max_batch = 2});
-  return Problem(SmallLayers(), *std::move(hardware), {.generator = Generator::kReference});
+  Result<std::shared_ptr<const VtaTarget>> hardware =
+      VtaTarget::Make({.macs = 256, .sram_bytes = 512 << 10, .max_batch = 2});
+  return Problem(SmallLayers(), *hardware, {.generator = Generator::kReference});
+}
+
+// The same layers on PE arrays, with a depthwise layer and a product of matrices.
+Problem PeArrayProblem() {
+  Network network = {.name = "net", .layers = {}};
+  for (const Layer& layer :
+       {Layer{.k = 128, .c = 64, .y = 14, .x = 14, .r = 3, .s = 3},
+        Layer{.k = 32, .c = 32, .y = 14, .x = 14, .r = 3, .s = 3, .groups = 32},
+        Layer{.type = LayerType::kMatmul, .m = 64, .n = 96, .k = 48}}) {
+    network.layers.push_back({.name = "layer", .layer = layer});
+  }
+  Result<TaskList> tasks = MaestroTasksOf({&network, 1});
+  return Problem(tasks->layers, *MaestroTarget::Make({.pes = 64, .area_um2 = 150'000}), {});
 }
 
 Result<SessionResult> RunMethod(const Problem& problem, std::string_view method, uint64_t seed,
@@ -65,9 +80,9 @@ Result<SessionResult> RunMethod(const Problem& problem, std::string_view method,
 
 class MethodTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(MethodTest, KeepsItsContractOnFixedAndFreeHardware) {
-  const Problem fixed = FixedProblem(), joint = JointProblem();
-  for (const Problem* problem : {&fixed, &joint}) {
+TEST_P(MethodTest, KeepsItsContractOnFixedAndFreeHardwareOfBothTargets) {
+  const Problem fixed = FixedProblem(), joint = JointProblem(), arrays = PeArrayProblem();
+  for (const Problem* problem : {&fixed, &joint, &arrays}) {
     const Result<SessionResult> once = RunMethod(*problem, GetParam(), 3, 24, 1);
     ASSERT_TRUE(once) << once.error();
     const Result<SessionResult> again = RunMethod(*problem, GetParam(), 3, 24, 2);
@@ -182,16 +197,16 @@ TEST(JournalTest, BadLinesAreErrorsWithTheirPlace) {
 
 TEST(EmitTest, ProgramsOfBothGeneratorsAreVerified) {
   for (const Generator generator : {Generator::kReference, Generator::kBest}) {
-    const Problem problem({SmallLayers().front()}, HardwareSpace::Fixed(vta::Config{}),
+    const Problem problem({SmallLayers().front()}, VtaTarget::Fixed(vta::Config{}),
                           {.generator = generator});
     ThreadPool pool;
     const Simulator simulator(problem, pool);
     const Result<SessionResult> result = RunMethod(problem, "dcoc", 1, 8, 1);
     ASSERT_TRUE(result) << result.error();
     Measured best = *result->best()->layers[0];
-    EXPECT_TRUE(EmitProgram(problem, simulator, best, 1).ok());
+    EXPECT_TRUE(EmitProgram(problem, best, 1).ok());
     ++best.outcome.cycles;
-    EXPECT_FALSE(EmitProgram(problem, simulator, best, 1).ok());
+    EXPECT_FALSE(EmitProgram(problem, best, 1).ok());
   }
 }
 
@@ -216,7 +231,7 @@ TEST(BoostedTreesTest, LearnsAStepAndPredictsTheSameEveryTime) {
 }
 
 TEST(ConfidenceSamplingTest, KeepsTheBestAndReplacesTheRest) {
-  const ScheduleSpace space(SmallLayers()[1].shape, vta::Config{}, Generator::kReference);
+  const VtaSpace space(SmallLayers()[1].shape, vta::Config{}, {.generator = Generator::kReference});
   std::vector<SchedulePoint> candidates;
   std::vector<double> values;
   for (int64_t i = 0; i < space.size(); ++i) {

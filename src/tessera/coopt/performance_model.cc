@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "tessera/base/rng.h"
-#include "tessera/coopt/roofline.h"
 
 namespace tessera::coopt {
 namespace {
@@ -25,26 +24,17 @@ double PerformanceModel::Base(const Request& request) const {
   const Task& task = problem_.task(request.hardware, request.layer);
   const ProblemOptions& options = problem_.options();
   const double cycles =
-      options_.roofline
-          ? EstimateCycles(task.space, request.point, options.epilogue, options.timing)
-          : static_cast<double>(GemmFloor(task.space.shape(), task.space.config()));
+      options_.roofline ? task.space.EstimateCycles(request.point) : task.space.FloorCycles();
   const double images = static_cast<double>(problem_.images(request.hardware));
   const double count = static_cast<double>(problem_.layers()[request.layer].count);
   return std::log(count * (options.objective == Objective::kLatency ? cycles : cycles / images));
 }
 
 size_t PerformanceModel::Fill(const Request& request, FeatureRow& row) const {
-  const Task& task = problem_.task(request.hardware, request.layer);
-  const ProblemOptions& options = problem_.options();
-  size_t size = FillFeatures(FeatureKind::kLoop, task, request.point, options, row);
-  for (const float feature : WorkloadFeatures(task.space.shape())) row[size++] = feature;
-  if (!options_.roofline) return size;
-  const Work work = CountWork(task.space, request.point, options.epilogue, options.timing);
-  const double most = std::max({work.gemm + work.alu, work.load, work.store});
-  for (const double part : {work.gemm, work.alu, work.load, work.store}) {
-    row[size++] = static_cast<float>(part / most);
-  }
-  return size;
+  const ScheduleSpace& space = problem_.task(request.hardware, request.layer).space;
+  size_t size = space.FillFeatures(FeatureKind::kLoop, request.point, row);
+  for (const float feature : space.Workload()) row[size++] = feature;
+  return options_.roofline ? space.AddShares(request.point, row, size) : size;
 }
 
 void PerformanceModel::Add(const Measured& measured) {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tessera/coopt/boosted_trees.h"
-#include "tessera/coopt/features.h"
 #include "tessera/coopt/simulator.h"
 
 namespace tessera::coopt {

@@ -1,49 +1,11 @@
 #include "tessera/coopt/problem.h"
 
-#include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "tessera/coopt/roofline.h"
-
 namespace tessera::coopt {
-namespace {
-
-// The layer as a program of `batch` images sees it.
-vta::ConvShape ForBatch(vta::ConvShape shape, int64_t batch) {
-  shape.n *= batch;
-  return shape;
-}
-
-// Every combination of a few values per knob, spread evenly from the smallest to the largest.
-void AddCoarseGrid(const ScheduleSpace& space, std::vector<SchedulePoint>& candidates) {
-  constexpr std::array<size_t, kMaxScheduleKnobs> kMost = {8, 5, 3, 8, 3, 3, 2, 1};
-  std::array<std::vector<uint8_t>, kMaxScheduleKnobs> picks;
-  for (size_t knob = 0; knob < space.knobs().size(); ++knob) {
-    const size_t count = space.knobs()[knob].values.size(), most = std::min(kMost[knob], count);
-    for (size_t i = 0; i < most; ++i) {
-      const bool is_slots = knob == 4 || knob == 5;
-      const size_t at = is_slots    ? std::array<size_t, 3>{1, 3, count - 1}[i]
-                        : most == 1 ? 0
-                                    : count - 1 - i * (count - 1) / (most - 1);
-      picks[knob].push_back(static_cast<uint8_t>(at));
-    }
-  }
-  const auto fill = [&](auto&& self, size_t knob, SchedulePoint& point) -> void {
-    if (knob == space.knobs().size()) {
-      if (space.Valid(point)) candidates.push_back(point);
-      return;
-    }
-    for (const uint8_t pick : picks[knob]) {
-      point[knob] = pick;
-      self(self, knob + 1, point);
-    }
-  };
-  SchedulePoint point = {};
-  fill(fill, 0, point);
-}
-
-}  // namespace
 
 Result<Objective> FindObjective(std::string_view name) {
   for (size_t i = 0; i < kObjectiveNames.size(); ++i) {
@@ -54,20 +16,29 @@ Result<Objective> FindObjective(std::string_view name) {
                .hint = DidYouMean(name, kObjectiveNames)};
 }
 
-Result<TaskList> TasksOf(std::span<const Network> networks) {
+Result<Generator> FindGenerator(std::string_view name) {
+  for (size_t i = 0; i < kGeneratorNames.size(); ++i) {
+    if (kGeneratorNames[i] == name) return static_cast<Generator>(i);
+  }
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("unknown generator '{}'", name),
+               .hint = DidYouMean(name, kGeneratorNames)};
+}
+
+Result<TaskList> CollectTasks(std::span<const Network> networks,
+                              const std::function<Result<void>(TaskLayer&)>& check) {
   TaskList tasks;
   std::optional<Error> refusal;
   for (const Network& network : networks) {
     for (const NetworkLayer& entry : network.layers) {
       const std::string name = networks.size() > 1 ? network.name + ":" + entry.name : entry.name;
-      const Result<vta::ConvShape> shape = vta::ConvShapeOf(entry.layer);
-      Result<void> valid = shape ? vta::Validate(*shape, vta::Config{}) : shape.error();
-      if (!valid) {
-        refusal = valid.error();
-        tasks.left_out.push_back({name, entry.count, valid.error().message});
+      TaskLayer layer = {name, network.name, entry.layer, {}, entry.count};
+      if (const Result<void> runs = check(layer); !runs) {
+        refusal = runs.error();
+        tasks.left_out.push_back({name, entry.count, runs.error().message});
         continue;
       }
-      tasks.layers.push_back({name, network.name, entry.layer, *shape, entry.count});
+      tasks.layers.push_back(std::move(layer));
     }
   }
   if (tasks.layers.empty()) {
@@ -78,30 +49,20 @@ Result<TaskList> TasksOf(std::span<const Network> networks) {
   return tasks;
 }
 
-Problem::Problem(std::vector<TaskLayer> layers, HardwareSpace hardware,
+Problem::Problem(std::vector<TaskLayer> layers, std::shared_ptr<const Target> target,
                  const ProblemOptions& options)
     : layers_(std::move(layers)),
-      hardware_(std::move(hardware)),
+      target_(std::move(target)),
       options_(options),
-      tasks_(layers_.size() * hardware_.size()) {}
+      tasks_(layers_.size() * target_->size()) {}
 
 const Task& Problem::task(size_t hardware, size_t layer) const {
   std::unique_ptr<Task>& task = tasks_[hardware * layers_.size() + layer];
   if (task) return *task;
-  task = std::make_unique<Task>(ForBatch(layers_[layer].shape, images(hardware)),
-                                hardware_.config(hardware), options_.generator);
-  const ScheduleSpace& space = task->space;
-  if (!vta::Validate(space.shape(), space.config())) return *task;
-  if (options_.generator == Generator::kBest) {
-    AddCoarseGrid(space, task->candidates);
-  } else {
-    for (int64_t i = 0; i < space.size(); ++i) {
-      const SchedulePoint point = space.At(i);
-      if (space.Valid(point)) task->candidates.push_back(point);
-    }
-  }
+  task = std::make_unique<Task>(target_->MakeSpace(hardware, layers_[layer], options_));
+  task->candidates = task->space.Candidates();
   for (const SchedulePoint& point : task->candidates) {
-    task->estimates.push_back(EstimateCycles(space, point, options_.epilogue, options_.timing));
+    task->estimates.push_back(task->space.EstimateCycles(point));
   }
   return *task;
 }
@@ -120,8 +81,7 @@ double Problem::Value(size_t hardware, size_t layer, int64_t cycles, double ener
 double Problem::FloorCycles(size_t hardware) const {
   double sum = 0;
   for (const TaskLayer& layer : layers_) {
-    const vta::ConvShape shape = ForBatch(layer.shape, images(hardware));
-    sum += static_cast<double>(layer.count * GemmFloor(shape, hardware_.config(hardware)));
+    sum += static_cast<double>(layer.count) * target_->FloorCycles(hardware, layer);
   }
   return options_.objective == Objective::kLatency ? sum
                                                    : sum / static_cast<double>(images(hardware));

@@ -54,11 +54,12 @@ Work Compute(const Counts& n, const vta::Epilogue& epilogue, double bias_cycles,
 
 }  // namespace
 
-Work CountWork(const ScheduleSpace& space, const SchedulePoint& point,
-               const vta::Epilogue& epilogue, const vta::TimingParameters& timing) {
+Work CountWork(const VtaSpace& space, const SchedulePoint& point) {
+  const vta::Epilogue& epilogue = space.options().epilogue;
+  const vta::TimingParameters& timing = space.options().timing;
   const vta::ConvShape& shape = space.shape();
   const vta::Config& config = space.config();
-  const bool reference = space.generator() == Generator::kReference;
+  const bool reference = space.options().generator == Generator::kReference;
   const auto size = [&](size_t knob) { return static_cast<double>(space.value(point, knob)); };
   const int64_t th = space.value(point, 0), tw = space.value(point, 1);
   const double taps = static_cast<double>(shape.kh * shape.kw);
@@ -105,9 +106,8 @@ Work CountWork(const ScheduleSpace& space, const SchedulePoint& point,
   return work;
 }
 
-double EstimateCycles(const ScheduleSpace& space, const SchedulePoint& point,
-                      const vta::Epilogue& epilogue, const vta::TimingParameters& timing) {
-  const Work work = CountWork(space, point, epilogue, timing);
+double EstimateCycles(const VtaSpace& space, const SchedulePoint& point) {
+  const Work work = CountWork(space, point);
   const double compute = work.gemm + work.alu;
   const double first = kFirstLoad + work.load / (work.tiles * work.chunks);
   const double last = work.store / work.tiles;

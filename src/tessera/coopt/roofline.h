@@ -4,10 +4,7 @@
 #ifndef TESSERA_COOPT_ROOFLINE_H_
 #define TESSERA_COOPT_ROOFLINE_H_
 
-#include <cstdint>
-
-#include "tessera/coopt/schedule_space.h"
-#include "tessera/vta/sim/timing.h"
+#include "tessera/coopt/vta_space.h"
 
 namespace tessera::coopt {
 
@@ -19,11 +16,9 @@ struct Work {
   double chunks = 1;      // of the reduction, per tile
   bool overlaps = false;  // loads run while the matrix unit works
 };
-Work CountWork(const ScheduleSpace& space, const SchedulePoint& point,
-               const vta::Epilogue& epilogue, const vta::TimingParameters& timing);
+Work CountWork(const VtaSpace& space, const SchedulePoint& point);
 
-double EstimateCycles(const ScheduleSpace& space, const SchedulePoint& point,
-                      const vta::Epilogue& epilogue, const vta::TimingParameters& timing);
+double EstimateCycles(const VtaSpace& space, const SchedulePoint& point);
 
 }  // namespace tessera::coopt
 

@@ -1,5 +1,5 @@
-// The schedules of one layer on one accelerator: the software knobs, which combinations a program
-// exists for, and the program itself.
+// The schedules of one layer on one accelerator: the software knobs, which combinations can be
+// measured, what is known of them before, and the measurement. Targets implement it.
 #ifndef TESSERA_COOPT_SCHEDULE_SPACE_H_
 #define TESSERA_COOPT_SCHEDULE_SPACE_H_
 
@@ -8,53 +8,51 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/base/rng.h"
-#include "tessera/vta/codegen/conv.h"
-#include "tessera/vta/codegen/reference.h"
-#include "tessera/vta/codegen/tiled.h"
 
 namespace tessera::coopt {
 
-// Which code generator makes programs of schedules, as --generator names them.
-enum class Generator : uint8_t { kReference, kBest };
-inline constexpr std::array<std::string_view, 2> kGeneratorNames = {"reference", "best"};
-Result<Generator> FindGenerator(std::string_view name);
-
-// Software knobs. The first four belong to the mapping agent, the others to the scheduling agent.
-// The reference template has two thread knobs; the improved generator has slots of the weight and
-// input buffers in their place (as many as there are, operands are loaded while others are used),
-// the loop order and the first channel tile.
-inline constexpr size_t kMappingKnobs = 4;
-inline constexpr size_t kMaxScheduleKnobs = 8;
+inline constexpr size_t kMaxScheduleKnobs = 16;
 
 // Indices of values, one per knob; unused ones are 0.
 using SchedulePoint = std::array<uint8_t, kMaxScheduleKnobs>;
 uint64_t HashOf(const SchedulePoint& point);
 
-// A program and its schedule as `compile --schedule` takes it.
-struct GeneratedSchedule {
-  vta::Kernel kernel;
-  std::string text;
+// What cost models see of a schedule: numbers of fixed count, whatever layer and hardware.
+enum class FeatureKind : uint8_t {
+  kKnob,  // the settings of hardware and schedule
+  kLoop,  // lengths of the loops, and what each buffer sees of them
+};
+inline constexpr size_t kMaxFeatures = 64;
+using FeatureRow = std::array<float, kMaxFeatures>;
+
+// The sizes of the layer itself, for models that serve many layers: outputs (height, width),
+// channels (in, out), kernel (height, width), stride, as logarithms.
+inline constexpr size_t kWorkloadFeatures = 7;
+using WorkloadRow = std::array<float, kWorkloadFeatures>;
+
+struct Outcome {
+  bool valid = false;
+  int64_t cycles = 0;  // of the program, that is for all images of a batch
+  double energy_pj = 0;
+  double value = 0;      // Problem::Value
+  std::string why = {};  // not valid: the limit that is exceeded
 };
 
 class ScheduleSpace {
  public:
   struct Knob {
-    std::string_view name;
+    std::string name;
     std::vector<int64_t> values;  // ascending
   };
 
-  // `shape` is valid on `config`.
-  ScheduleSpace(const vta::ConvShape& shape, const vta::Config& config, Generator generator);
+  virtual ~ScheduleSpace() = default;
 
-  const vta::ConvShape& shape() const { return shape_; }
-  const vta::Config& config() const { return config_; }
-  Generator generator() const { return generator_; }
+  // The first knobs belong to the mapping agent, the others to the scheduling agent.
   std::span<const Knob> knobs() const { return knobs_; }
+  size_t mapping_knobs() const { return mapping_knobs_; }
   int64_t value(const SchedulePoint& point, size_t knob) const {
     return knobs_[knob].values[point[knob]];
   }
@@ -68,32 +66,41 @@ class ScheduleSpace {
   // The same sizes, or the nearest that exist, from a point of another accelerator's space.
   SchedulePoint Translate(const ScheduleSpace& from, const SchedulePoint& point) const;
 
-  vta::Knobs ReferenceKnobs(const SchedulePoint& point) const;
-  vta::TiledSchedule Tiled(const SchedulePoint& point) const;
+  // Whether a point can be measured, as far as that can be told without doing so.
+  virtual bool Valid(const SchedulePoint& point) const = 0;
 
-  // Whether a program exists, without making it: exact for the reference template; for the improved
-  // generator buffers are checked and micro-ops are not.
-  vta::Verdict Check(const SchedulePoint& point) const;
-  bool Valid(const SchedulePoint& point) const;
+  // Starting points, all valid: the whole space where `enumerates`, part of it elsewhere. Empty
+  // where nothing fits.
+  virtual std::vector<SchedulePoint> Candidates() const = 0;
+  virtual bool enumerates() const = 0;
 
-  // The program; the improved generator trims as much padding as micro-ops allow. The error is for
-  // points that are not valid, and quotes the limit.
-  Result<GeneratedSchedule> Generate(const SchedulePoint& point,
-                                     const vta::Epilogue& epilogue) const;
+  // What counting alone tells of a valid point: the cycles that it should take, those that it takes
+  // at least (0: no bound is known), and those of the MACs alone, whatever the point.
+  virtual double EstimateCycles(const SchedulePoint& point) const = 0;
+  virtual int64_t LowerBoundCycles(const SchedulePoint& point) const = 0;
+  virtual double FloorCycles() const = 0;
+
+  // Fills the first features of `row` and returns how many there are, the same for all spaces of
+  // one target. Shares are the parts of the estimate, written from `row`'s `size` on.
+  virtual size_t FillFeatures(FeatureKind kind, const SchedulePoint& point,
+                              FeatureRow& row) const = 0;
+  virtual size_t AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const = 0;
+  virtual WorkloadRow Workload() const = 0;
+
+  // Everything but Outcome::value. May be called by many threads.
+  virtual Outcome Measure(const SchedulePoint& point) const = 0;
+
+  // The schedule in the words of the target.
+  virtual std::string Describe(const SchedulePoint& point) const = 0;
+
+ protected:
+  ScheduleSpace(std::vector<Knob> knobs, size_t mapping_knobs);
 
  private:
-  vta::Verdict CheckTiled(const SchedulePoint& point) const;
-
-  vta::ConvShape shape_;
-  vta::Config config_;
-  Generator generator_;
   std::vector<Knob> knobs_;
+  size_t mapping_knobs_;
   int64_t size_ = 1;
 };
-
-// Programs with more instructions would take longer to simulate than all others together; they are
-// ruled out with the reason "instructions".
-inline constexpr int64_t kMaxInstructions = 250'000;
 
 }  // namespace tessera::coopt
 

@@ -20,6 +20,13 @@
 
 namespace tessera::coopt {
 
+// What a method expects of states, higher is better: by its cost model and by its critic.
+struct Insight {
+  using Values = std::function<std::vector<double>(std::span<const Request>)>;
+  Values model;
+  Values critic;
+};
+
 struct Setup {
   // Outlives the searcher.
   const Problem& problem;
@@ -33,6 +40,10 @@ struct Setup {
   // Whether points that no program exists for are known and left out. Without it they cost a
   // measurement, as in the published methods. Default: true.
   bool validity_filter = true;
+
+  // Told after every Observe of a method that has such expectations; for experiments. May be empty.
+  // Default: empty.
+  std::function<void(const Insight&)> watch = {};
 };
 
 // Contract, checked for every registered method by method_test.cc:

@@ -162,8 +162,7 @@ std::vector<ParetoPoint> ParetoFront(const Problem& problem, const SessionResult
   std::vector<ParetoPoint> points;
   for (const auto& [hardware, score] : result.scores) {
     if (!score.complete()) continue;
-    const HardwareCost cost =
-        CostOf(problem.hardware().config(hardware), problem.options().clock_mhz);
+    const HardwareCost cost = problem.hardware().Cost(hardware, problem.options().clock_mhz);
     points.push_back({hardware, cost.area_um2, score.cycles});
   }
   std::stable_sort(points.begin(), points.end(), [](const ParetoPoint& a, const ParetoPoint& b) {

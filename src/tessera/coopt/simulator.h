@@ -1,5 +1,4 @@
-// Measuring: a schedule of a layer on an accelerator becomes a program, and the cycle simulator
-// times it.
+// Measuring schedules on the threads of a pool.
 #ifndef TESSERA_COOPT_SIMULATOR_H_
 #define TESSERA_COOPT_SIMULATOR_H_
 
@@ -24,14 +23,6 @@ struct RequestHash {
   size_t operator()(const Request& request) const;
 };
 
-struct Outcome {
-  bool valid = false;
-  int64_t cycles = 0;  // of the program, that is for all images of a batch
-  double energy_pj = 0;
-  double value = 0;      // Problem::Value
-  std::string why = {};  // not valid: the limit that is exceeded
-};
-
 struct Measured {
   Request request = {};
   Outcome outcome = {};
@@ -46,9 +37,6 @@ class Simulator {
   Simulator(const Problem& problem, ThreadPool& pool) : problem_(problem), pool_(pool) {}
 
   void Measure(std::span<Measured> batch) const;
-
-  // The program of a request that is valid.
-  Result<GeneratedSchedule> Program(const Request& request) const;
 
  private:
   const Problem& problem_;

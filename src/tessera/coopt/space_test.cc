@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/arch/format.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/coopt/exhaustive.h"
+#include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/roofline.h"
+#include "tessera/coopt/vta_target.h"
 #include "tessera/workload/zoo.h"
 
 namespace tessera::coopt {
@@ -28,38 +31,40 @@ const vta::ConvShape kC11 = {.ci = 512,
 
 TEST(HardwareSpaceTest, HoldsOnlyWhatFormatAndLimitsAllow) {
   const HardwareLimits limits = {.macs = 256, .sram_bytes = 512 << 10, .area_um2 = 2.5e6};
-  const Result<HardwareSpace> space = HardwareSpace::Make(limits);
+  const Result<std::shared_ptr<const VtaTarget>> space = VtaTarget::Make(limits);
   ASSERT_TRUE(space) << space.error();
-  EXPECT_GT(space->ruled_out_by_format(), 0);
-  EXPECT_GT(space->ruled_out_by_limits(), 0);
-  for (size_t i = 0; i < space->size(); ++i) {
-    const vta::Config& config = space->config(i);
+  EXPECT_GT((*space)->ruled_out_by_format(), 0);
+  EXPECT_GT((*space)->ruled_out_by_limits(), 0);
+  for (size_t i = 0; i < (*space)->size(); ++i) {
+    const vta::Config& config = (*space)->config(i);
     EXPECT_TRUE(vta::Validate(config).ok()) << config.name;
     const HardwareCost cost = CostOf(config, limits.clock_mhz);
     EXPECT_LE(cost.macs, 256);
     EXPECT_GE(cost.macs, 64);
     EXPECT_LE(cost.sram_bytes, 512 << 10);
     EXPECT_LE(cost.area_um2, 2.5e6);
-    EXPECT_EQ(space->Find(space->point(i)), i);
+    EXPECT_EQ((*space)->Find((*space)->point(i)), i);
   }
 }
 
 TEST(HardwareSpaceTest, LargestBuffersDominateAllOthers) {
-  const Result<HardwareSpace> space = HardwareSpace::Make({.macs = 256, .sram_bytes = 512 << 10});
+  const Result<std::shared_ptr<const VtaTarget>> space =
+      VtaTarget::Make({.macs = 256, .sram_bytes = 512 << 10});
   ASSERT_TRUE(space) << space.error();
-  const std::vector<size_t> largest = space->LargestBuffers();
-  for (size_t i = 0; i < space->size(); ++i) {
-    const HardwarePoint& point = space->point(i);
+  const std::vector<size_t> largest = (*space)->LargestBuffers();
+  for (size_t i = 0; i < (*space)->size(); ++i) {
+    const HardwarePoint& point = (*space)->point(i);
     EXPECT_TRUE(std::any_of(largest.begin(), largest.end(), [&](size_t other) {
-      const HardwarePoint& large = space->point(other);
+      const HardwarePoint& large = (*space)->point(other);
       return std::equal(point.begin(), point.begin() + 3, large.begin()) && point[3] <= large[3] &&
              point[4] <= large[4] && point[5] <= large[5];
-    })) << space->config(i).name;
+    })) << (*space)->config(i).name;
   }
 }
 
 TEST(HardwareSpaceTest, BudgetWithoutHardwareNamesTheInequality) {
-  const Result<HardwareSpace> space = HardwareSpace::Make({.macs = 256, .sram_bytes = 100});
+  const Result<std::shared_ptr<const VtaTarget>> space =
+      VtaTarget::Make({.macs = 256, .sram_bytes = 100});
   ASSERT_FALSE(space);
   EXPECT_EQ(space.error().kind, ErrorKind::kInfeasible);
   EXPECT_NE(space.error().message.find("SRAM bytes"), std::string::npos) << space.error();
@@ -78,7 +83,7 @@ TEST(HardwareSpaceTest, PowerLimitIsKnownBeforeMeasuring) {
 
 TEST(ScheduleSpaceTest, NumbersAndPointsAreTheSame) {
   for (const Generator generator : {Generator::kReference, Generator::kBest}) {
-    const ScheduleSpace space(kC11, vta::Config{}, generator);
+    const VtaSpace space(kC11, vta::Config{}, {.generator = generator});
     for (int64_t i = 0; i < space.size(); i += 1 + space.size() / 997) {
       EXPECT_EQ(space.IndexOf(space.At(i)), i);
       EXPECT_EQ(space.Translate(space, space.At(i)), space.At(i));
@@ -86,12 +91,19 @@ TEST(ScheduleSpaceTest, NumbersAndPointsAreTheSame) {
   }
 }
 
+TEST(ScheduleSpaceTest, KnobsOfHugeLayersFitAPoint) {
+  const vta::ConvShape shape = {.ci = 64, .co = 64, .h = 100'000, .w = 1};
+  const VtaSpace space(shape, vta::Config{}, {.generator = Generator::kBest});
+  EXPECT_LE(space.knobs()[0].values.size(), 256u);
+  EXPECT_EQ(space.knobs()[0].values.back(), 100'000);
+}
+
 TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
-  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, HardwareSpace::Fixed(vta::Config{}),
+  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
   ThreadPool pool;
   const Simulator simulator(problem, pool);
-  const ScheduleSpace& space = problem.task(0, 0).space;
+  const VtaSpace& space = VtaSpaceOf(problem.task(0, 0));
   const Result<std::string> csv =
       ReadFile(TESSERA_SOURCE_DIR "/tests/golden/vta/conv-default/landscape_C11.csv.gz");
   ASSERT_TRUE(csv) << csv.error();
@@ -119,12 +131,12 @@ TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
 }
 
 TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
-  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, HardwareSpace::Fixed(vta::Config{}),
+  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kBest});
   const Task& task = problem.task(0, 0);
   int64_t generated = 0;
   for (size_t i = 0; i < task.candidates.size(); i += 41) {
-    const Result<GeneratedSchedule> code = task.space.Generate(task.candidates[i], {});
+    const Result<GeneratedSchedule> code = VtaSpaceOf(task).Generate(task.candidates[i]);
     if (code) {
       ++generated;
     } else {
@@ -135,7 +147,7 @@ TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
 }
 
 TEST(RooflineTest, RanksTheBestSchedulesHigh) {
-  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, HardwareSpace::Fixed(vta::Config{}),
+  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
   ThreadPool pool;
   const std::vector<Measured> landscape = Landscape(problem, Simulator(problem, pool), 0, 0);
@@ -147,6 +159,54 @@ TEST(RooflineTest, RanksTheBestSchedulesHigh) {
   }
   EXPECT_LT(static_cast<double>(landscape[promising].outcome.cycles),
             1.02 * static_cast<double>(landscape[best].outcome.cycles));
+}
+
+TEST(MaestroTargetTest, HoldsOnlyArraysWithinTheBudget) {
+  const Result<std::shared_ptr<const MaestroTarget>> target =
+      MaestroTarget::Make({.pes = 256, .sram_bytes = 1 << 20, .area_um2 = 400'000});
+  ASSERT_TRUE(target) << target.error();
+  for (size_t i = 0; i < (*target)->size(); ++i) {
+    const HardwareCost cost = (*target)->Cost(i, 100);
+    EXPECT_LE(cost.macs, 256);
+    EXPECT_GE(cost.macs, 64);
+    EXPECT_LE(cost.sram_bytes, 1 << 20);
+    EXPECT_LE(cost.area_um2, 400'000);
+  }
+  const auto none = MaestroTarget::Make({.pes = 256, .area_um2 = 1});
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("area um2"), std::string::npos) << none.error();
+}
+
+TEST(MaestroTargetTest, DescriptionReadsBackAsTheSameArray) {
+  const auto target = MaestroTarget::Make({.pes = 16});
+  ASSERT_TRUE(target) << target.error();
+  const Result<Accelerator> read = ParseAccelerator((*target)->FileText(3), "a.yaml");
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->pe_array, (*target)->array(3));
+}
+
+// What is valid by counting is mostly accepted by the model, and the estimate is near.
+TEST(MaestroSchedulesTest, CountingAgreesWithTheModel) {
+  const Result<Network> network = LoadZooNetwork("mobilenet-v2");
+  ASSERT_TRUE(network) << network.error();
+  const auto tasks = MaestroTasksOf({&*network, 1});
+  ASSERT_TRUE(tasks) << tasks.error();
+  EXPECT_TRUE(tasks->left_out.empty());
+  const Problem problem(tasks->layers, *MaestroTarget::Make({.pes = 256, .area_um2 = 400'000}), {});
+  int64_t measured = 0, valid = 0, near = 0;
+  for (size_t layer = 0; layer < problem.layers().size(); layer += 7) {
+    const Task& task = problem.task(problem.hardware().size() - 1, layer);
+    EXPECT_GT(task.candidates.size(), 100u) << problem.layers()[layer].name;
+    for (size_t i = 0; i < task.candidates.size(); i += 16) {
+      const Outcome outcome = task.space.Measure(task.candidates[i]);
+      ++measured;
+      if (!outcome.valid) continue;
+      ++valid;
+      near += task.estimates[i] < 2.0 * static_cast<double>(outcome.cycles) ? 1 : 0;
+    }
+  }
+  EXPECT_GE(valid * 4, measured * 3) << measured;
+  EXPECT_GT(near * 10, valid * 9) << valid;
 }
 
 TEST(TasksTest, ListsWhatVtaDoesNotRun) {

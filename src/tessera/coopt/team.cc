@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tessera/base/check.h"
-#include "tessera/coopt/features.h"
 
 namespace tessera::coopt {
 namespace {
@@ -28,16 +27,17 @@ Team::Team(const Problem& problem, const TeamOptions& options)
     : problem_(problem),
       options_(options),
       decides_hardware_(!problem.hardware().fixed()),
-      scheduling_knobs_(problem.task(0, 0).space.knobs().size() - kMappingKnobs) {
+      mapping_knobs_(problem.task(0, 0).space.mapping_knobs()),
+      scheduling_knobs_(problem.task(0, 0).space.knobs().size() - mapping_knobs_) {
   const auto add = [this](std::string name, size_t knobs) {
     spec_.agents.push_back({.name = std::move(name),
                             .observation_size = static_cast<int64_t>(knobs + kWorkloadFeatures),
                             .action = {.kind = ActionKind::kChoice, .size = Choices(knobs)}});
   };
   spec_.name = "dcoc";
-  if (decides_hardware_) add("hardware", kHardwareKnobs);
+  if (decides_hardware_) add("hardware", problem.hardware().knobs());
   add("scheduling", scheduling_knobs_);
-  add("mapping", kMappingKnobs);
+  add("mapping", mapping_knobs_);
   learner_ = MakeOnPolicy({.spec = &spec_, .lanes = options.walkers, .seed = options.seed},
                           {.hidden = 64,
                            .steps = options.steps,
@@ -54,13 +54,13 @@ Team::Team(const Problem& problem, const TeamOptions& options)
 
 void Team::Observe(const Request& state, float* out) const {
   const ScheduleSpace& space = problem_.task(state.hardware, state.layer).space;
-  const std::array<float, kWorkloadFeatures> workload = WorkloadFeatures(space.shape());
+  const WorkloadRow workload = space.Workload();
   const auto add_workload = [&] {
     for (const float feature : workload) *out++ = feature / 8;
   };
   if (decides_hardware_) {
     const HardwarePoint& point = problem_.hardware().point(state.hardware);
-    for (size_t knob = 0; knob < kHardwareKnobs; ++knob) {
+    for (size_t knob = 0; knob < problem_.hardware().knobs(); ++knob) {
       *out++ = static_cast<float>(point[knob]) /
                static_cast<float>(problem_.hardware().values(knob).size());
     }
@@ -73,8 +73,8 @@ void Team::Observe(const Request& state, float* out) const {
     }
     add_workload();
   };
-  add_knobs(kMappingKnobs, scheduling_knobs_);
-  add_knobs(0, kMappingKnobs);
+  add_knobs(mapping_knobs_, scheduling_knobs_);
+  add_knobs(0, mapping_knobs_);
 }
 
 bool Team::MoveHardware(int64_t choice, Request& state) const {
@@ -110,8 +110,8 @@ bool Team::Apply(const float* actions, bool freeze_hardware, Request& state) con
     const int64_t own = choice();
     if (!freeze_hardware && !MoveHardware(own, next)) return false;
   }
-  MoveKnob(kMappingKnobs, scheduling_knobs_, choice(), next);
-  MoveKnob(0, kMappingKnobs, choice(), next);
+  MoveKnob(mapping_knobs_, scheduling_knobs_, choice(), next);
+  MoveKnob(0, mapping_knobs_, choice(), next);
   if (!problem_.task(next.hardware, next.layer).space.Valid(next.point)) return false;
   state = next;
   return true;

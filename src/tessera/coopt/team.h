@@ -55,7 +55,7 @@ class Team {
   const Problem& problem_;
   const TeamOptions options_;
   const bool decides_hardware_;
-  const size_t scheduling_knobs_;
+  const size_t mapping_knobs_, scheduling_knobs_;
   EnvSpec spec_;
   std::unique_ptr<OnPolicyLearner> learner_;
 };

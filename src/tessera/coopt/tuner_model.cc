@@ -52,8 +52,8 @@ void TunerModel::Add(const ConfigurationOutcome& outcome) {
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
     LayerData& data = layers_[layer];
     FeatureRow row;
-    width_ = FillFeatures(kind_, group_.task(outcome.configuration.hardware, layer),
-                          outcome.configuration.points[layer], group_.problem().options(), row);
+    width_ = group_.task(outcome.configuration.hardware, layer)
+                 .space.FillFeatures(kind_, outcome.configuration.points[layer], row);
     data.rows.insert(data.rows.end(), row.begin(), row.begin() + static_cast<ptrdiff_t>(width_));
     const Outcome& own = outcome.outcomes[layer];
     data.values.push_back(own.valid ? own.value : std::numeric_limits<double>::infinity());
@@ -79,8 +79,7 @@ void TunerModel::Fit() {
 double TunerModel::PredictLayer(uint32_t hardware, size_t layer_of_group,
                                 const SchedulePoint& point) const {
   FeatureRow row;
-  const size_t width = FillFeatures(kind_, group_.task(hardware, layer_of_group), point,
-                                    group_.problem().options(), row);
+  const size_t width = group_.task(hardware, layer_of_group).space.FillFeatures(kind_, point, row);
   return layers_[layer_of_group].trees.Predict({row.data(), width});
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tessera/coopt/boosted_trees.h"
-#include "tessera/coopt/features.h"
 #include "tessera/coopt/group.h"
 
 namespace tessera::coopt {

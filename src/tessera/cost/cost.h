@@ -71,6 +71,9 @@ struct Violation {
   int32_t item = 0;   // a dimension, a tensor, ..., where the rule is about one
   double have = 0;    // the inequality is have <= limit, or as the rule says
   double limit = 0;
+  // How far the mapping is from all rules that it breaks, on a scale of the model: less is closer.
+  // 0: the model cannot tell.
+  double excess = 0;
 
   friend bool operator==(const Violation&, const Violation&) = default;
 };

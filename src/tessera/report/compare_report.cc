@@ -43,7 +43,11 @@ Json ToJson(const MapJob& job, const Comparison& comparison) {
                                {"seconds", run.result.seconds},
                                {"curve", std::move(curve)},
                                {"infeasible_samples", run.result.infeasible},
-                               {"stopped_by", ToString(run.result.stop)},
+                               {"failed_samples", run.result.failed},
+                               {"last_problem", run.result.last_problem},
+                               {"stopped_by", run.result.samples == 0  // not started
+                                                  ? Json(nullptr)
+                                                  : Json(ToString(run.result.stop))},
                                {"notes", ToJson(run.result.notes)}});
   }
   json["best_known"] = OrNull(comparison.best_known);

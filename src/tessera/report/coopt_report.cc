@@ -7,6 +7,9 @@
 
 #include "tessera/base/check.h"
 #include "tessera/base/text.h"
+#include "tessera/base/xml.h"
+#include "tessera/coopt/vta_target.h"
+#include "tessera/report/curves.h"
 
 namespace tessera {
 namespace {
@@ -34,56 +37,60 @@ double InferencesPerSecond(const Problem& problem, double cycles) {
 }
 
 Json HardwareJson(const Problem& problem, size_t hardware) {
-  const vta::Config& config = problem.hardware().config(hardware);
-  const HardwareCost cost = coopt::CostOf(config, problem.options().clock_mhz);
-  Json json = Json::parse(vta::WriteConfig(config));
-  json["name"] = vta::ConfigId(config);
+  const coopt::Target& target = problem.hardware();
+  const HardwareCost cost = target.Cost(hardware, problem.options().clock_mhz);
+  const bool is_vta = target.TargetName() == "vta";
+  Json json = is_vta ? Json::parse(target.FileText(hardware)) : Json::object();
+  if (!is_vta) {
+    for (size_t knob = 0; knob < target.knobs(); ++knob) {
+      json[std::string(target.name(knob))] = int64_t{1} << target.value(hardware, knob);
+    }
+  }
+  json["name"] = target.Name(hardware);
   json["macs"] = cost.macs;
   json["sram_bytes"] = cost.sram_bytes;
   json["area"] = cost.area_um2;
+  if (!is_vta) return json;
   json["sram_power_mw"] = cost.sram_power_mw;
-  json["batch"] = config.batch();
-  json["rtl_exists"] = config.batch() == 1;
+  json["batch"] = target.Images(hardware);
+  json["rtl_exists"] = target.Images(hardware) == 1;
   return json;
 }
 
-Json LayerJson(const Problem& problem, const coopt::Simulator& simulator,
-               const SessionResult& result, size_t index) {
+Json LayerJson(const Problem& problem, const SessionResult& result, size_t index) {
   const TaskLayer& layer = problem.layers()[index];
   const Measured& best = *result.best()->layers[index];
-  const Result<coopt::GeneratedSchedule> code = simulator.Program(best.request);
+  const coopt::ScheduleSpace& space = problem.task(best.request.hardware, index).space;
   Json json = {{"name", layer.name}, {"type", TypeName(layer.layer)}};
   for (const NamedSize& size : Dimensions(layer.layer)) json[std::string(size.name)] = size.size;
   json["count"] = layer.count;
   json["cycles"] = CyclesJson(PerImage(problem, best));
-  json["floor_cycles"] = CyclesJson(
-      static_cast<double>(GemmFloor(problem.task(best.request.hardware, index).space.shape(),
-                                    problem.hardware().config(best.request.hardware))) /
-      static_cast<double>(problem.images(best.request.hardware)));
+  json["floor_cycles"] =
+      CyclesJson(space.FloorCycles() / static_cast<double>(problem.images(best.request.hardware)));
   json["energy_pj"] =
       best.outcome.energy_pj / static_cast<double>(problem.images(best.request.hardware));
-  json["schedule"] = code ? code->text : "";
+  json["schedule"] = space.Describe(best.request.point);
   json["measurements"] = result.layer_measurements[index];
   return json;
 }
 
 }  // namespace
 
-Json CooptJson(const CooptRun& run, const Problem& problem, const coopt::Simulator& simulator,
-               const SessionResult& result, const std::vector<coopt::LeftOut>& left_out) {
+Json CooptJson(const CooptRun& run, const Problem& problem, const SessionResult& result,
+               const std::vector<coopt::LeftOut>& left_out) {
   CHECK(result.best() != nullptr);
   const HardwareScore& best = *result.best();
   const coopt::ProblemOptions& options = problem.options();
   Json layers = Json::array(), curve = Json::array(), pareto = Json::array(),
        skipped = Json::array();
   for (size_t i = 0; i < problem.layers().size(); ++i) {
-    layers.push_back(LayerJson(problem, simulator, result, i));
+    layers.push_back(LayerJson(problem, result, i));
   }
   for (const coopt::Step& step : result.curve) {
     curve.push_back(Json::array({step.measurements, CyclesJson(step.cycles)}));
   }
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
-    pareto.push_back({{"hardware", vta::ConfigId(problem.hardware().config(point.hardware))},
+    pareto.push_back({{"hardware", problem.hardware().Name(point.hardware)},
                       {"area", point.area_um2},
                       {"cycles", CyclesJson(point.cycles)},
                       {"throughput", InferencesPerSecond(problem, point.cycles)}});
@@ -91,44 +98,43 @@ Json CooptJson(const CooptRun& run, const Problem& problem, const coopt::Simulat
   for (const coopt::LeftOut& layer : left_out) {
     skipped.push_back({{"name", layer.name}, {"count", layer.count}, {"why", layer.why}});
   }
-  return {{"network", run.network},
-          {"method", run.method},
-          {"seed", run.seed},
-          {"generator", coopt::kGeneratorNames[static_cast<size_t>(options.generator)]},
-          {"objective", coopt::kObjectiveNames[static_cast<size_t>(options.objective)]},
-          {"validity_filter", run.validity_filter},
-          {"clock_mhz", options.clock_mhz},
-          {"bus_bits", options.timing.bus_bytes * 8},
-          {"hardware", HardwareJson(problem, *result.hardware)},
-          {"extrapolated", !problem.hardware().config(*result.hardware).IsDefaultSize()},
-          {"layers", std::move(layers)},
-          {"left_out", std::move(skipped)},
-          {"cycles", CyclesJson(best.cycles)},
-          {"floor_cycles", CyclesJson(problem.FloorCycles(*result.hardware))},
-          {"value", best.value},
-          {"throughput", InferencesPerSecond(problem, best.cycles)},
-          {"measurements", result.measurements},
-          {"invalid", result.invalid},
-          {"refused", result.refused},
-          {"hardware_space", problem.hardware().size()},
-          {"curve", std::move(curve)},
-          {"pareto", std::move(pareto)}};
+  Json json = {{"network", run.network},
+               {"target", problem.hardware().TargetName()},
+               {"method", run.method},
+               {"seed", run.seed},
+               {"objective", coopt::kObjectiveNames[static_cast<size_t>(options.objective)]},
+               {"validity_filter", run.validity_filter},
+               {"clock_mhz", options.clock_mhz},
+               {"hardware", HardwareJson(problem, *result.hardware)},
+               {"layers", std::move(layers)},
+               {"left_out", std::move(skipped)},
+               {"cycles", CyclesJson(best.cycles)},
+               {"floor_cycles", CyclesJson(problem.FloorCycles(*result.hardware))},
+               {"value", best.value},
+               {"throughput", InferencesPerSecond(problem, best.cycles)},
+               {"measurements", result.measurements},
+               {"invalid", result.invalid},
+               {"refused", result.refused},
+               {"hardware_space", problem.hardware().size()},
+               {"curve", std::move(curve)},
+               {"pareto", std::move(pareto)}};
+  if (const auto* vta = dynamic_cast<const coopt::VtaTarget*>(&problem.hardware())) {
+    json["generator"] = coopt::kGeneratorNames[static_cast<size_t>(options.generator)];
+    json["bus_bits"] = options.timing.bus_bytes * 8;
+    json["extrapolated"] = !vta->config(*result.hardware).IsDefaultSize();
+  }
+  return json;
 }
 
-Table CooptTable(const Problem& problem, const coopt::Simulator& simulator,
-                 const SessionResult& result) {
+Table CooptTable(const Problem& problem, const SessionResult& result) {
   Table table({"layer", "count", "cycles", "floor", "measurements", "schedule"});
   for (size_t i = 0; i < problem.layers().size(); ++i) {
     const Measured& best = *result.best()->layers[i];
-    const Result<coopt::GeneratedSchedule> code = simulator.Program(best.request);
+    const coopt::ScheduleSpace& space = problem.task(best.request.hardware, i).space;
     const double images = static_cast<double>(problem.images(best.request.hardware));
-    const double floor =
-        static_cast<double>(GemmFloor(problem.task(best.request.hardware, i).space.shape(),
-                                      problem.hardware().config(best.request.hardware))) /
-        images;
     table.Add(problem.layers()[i].name, problem.layers()[i].count,
-              std::llround(PerImage(problem, best)), std::llround(floor),
-              result.layer_measurements[i], code ? code->text : "");
+              std::llround(PerImage(problem, best)), std::llround(space.FloorCycles() / images),
+              result.layer_measurements[i], space.Describe(best.request.point));
   }
   return table;
 }
@@ -136,34 +142,62 @@ Table CooptTable(const Problem& problem, const coopt::Simulator& simulator,
 Table ParetoTable(const Problem& problem, const SessionResult& result) {
   Table table({"hardware", "area_um2", "cycles", "inferences_per_second"});
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
-    table.Add(vta::ConfigId(problem.hardware().config(point.hardware)),
-              std::llround(point.area_um2), std::llround(point.cycles),
-              InferencesPerSecond(problem, point.cycles));
+    table.Add(problem.hardware().Name(point.hardware), std::llround(point.area_um2),
+              std::llround(point.cycles), InferencesPerSecond(problem, point.cycles));
   }
   return table;
 }
 
 std::string CooptSummary(const Problem& problem, const SessionResult& result) {
-  const vta::Config& config = problem.hardware().config(*result.hardware);
-  const HardwareCost cost = coopt::CostOf(config, problem.options().clock_mhz);
+  const coopt::Target& target = problem.hardware();
+  const HardwareCost cost = target.Cost(*result.hardware, problem.options().clock_mhz);
+  const int64_t images = target.Images(*result.hardware);
   const HardwareScore& best = *result.best();
   std::string text = fmt::format(
-      "{}: {} MACs, {} bytes of SRAM, {} um2{}\n", vta::ConfigId(config), cost.macs,
+      "{}: {} MACs, {} bytes of SRAM, {} um2{}\n", target.Name(*result.hardware), cost.macs,
       WithThousands(cost.sram_bytes), WithThousands(std::llround(cost.area_um2)),
-      config.batch() > 1 ? fmt::format(", {} images at once (no RTL exists)", config.batch()) : "");
+      images > 1 ? fmt::format(", {} images at once (no RTL exists)", images) : "");
   text += fmt::format(
       "{} cycles per image ({:+.1f} % against one product a cycle, padding included), {:.2f} "
       "inferences/s at {:g} MHz after {} measurements\n",
       WithThousands(std::llround(best.cycles)),
       100 * (best.cycles *
                  (problem.options().objective == coopt::Objective::kLatency
-                      ? static_cast<double>(config.batch())
+                      ? static_cast<double>(images)
                       : 1.0) /
                  problem.FloorCycles(*result.hardware) -
              1),
       InferencesPerSecond(problem, best.cycles), problem.options().clock_mhz,
       WithThousands(result.measurements));
   return text;
+}
+
+std::string CooptPage(const std::string& network, const std::string& text, const Problem& problem,
+                      const SessionResult& result) {
+  Curve front = {.name = "not beaten in both", .points = {}},
+        others = {.name = "best so far", .points = {}};
+  for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
+    front.points.emplace_back(point.area_um2, InferencesPerSecond(problem, point.cycles));
+  }
+  for (const coopt::Step& step : result.curve) {
+    others.points.emplace_back(step.measurements, InferencesPerSecond(problem, step.cycles));
+  }
+  std::string page = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>\n"
+      "<style>body{{font-family:sans-serif;margin:2em;max-width:70em}}pre{{overflow-x:auto}}"
+      "</style></head><body>\n<h1>Co-optimization of {0}</h1>\n<pre>{1}</pre>\n",
+      EscapedXml(network), EscapedXml(text));
+  page += ToSvg({.title = "Throughput against area",
+                 .x_label = "um2",
+                 .y_label = "inferences/s",
+                 .steps = true,
+                 .curves = {std::move(front)}});
+  page += ToSvg({.title = "Throughput against measurements",
+                 .x_label = "measurements",
+                 .y_label = "inferences/s",
+                 .steps = true,
+                 .curves = {std::move(others)}});
+  return page + "</body></html>\n";
 }
 
 }  // namespace tessera

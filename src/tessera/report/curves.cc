@@ -92,7 +92,8 @@ std::string ToSvg(const Chart& chart) {
   y.Finish();
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
-      "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"{:.0f}\" y=\"20\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"white\"/>\n<text x=\"{:.0f}\" y=\"20\" "
       "font-size=\"14\">{}</text>\n<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
       "height=\"{:.0f}\" fill=\"none\" stroke=\"#888\"/>\n",
       kLeft + kWidth + kLegend, kTop + kHeight + 50, kLeft, EscapedXml(chart.title), kLeft, kTop,

@@ -91,13 +91,15 @@ std::string Progress(const MapJob& job, const NetworkMapping& mapping) {
                   [](const LayerMapping& layer) { return layer.bound.value_or(0) > 0; });
   if (!bounded) chart.y_label = fmt::format("best {} so far / last", job.settings.objective);
   for (const LayerMapping& layer : mapping.layers) {
-    if (!layer.point) continue;
+    if (!layer.cost) continue;
     Curve curve{.name = layer.name};
     const double unit = bounded ? *layer.bound : layer.value;
     for (const Improvement& improvement : layer.search.curve) {
       curve.points.emplace_back(static_cast<double>(improvement.samples), improvement.value / unit);
     }
-    curve.points.emplace_back(static_cast<double>(layer.search.samples), layer.value / unit);
+    // Proofs evaluate too; a mapping that came with a bound took one evaluation at least.
+    const auto samples = static_cast<double>(std::max<int64_t>(1, layer.samples()));
+    curve.points.emplace_back(samples, layer.value / unit);
     chart.curves.push_back(std::move(curve));
   }
   return chart.curves.empty() ? "" : "<h2>How the search went</h2>\n" + ToSvg(chart);

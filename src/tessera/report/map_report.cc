@@ -36,7 +36,7 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   json["cycles"] = layer.cost ? Json(layer.cost->cycles) : Json(nullptr);
   json["energy_pj"] = layer.cost ? Json(layer.cost->energy_pj) : Json(nullptr);
   json["edp"] = layer.cost ? Json(layer.cost->edp()) : Json(nullptr);
-  json["value"] = layer.point ? Json(layer.value) : Json(nullptr);
+  json["value"] = layer.cost ? Json(layer.value) : Json(nullptr);
   json["bound"] = OrNull(layer.bound);
   json["gap"] = OrNull(layer.gap());
   json["status"] = ToString(layer.status);
@@ -58,7 +58,51 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
                      {"evaluations", layer.proof->evaluations},
                      {"complete", layer.proof->complete}};
   }
+  if (!layer.unproved.empty()) json["unproved"] = layer.unproved;
   json["notes"] = ToJson(layer.search.notes);
+  return json;
+}
+
+// What was proved, and what it was limited by.
+std::string ProofSummary(const MapJob& job, const NetworkMapping& mapping) {
+  const MapSettings& settings = job.settings;
+  const auto layers = std::ssize(mapping.layers);
+  const auto optimal =
+      std::count_if(mapping.layers.begin(), mapping.layers.end(),
+                    [](const LayerMapping& layer) { return layer.status == MapStatus::kOptimal; });
+  std::string text =
+      fmt::format("{} of {} distinct layers OPTIMAL (relative tolerance 1e-9)", optimal, layers);
+  std::vector<std::string> limits;
+  if (settings.budget.seconds > 0) limits.push_back(fmt::format("{} s", settings.budget.seconds));
+  if (settings.proof_seconds > 0) {
+    limits.push_back(fmt::format("{} s of proofs", settings.proof_seconds));
+  }
+  const bool clock = !limits.empty();
+  if (settings.proof_rounds > 0) {
+    limits.push_back(fmt::format("{} rounds per layer", WithThousands(settings.proof_rounds)));
+  }
+  if (optimal < layers && !mapping.interrupted && !limits.empty()) {
+    text += fmt::format("; limited to {}", fmt::join(limits, " and "));
+    if (clock) {
+      text += ", so the result depends on the machine; --samples N gives one that does not";
+    }
+  }
+  text += "\n";
+  for (const LayerMapping& layer : mapping.layers) {
+    if (layer.unproved.empty()) continue;
+    text += fmt::format("not proved: layer '{}': {}\n", layer.name, layer.unproved);
+  }
+  return text;
+}
+
+Json BudgetJson(const MapSettings& settings, bool prove) {
+  Json json = {{"samples", settings.budget.samples}, {"seconds", settings.budget.seconds}};
+  if (prove) {
+    json["proof_seconds"] = settings.proof_seconds;
+    json["proof_rounds"] = settings.proof_rounds;
+    json["proof_memory_mib"] = settings.proof_memory_mib;
+  }
+  json["reproducible"] = settings.budget.seconds == 0 && settings.proof_seconds == 0;
   return json;
 }
 
@@ -85,6 +129,7 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
                    {"gap", OrNull(total.gap())},   {"power_mw", total.power_mw},
                    {"area_um2", total.area_um2},   {"utilization", total.utilization},
                    {"samples", total.samples}};
+  json["budget"] = BudgetJson(job.settings, job.prove);
   json["interrupted"] = mapping.interrupted;
   return json;
 }
@@ -117,14 +162,7 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
-  const bool unfinished =
-      std::any_of(mapping.layers.begin(), mapping.layers.end(),
-                  [](const LayerMapping& layer) { return layer.proof && !layer.proof->complete; });
-  if (unfinished && job.settings.proof_rounds == 0) {
-    text += fmt::format(
-        "proofs ended after {} s: bounds depend on the machine; --proof-rounds makes them repeat\n",
-        job.settings.proof_seconds);
-  }
+  if (job.prove) text += ProofSummary(job, mapping);
   return text;
 }
 

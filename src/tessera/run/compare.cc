@@ -69,8 +69,8 @@ class CompareObserver final : public SearchObserver {
 class Comparer {
  public:
   Comparer(const MapJob& job, const CompareOptions& options, const MappingProblem& problem,
-           const MapHooks& hooks)
-      : job_(job), options_(options), problem_(problem), hooks_(hooks) {}
+           const MapHooks& hooks, const ComparisonObserver& keep)
+      : job_(job), options_(options), problem_(problem), hooks_(hooks), keep_(keep) {}
 
   // All runs, at the budget.
   Result<void> Run(Comparison& comparison, int threads) {
@@ -128,7 +128,15 @@ class Comparer {
     ThreadPool pool(threads);
     pool.ParallelFor(std::ssize(tasks), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
       const Task& task = tasks[static_cast<size_t>(begin)];
-      outcomes[static_cast<size_t>(begin)] = DoOne(task, comparison.runs[task.run]);
+      Result<SearchResult> result = DoOne(task, comparison.runs[task.run]);
+      if (!result) {
+        outcomes[static_cast<size_t>(begin)] = result.error();
+        return;
+      }
+      const std::lock_guard<std::mutex> guard(keep_mutex_);
+      comparison.runs[task.run].result = *std::move(result);
+      comparison.best_known = BestKnown(comparison);
+      if (keep_) outcomes[static_cast<size_t>(begin)] = keep_(comparison);
     });
     for (const Result<void>& outcome : outcomes) {
       if (!outcome) return outcome;
@@ -136,7 +144,7 @@ class Comparer {
     return {};
   }
 
-  Result<void> DoOne(const Task& task, CompareRun& made) {
+  Result<SearchResult> DoOne(const Task& task, const CompareRun& made) {
     const MethodChoice& method = options_.methods[task.run / static_cast<size_t>(options_.seeds)];
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = problem_.space(),
@@ -149,17 +157,16 @@ class Comparer {
                              {.name = fmt::format("{} seed {}", made.method, made.seed),
                               .budget = task.search.budget.samples});
     Result<SearchResult> result = RunSearch(**searcher, evaluator, task.search, &observer);
-    if (!result) return result.error();
-    observer.Done(*result);
-    made.result = *std::move(result);
-    return {};
+    if (result) observer.Done(*result);
+    return result;
   }
 
   const MapJob& job_;
   const CompareOptions& options_;
   const MappingProblem& problem_;
   const MapHooks& hooks_;
-  std::mutex mutex_;
+  const ComparisonObserver& keep_;
+  std::mutex mutex_, keep_mutex_;
 };
 
 }  // namespace
@@ -181,7 +188,7 @@ std::optional<double> CompareRun::BestWithinBudget() const {
 }
 
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
-                                  const MapHooks& hooks) {
+                                  const MapHooks& hooks, const ComparisonObserver& keep) {
   const Layer& layer = job.network.layers.front().layer;
   const Result<std::unique_ptr<MappingProblem>> problem =
       MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
@@ -198,7 +205,7 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
                                  .budget = job.settings.budget.samples});
     }
   }
-  Comparer comparer(job, options, **problem, hooks);
+  Comparer comparer(job, options, **problem, hooks, keep);
   if (Result<void> done = comparer.Run(comparison, threads); !done) return done.error();
   comparison.best_known = comparer.BestKnown(comparison);
   if (options.extend.empty() || !comparison.best_known) return comparison;

@@ -4,6 +4,7 @@
 #define TESSERA_RUN_COMPARE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,10 +63,14 @@ struct Comparison {
   std::optional<double> bound = {};
 };
 
+// Told whenever a run has ended, one call at a time, with all that is known by then; the runs that
+// have not started have no samples.
+using ComparisonObserver = std::function<Result<void>(const Comparison&)>;
+
 // Runs side by side on `threads` threads; only the times depend on how many. The job's network has
 // one layer.
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
-                                  const MapHooks& hooks);
+                                  const MapHooks& hooks, const ComparisonObserver& keep = {});
 
 // What all seeds of a method amount to.
 struct MethodSummary {

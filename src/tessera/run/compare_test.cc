@@ -44,6 +44,26 @@ TEST(Compare, GivesTheSameOnAnyNumberOfThreads) {
   EXPECT_EQ(one->runs[3].seed, 2);
 }
 
+TEST(Compare, TellsAfterEveryRunWhatIsKnown) {
+  const MapJob job = Job("l2");
+  CompareOptions options{.methods = {*ParseMethodChoice("random")}, .seeds = 3};
+  std::vector<int64_t> done;
+  const auto keep = [&](const Comparison& so_far) -> Result<void> {
+    EXPECT_TRUE(so_far.best_known);
+    done.push_back(0);
+    for (const CompareRun& run : so_far.runs) done.back() += run.result.samples > 0;
+    return {};
+  };
+  ASSERT_TRUE(CompareMethods(job, options, 2, {}, keep));
+  EXPECT_EQ(done, (std::vector<int64_t>{1, 2, 3}));
+  const auto full = [](const Comparison& /*so_far*/) -> Result<void> {
+    return Error{.kind = ErrorKind::kIo, .message = "disk full"};
+  };
+  const Result<Comparison> lost = CompareMethods(job, options, 1, {}, full);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().message, "disk full");
+}
+
 Comparison Made() {
   Comparison comparison{.best_known = 100.0};
   const auto add = [&](const char* method, std::vector<Improvement> curve) {

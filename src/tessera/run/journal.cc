@@ -69,6 +69,11 @@ Result<Trial> ReadTrial(const Node& node) {
     const Node* why = reader.Find(key);
     if (why == nullptr) continue;
     trial.outcome = {.kind = kind, .why = why->scalar};
+    if (const Node* excess = reader.Find("excess")) {
+      const Result<double> value = excess->AsDouble();
+      if (!value) return value.error();
+      trial.outcome.excess = *value;
+    }
     if (Result<void> done = reader.Finish(); !done) return done.error();
     return trial;
   }
@@ -97,7 +102,8 @@ std::string JournalLine(const Trial& trial) {
   switch (outcome.kind) {
     case OutcomeKind::kFeasible: break;
     case OutcomeKind::kInfeasible:
-      return fmt::format("{{\"point\":[{}],\"infeasible\":{}}}\n", point, JsonString(outcome.why));
+      return fmt::format("{{\"point\":[{}],\"infeasible\":{}{}}}\n", point, JsonString(outcome.why),
+                         outcome.excess > 0 ? fmt::format(",\"excess\":{}", outcome.excess) : "");
     case OutcomeKind::kFailed:
       return fmt::format("{{\"point\":[{}],\"failed\":{}}}\n", point, JsonString(outcome.why));
   }
@@ -108,29 +114,44 @@ std::string JournalLine(const Trial& trial) {
       point, outcome.value, outcome.cycles, outcome.energy_pj, outcome.power_mw, outcome.area_um2);
 }
 
-Result<JournalContents> ReadJournal(const std::string& path) {
-  JournalContents contents;
+std::vector<std::string_view> JournalText::lines() const {
+  std::vector<std::string_view> all;
+  for (size_t begin = 0; begin < whole.size();) {
+    const size_t end = whole.find('\n', begin);
+    all.push_back(std::string_view(whole).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
+Result<JournalText> ReadJournalText(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored) || std::filesystem::file_size(path, ignored) == 0) {
-    return contents;
+    return JournalText{};
   }
-  const Result<std::string> text = ReadFile(path);
+  Result<std::string> text = ReadFile(path);
   if (!text) return text.error();
-  const std::string_view all = *text;
-  for (int64_t line = 1;; ++line) {
-    const size_t begin = static_cast<size_t>(contents.bytes);
-    const size_t end = all.find('\n', begin);
-    if (end == std::string_view::npos) {
-      contents.torn_bytes = static_cast<int64_t>(all.size() - begin);
-      return contents;
-    }
-    const Result<Node> node = ParseJson(all.substr(begin, end - begin), path, line);
+  const size_t end = text->rfind('\n');
+  const size_t whole = end == std::string::npos ? 0 : end + 1;
+  const auto torn_bytes = static_cast<int64_t>(text->size() - whole);
+  text->resize(whole);
+  return JournalText{.whole = *std::move(text), .torn_bytes = torn_bytes};
+}
+
+Result<JournalContents> ReadJournal(const std::string& path) {
+  const Result<JournalText> text = ReadJournalText(path);
+  if (!text) return text.error();
+  JournalContents contents{.bytes = static_cast<int64_t>(text->whole.size()),
+                           .torn_bytes = text->torn_bytes};
+  int64_t number = 0;
+  for (const std::string_view line : text->lines()) {
+    const Result<Node> node = ParseJson(line, path, ++number);
     if (!node) return node.error();
     Result<Trial> trial = ReadTrial(*node);
     if (!trial) return trial.error();
     contents.trials.push_back(*std::move(trial));
-    contents.bytes = static_cast<int64_t>(end) + 1;
   }
+  return contents;
 }
 
 Result<std::unique_ptr<Journal>> Journal::Open(const std::string& path, int64_t bytes) {
@@ -149,6 +170,10 @@ Journal::~Journal() { ::close(descriptor_); }
 Result<void> Journal::Append(std::span<const Trial> trials) {
   std::string lines;
   for (const Trial& trial : trials) lines += JournalLine(trial);
+  return Append(lines);
+}
+
+Result<void> Journal::Append(std::string_view lines) {
   std::string_view rest = lines;
   while (!rest.empty()) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/base/result.h"
@@ -21,8 +22,19 @@ namespace tessera {
 // One line of a journal, with its line end.
 std::string JournalLine(const Trial& trial);
 
+// The lines of a journal that were written to their end.
+struct JournalText {
+  std::string whole = {};  // all of them, with their line ends
+  int64_t torn_bytes = 0;  // after them: a line that was being written when the program ended
+
+  std::vector<std::string_view> lines() const;  // without line ends
+};
+
+// A file that does not exist is an empty one.
+Result<JournalText> ReadJournalText(const std::string& path);
+
 struct JournalContents {
-  std::vector<Trial> trials;
+  std::vector<Trial> trials = {};
   int64_t bytes = 0;       // that the trials take
   int64_t torn_bytes = 0;  // after them: a line that was being written when the program ended
 };
@@ -45,6 +57,8 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   Result<void> Append(std::span<const Trial> trials);
+  // Whole lines, with their line ends.
+  Result<void> Append(std::string_view lines);
 
  private:
   Journal(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}

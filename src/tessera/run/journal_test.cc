@@ -20,7 +20,7 @@ std::vector<Trial> SomeTrials() {
             .energy_pj = 1e300,
             .power_mw = 0.1,
             .area_um2 = 5e-324}},
-          {Point(b), Outcome::Infeasible("L1 600 <= 512 \"quoted\\\"")},
+          {Point(b), Outcome::Infeasible("L1 600 <= 512 \"quoted\\\"", 0.1)},
           {Point(a), Outcome::Failed("line\nend and \xc3\xa4")}};
 }
 

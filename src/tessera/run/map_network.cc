@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -18,12 +20,14 @@
 namespace tessera {
 namespace {
 
+constexpr double kEqual = 1e-9;  // relative; bounds and values are rounded differently
+
 // Progress of several layers, reported by one thread at a time.
-class SharedProgress {
+class SharedProgress final : public ProgressObserver {
  public:
   explicit SharedProgress(ProgressObserver* observer) : observer_(observer) {}
 
-  void Tell(ProgressEvent event, const ProgressRow& row) {
+  void OnProgress(ProgressEvent event, const ProgressRow& row) override {
     if (observer_ == nullptr) return;
     const std::lock_guard<std::mutex> guard(mutex_);
     observer_->OnProgress(event, row);
@@ -39,7 +43,7 @@ class LayerObserver final : public SearchObserver {
  public:
   LayerObserver(Journal* journal, SharedProgress& progress, ProgressRow row)
       : journal_(journal), progress_(progress), row_(std::move(row)) {
-    progress_.Tell(ProgressEvent::kStarted, row_);
+    progress_.OnProgress(ProgressEvent::kStarted, row_);
   }
 
   Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& result) override {
@@ -47,13 +51,13 @@ class LayerObserver final : public SearchObserver {
       if (Result<void> written = journal_->Append(trials); !written) return written;
     }
     Update(result);
-    progress_.Tell(improved_ ? ProgressEvent::kImproved : ProgressEvent::kAdvanced, row_);
+    progress_.OnProgress(improved_ ? ProgressEvent::kImproved : ProgressEvent::kAdvanced, row_);
     return {};
   }
 
-  void Done(const SearchResult& result) {
+  void Done(const SearchResult& result, bool proof_follows) {
     Update(result);
-    progress_.Tell(ProgressEvent::kDone, row_);
+    progress_.OnProgress(proof_follows ? ProgressEvent::kAdvanced : ProgressEvent::kDone, row_);
   }
 
  private:
@@ -61,7 +65,8 @@ class LayerObserver final : public SearchObserver {
     row_.samples = result.samples;
     improved_ = result.best && (!row_.best || result.best->outcome.value < *row_.best);
     if (improved_) row_.best = result.best->outcome.value;
-    if (row_.best && result.bound) row_.gap = *row_.best / *result.bound - 1;
+    row_.bound = result.bound;
+    if (row_.best && row_.bound) row_.gap = *row_.best / *row_.bound - 1;
   }
 
   Journal* const journal_;
@@ -79,54 +84,80 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
 class Mapper {
  public:
   Mapper(const MapJob& job, int threads, const MapHooks& hooks)
-      : job_(job), hooks_(hooks), pool_(threads), progress_(hooks.progress) {}
+      : job_(job),
+        hooks_(hooks),
+        pool_(threads),
+        progress_(hooks.progress),
+        prover_(job, pool_,
+                {.progress = &progress_, .stopped = hooks.stopped, .directory = hooks.directory},
+                mapping_.layers) {}
 
   Result<NetworkMapping> Go() {
-    const double start = SteadySeconds();
-    const int64_t count = std::ssize(job_.network.layers);
-    mapping_.layers.resize(static_cast<size_t>(count));
-    errors_.resize(static_cast<size_t>(count));
-    pool_.ParallelFor(count, 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
-      const size_t layer = static_cast<size_t>(begin);
-      errors_[layer] = MapLayer(layer);
-    });
-    for (const Result<void>& result : errors_) {
-      if (!result) return result.error();
+    mapping_.layers.resize(job_.network.layers.size());
+    if (Result<void> ready = ForEachLayer([&](size_t i) { return Prepare(i); }); !ready) {
+      return ready.error();
     }
     if (job_.prove) {
-      const Result<void> proved = ProveLayers(
-          job_, pool_, {.progress = hooks_.progress, .stopped = hooks_.stopped}, mapping_.layers);
-      if (!proved) return proved.error();
+      if (Result<void> started = prover_.Start(); !started) return started.error();
+    }
+    if (job_.method) {
+      Result<void> searched = ForEachLayer([&](size_t i) { return Search(i); });
+      if (!searched) return searched.error();
+    }
+    if (job_.prove) {
+      if (Result<void> proved = prover_.Go(ProofDeadline()); !proved) return proved.error();
       mapping_.interrupted = hooks_.stopped && hooks_.stopped();
     }
     mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
     for (const LayerMapping& layer : mapping_.layers) {
       mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
     }
-    mapping_.seconds = SteadySeconds() - start;
+    mapping_.seconds = SteadySeconds() - start_;
     return std::move(mapping_);
   }
 
  private:
-  Result<void> MapLayer(size_t index) {
+  // On all threads; the error of the first layer that has one, with its name.
+  Result<void> ForEachLayer(const std::function<Result<void>(size_t)>& work) {
+    std::vector<Result<void>> outcomes(mapping_.layers.size());
+    pool_.ParallelFor(std::ssize(outcomes), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+      outcomes[static_cast<size_t>(begin)] = work(static_cast<size_t>(begin));
+    });
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (!outcomes[i]) return InLayer(mapping_.layers[i].name, outcomes[i].error());
+    }
+    return {};
+  }
+
+  Result<void> Prepare(size_t index) {
     const NetworkLayer& entry = job_.network.layers[index];
     LayerMapping& made = mapping_.layers[index];
     made.name = entry.name;
     made.count = entry.count;
     made.layer = entry.layer;
-    const auto named = [&](const Error& error) { return InLayer(entry.name, error); };
+    // What cannot be mapped is refused before time is spent on other layers.
     const Result<std::unique_ptr<MappingProblem>> problem =
         MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
-    if (!problem) return named(problem.error());
+    if (!problem) return problem.error();
     const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
-    if (!bounds) return named(bounds.error());
+    if (!bounds) return bounds.error();
     made.bounds = *bounds;
     made.bound = bounds->Of(job_.problem.objective);
-    if (!job_.method) return {};
-    if (Result<void> searched = Search(index, **problem, made); !searched) {
-      return named(searched.error());
+    return {};
+  }
+
+  Result<void> Search(size_t index) {
+    LayerMapping& made = mapping_.layers[index];
+    if (job_.prove && prover_.Done(index)) {
+      made.search.stop = StopReason::kTarget;
+      return {};
     }
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(made.layer, job_.accelerator, job_.settings.model, job_.problem);
+    if (!problem) return problem.error();
+    if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
     Finish(**problem, made);
+    if (job_.prove) prover_.Offer(index);
     return {};
   }
 
@@ -150,31 +181,49 @@ class Mapper {
     }
     SearchOptions options{.budget = budget,
                           .batch = job_.settings.batch,
-                          .bound = made.bounds.Of(job_.problem.objective),
+                          .bound = made.bound,
                           .target_gap = job_.settings.target_gap,
                           .interrupted = hooks_.stopped,
                           .recorded = recorded.trials};
+    // What the bound proves optimal needs no further search.
+    if (job_.prove && !options.target_gap) options.target_gap = kEqual;
     ThreadPool one(1);  // Layers are what runs side by side.
     Evaluator evaluator(problem, one);
-    LayerObserver observer(journal.get(), progress_, {.name = made.name, .budget = budget.samples});
+    LayerObserver observer(journal.get(), progress_,
+                           {.name = made.name,
+                            .best = made.cost ? std::optional(made.value) : std::nullopt,
+                            .bound = made.bound,
+                            .gap = made.gap(),
+                            .budget = job_.prove ? 0 : budget.samples});
     Result<SearchResult> result = RunSearch(**searcher, evaluator, options, &observer);
     if (!result) return result.error();
-    observer.Done(*result);
+    observer.Done(*result, job_.prove);
     made.search = *std::move(result);
     made.bound = made.search.bound;
     return {};
   }
 
-  // Seconds are for the whole run, so each layer gets its part of the threads' time.
+  // Seconds are for the whole run, so each layer gets its part of the threads' time; with proofs
+  // after it, searches get half of it.
   Budget LayerBudget() const {
     Budget budget = job_.settings.budget;
+    if (job_.prove) budget.seconds /= 2;
     budget.seconds *= static_cast<double>(pool_.threads()) /
                       static_cast<double>(std::max<size_t>(1, job_.network.layers.size()));
     return budget;
   }
 
+  double ProofDeadline() const {
+    const double whole = job_.settings.budget.seconds, proofs = job_.settings.proof_seconds;
+    double deadline = std::numeric_limits<double>::infinity();
+    if (whole > 0) deadline = start_ + whole;
+    if (proofs > 0) deadline = std::min(deadline, SteadySeconds() + proofs);
+    return deadline;
+  }
+
   void Finish(const MappingProblem& problem, LayerMapping& made) const {
     if (!made.search.best) return;
+    if (made.cost && made.search.best->outcome.value >= made.value) return;
     made.point = made.search.best->point;
     made.mapping = problem.space().Decode(*made.point);
     made.cost = problem.CostOf(*made.search.best);
@@ -187,7 +236,8 @@ class Mapper {
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
-  std::vector<Result<void>> errors_;
+  Prover prover_;
+  const double start_ = SteadySeconds();
 };
 
 }  // namespace
@@ -203,7 +253,6 @@ std::string_view ToString(MapStatus status) {
 }
 
 MapStatus StatusOf(double value, const std::optional<double>& bound) {
-  constexpr double kEqual = 1e-9;  // relative; bounds and values are rounded differently
   if (!bound) return MapStatus::kHeuristic;
   return value <= *bound * (1 + kEqual) ? MapStatus::kOptimal : MapStatus::kBounded;
 }

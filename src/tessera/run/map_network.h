@@ -38,7 +38,7 @@ struct LayerMapping {
   int64_t count = 1;
   Layer layer = {};
   SearchResult search = {};
-  // Of the best point; empty if there is none.
+  // The best point of the search, and the best mapping; empty if there is none.
   std::optional<Point> point = {};
   std::optional<Mapping> mapping = {};
   std::optional<Cost> cost = {};
@@ -47,11 +47,12 @@ struct LayerMapping {
   LayerBounds bounds = {};           // known without search
   MapStatus status = MapStatus::kNothing;
   std::optional<LayerProof> proof = {};  // of methods auto and exact
+  std::string unproved = {};             // why method auto only searched; empty: it did not
 
   int64_t samples() const { return search.samples + (proof ? proof->evaluations : 0); }
 
   std::optional<double> gap() const {
-    return bound && point ? std::optional(value / *bound - 1) : std::nullopt;
+    return bound && cost ? std::optional(value / *bound - 1) : std::nullopt;
   }
 };
 

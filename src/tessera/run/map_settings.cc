@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kFormat = "tessera-run-1";
 
 // What method auto searches with before it proves.
-constexpr std::string_view kIncumbents = "marl";
+constexpr std::string_view kIncumbents = "team";
 
 struct TextField {
   std::string_view key;
@@ -81,6 +81,7 @@ std::string ToJsonText(const MapSettings& settings) {
   json["batch"] = settings.batch;
   json["proof_seconds"] = settings.proof_seconds;
   json["proof_rounds"] = settings.proof_rounds;
+  json["proof_memory_mib"] = settings.proof_memory_mib;
   json["target_gap"] = settings.target_gap ? nlohmann::ordered_json(*settings.target_gap) : nullptr;
   return json.dump(1) + "\n";
 }
@@ -137,6 +138,8 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   read("batch", into(&settings.batch, [](const Node& n) { return n.AsInt(); }));
   read("proof_seconds", into(&settings.proof_seconds, [](const Node& n) { return n.AsDouble(); }));
   read("proof_rounds", into(&settings.proof_rounds, [](const Node& n) { return n.AsInt(); }));
+  read("proof_memory_mib",
+       into(&settings.proof_memory_mib, [](const Node& n) { return n.AsInt(); }));
   read("target_gap", [&](const Node& node) -> Result<void> {
     if (node.kind == Node::Kind::kNull) return {};
     const Result<double> gap = node.AsDouble();
@@ -155,7 +158,7 @@ Result<MappingProblemOptions> ProblemOptions(const MapSettings& settings,
   if (!objective) return objective.error();
   const auto sizes = IndexOf<2>("tile sizes", settings.sizes, {"divisors", "all"});
   if (!sizes) return sizes.error();
-  const auto energy = IndexOf<2>("energy", settings.energy, {"layer", "maestro-csv"});
+  const auto energy = IndexOf("energy", settings.energy, kMaestroEnergyNames);
   if (!energy) return energy.error();
   const auto legality = IndexOf<2>("legality", settings.legality, {"strict", "compat"});
   if (!legality) return legality.error();

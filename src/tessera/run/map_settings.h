@@ -29,15 +29,15 @@ struct MapSettings {
   std::string model = "loopnest";     // Default: loopnest.
   std::string objective = "latency";  // Default: latency.
   // A search method with its settings, or auto (search, then proof) or exact (proof alone).
-  std::string method = "marl";      // Default: marl.
-  std::string sizes = "divisors";   // Default: divisors.
-  std::string energy = "layer";     // Of model maestro. Default: layer.
-  std::string legality = "strict";  // Of model maestro. Default: strict.
-  std::string area = "maestro";     // Of model maestro. Default: maestro.
-  std::string version = "head";     // Of model maestro. Default: head.
-  std::string semantics = "exact";  // Of model loopnest. Default: exact.
-  bool decide_pes = false;          // Default: false.
-  bool bypass = false;              // Default: false.
+  std::string method = "marl";         // Default: marl.
+  std::string sizes = "divisors";      // Default: divisors.
+  std::string energy = "maestro-csv";  // Of model maestro. Default: maestro-csv.
+  std::string legality = "strict";     // Of model maestro. Default: strict.
+  std::string area = "maestro";        // Of model maestro. Default: maestro.
+  std::string version = "head";        // Of model maestro. Default: head.
+  std::string semantics = "exact";     // Of model loopnest. Default: exact.
+  bool decide_pes = false;             // Default: false.
+  bool bypass = false;                 // Default: false.
 
   // Limits of the program of model exec:COMMAND, as ExternalOptions.
   double exec_timeout_seconds = 60;  // Default: 60.
@@ -49,10 +49,11 @@ struct MapSettings {
   int64_t batch = 64;                     // Default: 64.
   std::optional<double> target_gap = {};  // Default: none.
 
-  // What methods auto and exact may spend on proofs: seconds for the whole run (0: no limit) and
-  // rounds of exact search per layer (0: no limit).
-  double proof_seconds = 60;  // Default: 60.
-  int64_t proof_rounds = 0;   // Default: 0.
+  // What methods auto and exact may spend on proofs: seconds for the proofs of all layers, rounds
+  // of exact search per layer (0: no limit), and memory for the open nodes of all layers.
+  double proof_seconds = 0;         // Default: 0.
+  int64_t proof_rounds = 0;         // Default: 0.
+  int64_t proof_memory_mib = 1024;  // Default: 1024.
 };
 
 // The settings as JSON, and back; unknown keys and wrong types are errors with their place.

@@ -35,6 +35,10 @@ std::string BestText(const ProgressRow& row) {
   return row.best ? fmt::format("{:.6g}", *row.best) : "-";
 }
 
+std::string BoundText(const ProgressRow& row) {
+  return row.bound ? fmt::format("{:.6g}", *row.bound) : "-";
+}
+
 std::string GapText(const ProgressRow& row) {
   return row.gap ? fmt::format("{:.1f}%", 100 * *row.gap) : "-";
 }
@@ -115,6 +119,7 @@ void ProgressReporter::PrintLine(ProgressEvent event, const Entry& entry, double
   constexpr std::array<std::string_view, 4> kEvents = {"started", "", "improved", "done"};
   std::string line = fmt::format("{}: {}", row.name, kEvents[static_cast<size_t>(event)]);
   if (row.best) line += fmt::format(", best {}", BestText(row));
+  if (row.bound) line += fmt::format(", bound {}", BoundText(row));
   if (row.gap) line += fmt::format(", gap {}", GapText(row));
   if (row.samples > 0) {
     line += fmt::format(", {} {}, {}/s", SamplesText(row), options_.samples_heading,
@@ -124,14 +129,22 @@ void ProgressReporter::PrintLine(ProgressEvent event, const Entry& entry, double
 }
 
 std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, double now) const {
-  using Line = std::array<std::string, 6>;
-  std::vector<Line> lines = {{options_.name_heading, "best", "gap", options_.samples_heading,
-                              options_.samples_heading + "/s", "ETA"}};
-  // The last rows that fit; the heading, a line about the others and the cursor's own take three.
+  using Line = std::array<std::string, 7>;
+  std::vector<Line> lines = {{options_.name_heading, "best", "bound", "gap",
+                              options_.samples_heading, options_.samples_heading + "/s", "ETA"}};
+  // The heading, a line about rows that do not fit and the cursor's own take three. What is done is
+  // left out first, then what came first.
   const size_t room = static_cast<size_t>(std::max<int64_t>(1, terminal.lines - 3));
-  const size_t first = entries_.size() > room ? entries_.size() - room : 0;
-  for (size_t i = first; i < entries_.size(); ++i) {
-    const Entry& entry = entries_[i];
+  const size_t hidden = entries_.size() > room ? entries_.size() - room : 0;
+  const auto done = static_cast<size_t>(std::count_if(
+      entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.done; }));
+  size_t hide_done = std::min(hidden, done), hide_others = hidden - hide_done;
+  for (const Entry& entry : entries_) {
+    size_t& hide = entry.done ? hide_done : hide_others;
+    if (hide > 0) {
+      --hide;
+      continue;
+    }
     const ProgressRow& row = entry.row;
     const double seconds = (entry.done ? entry.ended : now) - entry.started;
     std::string eta = "-";
@@ -141,17 +154,17 @@ std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, 
       eta = DurationText(seconds * static_cast<double>(row.budget - row.samples) /
                          static_cast<double>(row.samples));
     }
-    lines.push_back({row.name, BestText(row), GapText(row), SamplesText(row),
+    lines.push_back({row.name, BestText(row), BoundText(row), GapText(row), SamplesText(row),
                      RateText(row.samples, seconds), eta});
   }
-  std::array<size_t, 6> widths{};
-  std::array<bool, 6> used{};  // what has no best value or bound needs no columns for them
+  std::array<size_t, 7> widths{};
+  std::array<bool, 7> used{};  // what has no best value or bound needs no column for it
   for (size_t i = 0; i < widths.size(); ++i) {
     for (const Line& line : lines) {
       widths[i] = std::max(widths[i], line[i].size());
       used[i] = used[i] || (&line != &lines.front() && line[i] != "-");
     }
-    used[i] = used[i] || (i != 1 && i != 2);
+    used[i] = used[i] || i == 0 || i > 3;
   }
   std::vector<std::string> texts;
   for (const Line& line : lines) {
@@ -162,8 +175,9 @@ std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, 
     // One column stays free: a terminal that wraps would count a full line twice.
     texts.push_back(Cut(text, terminal.columns - 1));
   }
-  if (first > 0)
-    texts.push_back(Cut(fmt::format("... and {} before", first), terminal.columns - 1));
+  if (hidden > 0) {
+    texts.push_back(Cut(fmt::format("... and {} more", hidden), terminal.columns - 1));
+  }
   return texts;
 }
 

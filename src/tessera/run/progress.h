@@ -1,8 +1,8 @@
 // Progress of long work. The library tells an observer what happened; the reporter shows it: on a
 // terminal one table that is redrawn in place, elsewhere one line per event.
 //
-//   name            best      gap   samples       samples/s  ETA
-//   layer1.0.conv1  1.23e+06  3.2%  12,000/20,000    48,100  0:02
+//   name            best      bound     gap   samples       samples/s  ETA
+//   layer1.0.conv1  1.23e+06  1.19e+06  3.2%  12,000/20,000    48,100  0:02
 #ifndef TESSERA_RUN_PROGRESS_H_
 #define TESSERA_RUN_PROGRESS_H_
 
@@ -27,11 +27,12 @@ enum class ProgressEvent {
 
 // The state of one piece of work: a layer, a file, a training run.
 struct ProgressRow {
-  std::string name;                           // unique among the rows of one reporter
-  std::optional<double> best = std::nullopt;  // best value so far
-  std::optional<double> gap = std::nullopt;   // best / bound - 1
-  int64_t samples = 0;                        // done
-  int64_t budget = 0;                         // to do; 0: not known
+  std::string name;                            // unique among the rows of one reporter
+  std::optional<double> best = std::nullopt;   // best value so far
+  std::optional<double> bound = std::nullopt;  // no value can be below it
+  std::optional<double> gap = std::nullopt;    // best / bound - 1
+  int64_t samples = 0;                         // done
+  int64_t budget = 0;                          // to do; 0: not known
 };
 
 // Contract: called by one thread at a time; must not fail or throw.

@@ -109,7 +109,7 @@ TEST_F(ProgressTest, StaysWithinTheWindow) {
             "\r\x1b[2Kname   samples  sam\n"
             "\r\x1b[2Krow 3        0     \n"
             "\r\x1b[2Krow 4        0     \n"
-            "\r\x1b[2K... and 2 before\n");
+            "\r\x1b[2K... and 2 more\n");
 }
 
 TEST_F(ProgressTest, WithoutATerminalEveryEventIsALine) {

@@ -1,106 +1,39 @@
-// Rounds of the exact mapper over the layers of a network.
+// Which layer's proof goes on next, and for how long.
 #include "tessera/run/proof.h"
 
 #include <algorithm>
-#include <limits>
-#include <memory>
+#include <mutex>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
+#include "tessera/run/layer_prover.h"
 #include "tessera/run/map_network.h"
 #include "tessera/run/terminal.h"
-#include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"
 
 namespace tessera {
 namespace {
 
-constexpr double kNoGap = std::numeric_limits<double>::infinity();
+constexpr double kSlice = 0.25;      // seconds between looks at clock, gaps and the user's wishes
+constexpr double kTotalSeconds = 1;  // between lines about the network
+constexpr int64_t kNodeBytes = 400;  // about what an open node takes
 
-// One layer's proof.
-class LayerProver {
- public:
-  LayerProver(const MapJob& job, LayerMapping& layer) : job_(job), layer_(layer) {}
-
-  Result<void> Start(size_t layers) {
-    Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(layer_.layer, job_.accelerator, job_.settings.model, job_.problem);
-    if (!problem) return problem.error();
-    problem_ = *std::move(problem);
-    Result<exact::MapperOptions> options = exact::OptionsFor(*problem_);
-    if (!options) return options.error();
-    // Memory for all layers at once.
-    options->max_nodes /= static_cast<int64_t>(layers);
-    const auto& [loops, hierarchy] = *problem_->loopnest();
-    Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);
-    if (!mapper) return mapper.error();
-    mapper_ = *std::move(mapper);
-    if (layer_.mapping) mapper_->Offer(std::get<LoopMapping>(*layer_.mapping));
-    return {};
-  }
-
-  bool done() const { return done_; }
-  double gap() const { return gap_; }
-  bool improved() const { return improved_; }
-  const LayerMapping& layer() const { return layer_; }
-
-  // Prices a mapping of the exact mapper like every other, so that all numbers come from one place.
-  Result<void> Price() {
-    const Result<Point> point = problem_->space().Encode(*layer_.mapping);
-    if (!point) return point.error();
-    const Trial trial{.point = *point, .outcome = problem_->Evaluate(*point)};
-    if (!trial.outcome.feasible()) {
-      return Error{.kind = ErrorKind::kInternal, .message = trial.outcome.why};
-    }
-    layer_.point = trial.point;
-    layer_.mapping = problem_->space().Decode(trial.point);
-    layer_.cost = problem_->CostOf(trial);
-    layer_.value = trial.outcome.value;
-    return {};
-  }
-
-  // Rounds for about so many seconds, at least one.
-  void Step(double seconds) {
-    const double end = SteadySeconds() + seconds;
-    ThreadPool one(1);  // Layers are what runs side by side.
-    do {
-      done_ = !mapper_->Step(one);
-      ++layer_.proof->rounds;
-      const int64_t limit = job_.settings.proof_rounds;
-      if (limit > 0 && layer_.proof->rounds >= limit) done_ = true;
-    } while (!done_ && SteadySeconds() < end);
-    Take(mapper_->progress());
-  }
-
- private:
-  void Take(const exact::Progress& progress) {
-    layer_.proof->evaluations = progress.counters.evaluations;
-    layer_.proof->complete =
-        progress.open_nodes == 0 && (progress.status == exact::Status::kOptimal ||
-                                     progress.status == exact::Status::kInfeasible);
-    if (progress.best && (!layer_.mapping || progress.best->value < layer_.value)) {
-      layer_.mapping = progress.best->mapping;
-      layer_.value = progress.best->value;
-      improved_ = true;
-    }
-    if (progress.bound > 0) layer_.bound = std::max(layer_.bound.value_or(0), progress.bound);
-    // Rounding aside, a complete proof leaves no gap.
-    if (layer_.mapping && layer_.bound) layer_.bound = std::min(*layer_.bound, layer_.value);
-    gap_ = layer_.mapping && layer_.bound ? layer_.value / *layer_.bound - 1 : kNoGap;
-    if (gap_ <= exact::kTolerance) done_ = true;
-  }
-
-  const MapJob& job_;
-  LayerMapping& layer_;
-  std::unique_ptr<MappingProblem> problem_;
-  std::unique_ptr<exact::Mapper> mapper_;
-  bool done_ = false, improved_ = false;
-  double gap_ = kNoGap;
-};
+ProgressRow RowOf(const LayerMapping& layer) {
+  return {.name = layer.name,
+          .best = layer.cost ? std::optional(layer.value) : std::nullopt,
+          .bound = layer.bound,
+          .gap = layer.gap(),
+          .samples = layer.samples()};
+}
 
 }  // namespace
+
+struct Prover::Shared {
+  std::mutex mutex;
+  Result<void> outcome = {};
+  double last_total = 0;
+};
 
 Result<void> CheckProvable(const MapJob& job) {
   const auto unsupported = [](std::string message, std::string hint) {
@@ -115,58 +48,166 @@ Result<void> CheckProvable(const MapJob& job) {
                                    job.settings.method, job.settings.objective),
                        "choose another --method");
   }
+  if (job.problem.model.loopnest.semantics == loopnest::Semantics::kTimeloop4) {
+    return unsupported(
+        fmt::format("method {} knows no bounds for semantics timeloop4", job.settings.method),
+        "use semantics exact or timeloop3, or choose another --method");
+  }
   return {};
 }
 
-Result<void> ProveLayers(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
-                         std::vector<LayerMapping>& layers) {
-  const double start = SteadySeconds();
-  std::vector<LayerProver> provers;
-  for (LayerMapping& layer : layers) {
-    layer.proof = LayerProof{};
-    provers.emplace_back(job, layer);
-    if (Result<void> started = provers.back().Start(layers.size()); !started) {
-      return InLayer(layer.name, started.error());
+Prover::Prover(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
+               std::vector<LayerMapping>& layers)
+    : job_(job), pool_(pool), hooks_(hooks), layers_(layers), shared_(std::make_unique<Shared>()) {}
+
+Prover::~Prover() = default;
+
+bool Prover::Over() const {
+  return (hooks_.stopped && hooks_.stopped()) || SteadySeconds() >= deadline_;
+}
+
+bool Prover::Reproducible() const {
+  return job_.settings.budget.seconds == 0 && job_.settings.proof_seconds == 0;
+}
+
+bool Prover::Done(size_t layer) const {
+  return provers_[layer] != nullptr && provers_[layer]->done();
+}
+
+void Prover::Offer(size_t layer) {
+  if (provers_[layer] == nullptr) return;
+  provers_[layer]->Offer();
+  provers_[layer]->Publish();
+}
+
+Result<void> Prover::Start() {
+  const int64_t nodes = (job_.settings.proof_memory_mib << 20) / kNodeBytes /
+                        std::max<int64_t>(1, std::ssize(layers_));
+  provers_.resize(layers_.size());
+  std::vector<Result<void>> outcomes(layers_.size());
+  const auto start = [&](size_t i) -> Result<void> {
+    auto prover = std::make_unique<LayerProver>(job_, layers_[i]);
+    if (Result<void> made = prover->Make(std::max<int64_t>(1, nodes)); !made) {
+      const bool skip =
+          job_.settings.method == "auto" && made.error().kind == ErrorKind::kUnsupported;
+      if (!skip) return InLayer(layers_[i].name, made.error());
+      layers_[i].unproved = made.error().message;
+      return {};
     }
-  }
-  const auto over = [&] {
-    if (hooks.stopped && hooks.stopped()) return true;
-    const double limit = job.settings.proof_seconds;
-    return limit > 0 && SteadySeconds() - start >= limit;
+    if (hooks_.directory != nullptr) {
+      const std::string file = hooks_.directory->ProofFile(i);
+      if (Result<void> opened = prover->OpenJournal(file, !Reproducible()); !opened) return opened;
+    }
+    ThreadPool one(1);  // Layers are what runs side by side.
+    if (!prover->done() && !(hooks_.stopped && hooks_.stopped())) {
+      if (Result<void> ran = prover->Run(0, deadline_, one); !ran) return ran;
+    }
+    prover->Publish();
+    const std::lock_guard<std::mutex> guard(shared_->mutex);
+    provers_[i] = std::move(prover);
+    Tell(*provers_[i]);
+    return {};
   };
-  while (!over()) {
-    std::vector<LayerProver*> open;
-    for (LayerProver& prover : provers) {
-      if (!prover.done()) open.push_back(&prover);
-    }
-    if (open.empty()) break;
-    std::stable_sort(open.begin(), open.end(), [](const LayerProver* a, const LayerProver* b) {
-      return a->gap() > b->gap();
-    });
-    open.resize(std::min(open.size(), static_cast<size_t>(pool.threads())));
-    constexpr double kSlice = 0.25;  // seconds between looks at the clock and at the gaps
-    pool.ParallelFor(std::ssize(open), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
-      open[static_cast<size_t>(begin)]->Step(kSlice);
-    });
-    if (hooks.progress == nullptr) continue;
-    for (const LayerProver* prover : open) {
-      const LayerMapping& layer = prover->layer();
-      hooks.progress->OnProgress(
-          prover->done() ? ProgressEvent::kDone : ProgressEvent::kImproved,
-          {.name = layer.name + " proof",
-           .best = layer.mapping ? std::optional(layer.value) : std::nullopt,
-           .gap = prover->gap() < kNoGap ? std::optional(prover->gap()) : std::nullopt,
-           .samples = layer.proof->evaluations});
-    }
+  for (const LayerMapping& layer : layers_) {
+    if (hooks_.progress == nullptr) break;
+    hooks_.progress->OnProgress(ProgressEvent::kAdvanced, RowOf(layer));
   }
-  for (LayerProver& prover : provers) {
-    LayerMapping& layer = layers[static_cast<size_t>(&prover - provers.data())];
-    if (prover.improved()) {
-      if (Result<void> priced = prover.Price(); !priced) return InLayer(layer.name, priced.error());
-    }
-    if (layer.mapping) layer.status = StatusOf(layer.value, layer.bound);
+  pool_.ParallelFor(std::ssize(layers_), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+    outcomes[static_cast<size_t>(begin)] = start(static_cast<size_t>(begin));
+  });
+  for (const Result<void>& outcome : outcomes) {
+    if (!outcome) return outcome;
   }
   return {};
+}
+
+size_t Prover::Open() const {
+  return static_cast<size_t>(
+      std::count_if(provers_.begin(), provers_.end(),
+                    [](const auto& prover) { return prover != nullptr && !prover->done(); }));
+}
+
+// The most urgent layer that nobody works on and that has time for a round; null if there is none.
+LayerProver* Prover::Next() {
+  const double now = SteadySeconds();
+  LayerProver* next = nullptr;
+  for (const auto& prover : provers_) {
+    if (prover == nullptr || prover->done() || prover->busy) continue;
+    if (!prover->CanStep(now, deadline_)) continue;
+    if (next == nullptr || prover->Urgency() > next->Urgency()) next = prover.get();
+  }
+  return next;
+}
+
+void Prover::Tell(const LayerProver& prover) {
+  if (hooks_.progress == nullptr) return;
+  const ProgressEvent event = prover.done()       ? ProgressEvent::kDone
+                              : prover.improved() ? ProgressEvent::kImproved
+                                                  : ProgressEvent::kAdvanced;
+  hooks_.progress->OnProgress(event, RowOf(prover.layer()));
+}
+
+// The network as one more row, once every layer has a mapping.
+void Prover::TellTotal() {
+  if (hooks_.progress == nullptr || layers_.size() < 2) return;
+  const NetworkTotal total = AddUp(layers_, job_.problem.objective);
+  if (!total.gap()) return;
+  const double now = SteadySeconds();
+  const bool due = now - shared_->last_total >= kTotalSeconds;
+  if (due) shared_->last_total = now;
+  hooks_.progress->OnProgress(due ? ProgressEvent::kImproved : ProgressEvent::kAdvanced,
+                              {.name = "network",
+                               .best = total.value,
+                               .bound = total.bound,
+                               .gap = total.gap(),
+                               .samples = total.samples});
+}
+
+// Rounds of one layer; called with the lock held, which is given up meanwhile.
+void Prover::Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::mutex>& lock) {
+  prover.busy = true;
+  lock.unlock();
+  Result<void> ran = prover.Run(kSlice, deadline_, pool);
+  lock.lock();
+  prover.busy = false;
+  prover.Publish();
+  if (!ran && shared_->outcome) shared_->outcome = InLayer(prover.layer().name, ran.error());
+  Tell(prover);
+  TellTotal();
+}
+
+Result<void> Prover::Go(double deadline) {
+  deadline_ = deadline;
+  const auto threads = static_cast<size_t>(pool_.threads());
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  while (shared_->outcome && !Over()) {
+    // A layer per thread, and all threads for one layer once fewer layers than threads are left.
+    if (Open() < threads) {
+      LayerProver* const next = Next();
+      if (next == nullptr) break;
+      Slice(*next, pool_, lock);
+      continue;
+    }
+    if (Next() == nullptr) break;
+    lock.unlock();
+    pool_.ParallelFor(static_cast<int64_t>(threads), 1, [&](int64_t, int64_t, int) {
+      ThreadPool one(1);
+      std::unique_lock<std::mutex> mine(shared_->mutex);
+      while (shared_->outcome && !Over() && Open() >= threads) {
+        LayerProver* const next = Next();
+        if (next == nullptr) return;
+        Slice(*next, one, mine);
+      }
+    });
+    lock.lock();
+  }
+  for (const auto& prover : provers_) {
+    if (prover == nullptr) continue;
+    if (Result<void> closed = prover->Close(); !closed && shared_->outcome) {
+      shared_->outcome = InLayer(prover->layer().name, closed.error());
+    }
+  }
+  return shared_->outcome;
 }
 
 }  // namespace tessera

@@ -70,6 +70,10 @@ std::string RunDirectory::JournalFile(size_t layer) const {
   return File(fmt::format("journal/{:03}.jsonl", layer + 1));
 }
 
+std::string RunDirectory::ProofFile(size_t layer) const {
+  return File(fmt::format("journal/{:03}.proof.jsonl", layer + 1));
+}
+
 Result<void> RunDirectory::Write(std::string_view name, std::string_view contents) const {
   const std::string file = File(name);
   const std::string folder = std::filesystem::path(file).parent_path().string();

@@ -3,6 +3,7 @@
 //   RUN/run.json              settings, enough to do the same again
 //   RUN/inputs/               network, accelerator, constraints as they were
 //   RUN/journal/001.jsonl     every evaluated point of the first layer, and so on
+//   RUN/journal/001.proof.jsonl  what was proved about it, round by round
 //   RUN/result.json           written when the run ends
 //   RUN/report.html           the same for people
 //   RUN/mappings/             the best mapping of every layer in several formats
@@ -32,6 +33,7 @@ class RunDirectory {
   const std::string& path() const { return path_; }
   std::string File(std::string_view name) const { return path_ + "/" + std::string(name); }
   std::string JournalFile(size_t layer) const;  // layers count from 0, files from 001
+  std::string ProofFile(size_t layer) const;
 
   // Replaces a file of the run, in a folder that is made if need be.
   Result<void> Write(std::string_view name, std::string_view contents) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -13,17 +14,27 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/rng.h"
+#include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/cost/loopnest/interpreter.h"
+#include "tessera/cost/models.h"
 #include "tessera/run/export.h"
 #include "tessera/run/journal.h"
 #include "tessera/run/map_network.h"
 #include "tessera/run/map_settings.h"
+#include "tessera/run/proof_journal.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;        // relative; as in StatusOf
+constexpr int64_t kWalkedMacs = 100'000;  // walking takes some ten microseconds each
+constexpr int64_t kRandom = 2'000;        // mappings per layer that are compared with its bound
 
 std::optional<double> NumberAt(const Json& json, std::string_view key) {
   const auto found = json.is_object() ? json.find(key) : json.end();
@@ -111,13 +122,24 @@ class Verifier {
     const std::optional<Trial> best = CheckJournal(**problem, what, journal->trials);
     made.search.samples = std::ssize(journal->trials);
     if (best) made.value = best->outcome.value;
-    if (job_.prove) ReadProof(json, made);
+    ProofRecord proved;
+    if (job_.prove) {
+      Result<ProofRecord> record =
+          ReadProofJournal(directory_.ProofFile(index), entry.layer, job_.accelerator);
+      if (!record) return record.error();
+      proved = *std::move(record);
+      CheckProof(what, json, proved, made);
+    }
     CompareNumber(json, what, "samples", static_cast<double>(made.samples()));
-    const bool found = best || made.proof;
+    const bool found = best || proved.mapping;
     if (!made.proof) {
       CompareNumber(json, what, "value", best ? std::optional(made.value) : std::nullopt);
-    } else if (best && NumberAt(json, "value").value_or(0) > made.value) {
-      Complain(what + ": value", TextAt(json, "value"), fmt::format("at most {}", made.value));
+    } else {
+      const double known =
+          std::min(best ? best->outcome.value : kInfinity, proved.value.value_or(kInfinity));
+      if (known < kInfinity && NumberAt(json, "value").value_or(0) > known) {
+        Complain(what + ": value", TextAt(json, "value"), fmt::format("at most {}", known));
+      }
     }
     if (!json.contains("mapping") || json["mapping"].is_null()) {
       if (found) Complain(what + ": mapping", "nothing", "a mapping");
@@ -125,17 +147,22 @@ class Verifier {
     } else if (Result<void> mapping = CheckMapping(index, **problem, what, json, made); !mapping) {
       return mapping;
     }
-    if (Result<void> bound = CheckBound(what, json, made); !bound) return bound;
+    const double least = best ? best->outcome.value : kInfinity;
+    Result<void> bound = CheckBound(**problem, what, json, proved, least, made);
+    if (!bound) return bound;
     layers_.push_back(std::move(made));
     return {};
   }
 
-  // Exact search keeps no journal of what it evaluated; its mapping is checked like every other.
-  void ReadProof(const Json& json, LayerMapping& made) {
+  // Exact search keeps no journal of what it evaluated, but one of what it has shown.
+  void CheckProof(const std::string& what, const Json& json, const ProofRecord& proved,
+                  LayerMapping& made) {
+    made.proof = proved.proof;
     const Json proof = json.value("proof", Json::object());
-    made.proof =
-        LayerProof{.rounds = static_cast<int64_t>(NumberAt(proof, "rounds").value_or(0)),
-                   .evaluations = static_cast<int64_t>(NumberAt(proof, "evaluations").value_or(0))};
+    CompareNumber(proof, what + ": proof", "rounds", static_cast<double>(proved.proof.rounds));
+    CompareNumber(proof, what + ": proof", "evaluations",
+                  static_cast<double>(proved.proof.evaluations));
+    CompareText(proof, what + ": proof", "complete", proved.proof.complete ? "true" : "false");
   }
 
   // The reported mapping, read from its text, checked and priced anew.
@@ -152,24 +179,66 @@ class Verifier {
       Complain(what + ": mapping", "a legal mapping", point.error().message);
       return {};
     }
-    std::vector<Trial> trials = {{.point = *point}};
-    Evaluator(problem, pool_).Evaluate(trials);
-    if (!trials.front().outcome.feasible()) {
-      Complain(what + ": mapping", "a feasible mapping", trials.front().outcome.why);
+    const Result<Cost> priced = problem.loopnest() != nullptr
+                                    ? PriceLoops(problem, what, *mapping, made)
+                                    : PricePoint(problem, *point);
+    if (!priced) {
+      Complain(what + ": mapping", "a feasible mapping", priced.error().message);
       return {};
     }
-    const Cost cost = problem.CostOf(trials.front());
+    const Cost& cost = *priced;
+    const double value = ValueOf(cost, job_.problem.objective);
     CompareNumber(json, what, "cycles", static_cast<double>(cost.cycles));
     CompareNumber(json, what, "energy_pj", cost.energy_pj);
     CompareNumber(json, what, "edp", cost.edp());
-    CompareNumber(json, what, "value", trials.front().outcome.value);
+    CompareNumber(json, what, "value", value);
     CompareNumber(json, what, "power_mw", cost.power_mw);
     CompareNumber(json, what, "area_um2", cost.area_um2);
     CompareNumber(json, what, "utilization", cost.utilization);
     made.point = *point;
     made.cost = cost;
-    if (made.proof) made.value = trials.front().outcome.value;
+    if (made.proof) made.value = value;
     return CheckFiles(index, what, *mapping, made);
+  }
+
+  // By the cost model, from the loops alone.
+  Result<Cost> PriceLoops(const MappingProblem& problem, const std::string& what,
+                          const Mapping& mapping, const LayerMapping& made) {
+    const Result<const CostModelInfo*> info = FindCostModel(job_.settings.model);
+    if (!info) return info.error();
+    const Result<std::unique_ptr<CostModel>> model =
+        (*info)->make(made.layer, job_.accelerator, job_.problem.model);
+    if (!model) return model.error();
+    const Result<Cost> cost = Evaluate(**model, mapping);
+    if (!cost) return cost;
+    result_.layers.back().mapping = "priced by the model";
+    const auto& [loops, hierarchy] = *problem.loopnest();
+    const bool exact = job_.problem.model.loopnest.semantics == loopnest::Semantics::kExact;
+    if (!exact || Macs(made.layer) > kWalkedMacs) return cost;
+    // And once more by walking every iteration, which shares nothing with the model.
+    const Interpreted walked = Interpret(loops, hierarchy, std::get<LoopMapping>(mapping));
+    if (!walked.error.empty() || !walked.rejection.empty()) {
+      Complain(what + ": mapping", "a feasible mapping", walked.error + walked.rejection);
+    } else if (walked.cycles != cost->cycles ||
+               std::abs(walked.energy - cost->energy_pj) > kRounding * walked.energy) {
+      Complain(what + ": cost of the mapping",
+               fmt::format("{} cycles, {} pJ", cost->cycles, cost->energy_pj),
+               fmt::format("{} cycles, {} pJ by walking its loops", walked.cycles, walked.energy));
+    }
+    result_.layers.back().mapping =
+        fmt::format("priced by the model and by walking {} MACs", WithThousands(Macs(made.layer)));
+    return cost;
+  }
+
+  // By the evaluator of the search, which may be a program of the user's.
+  Result<Cost> PricePoint(const MappingProblem& problem, const Point& point) {
+    std::vector<Trial> trials = {{.point = point}};
+    Evaluator(problem, pool_).Evaluate(trials);
+    if (!trials.front().outcome.feasible()) {
+      return Error{.kind = ErrorKind::kInfeasible, .message = trials.front().outcome.why};
+    }
+    result_.layers.back().mapping = "priced by the model";
+    return problem.CostOf(trials.front());
   }
 
   Result<void> CheckFiles(size_t index, const std::string& what, const Mapping& mapping,
@@ -187,26 +256,49 @@ class Verifier {
     return {};
   }
 
-  // A bound that a method proved may be above the one known without search, never below it, and
-  // never above the value.
-  Result<void> CheckBound(const std::string& what, const Json& json, LayerMapping& made) {
+  // A bound is the one known without search, or what the journal of the proof has shown; and no
+  // mapping that anybody has seen is below it.
+  Result<void> CheckBound(const MappingProblem& problem, const std::string& what, const Json& json,
+                          const ProofRecord& proved, double least, LayerMapping& made) {
     const Result<LayerBounds> bounds = BoundsOf(made.layer, job_);
     if (!bounds) return bounds.error();
     made.bounds = *bounds;
     made.bound = bounds->Of(job_.problem.objective);
-    const std::optional<double> reported = NumberAt(json, "bound");
-    const bool higher = reported && *reported > made.bound.value_or(0);
-    constexpr double kEqual = 1e-9;  // as in StatusOf
-    if (higher && made.point && *reported <= made.value * (1 + kEqual)) {
-      made.bound = reported;
-      result_.unchecked.push_back(
-          fmt::format("{}: bound {} was proved by method {}; it is at most the value", what,
-                      *reported, job_.settings.method));
+    std::string& how = result_.layers.back().bound;
+    if (made.bound) how = "computed again";
+    if (proved.bound > made.bound.value_or(0)) {
+      made.bound = made.cost ? std::min(proved.bound, made.value) : proved.bound;
+      how = "as in the proof's journal";
     }
     CompareNumber(json, what, "bound", made.bound);
     CompareNumber(json, what, "gap", made.gap());
-    if (made.point) CompareText(json, what, "status", ToString(StatusOf(made.value, made.bound)));
+    if (made.cost) CompareText(json, what, "status", ToString(StatusOf(made.value, made.bound)));
+    if (proved.proof.complete && made.cost && made.value > *made.bound * (1 + kRounding)) {
+      Complain(what + ": proof", "complete", fmt::format("a gap of {}", *made.gap()));
+    }
+    if (!made.bound || problem.loopnest() == nullptr) return {};
+    const double found = std::min(least, LeastOfRandom(problem));
+    if (found < *made.bound * (1 - kRounding)) {
+      Complain(what + ": bound", fmt::format("{}", *made.bound),
+               fmt::format("at most {}, which some mapping costs", found));
+    }
+    how += fmt::format("; {} random mappings are not below it", WithThousands(kRandom));
     return {};
+  }
+
+  // The least value of some random mappings of the space.
+  double LeastOfRandom(const MappingProblem& problem) {
+    std::vector<Trial> trials(kRandom);
+    for (size_t i = 0; i < trials.size(); ++i) {
+      CounterRng rng(static_cast<uint64_t>(job_.settings.seed), StreamId("run.verify"), i);
+      trials[i].point = problem.space().Sample(rng, /*redraws=*/4);
+    }
+    Evaluator(problem, pool_).Evaluate(trials);
+    double least = kInfinity;
+    for (const Trial& trial : trials) {
+      if (trial.outcome.feasible()) least = std::min(least, trial.outcome.value);
+    }
+    return least;
   }
 
   // Evaluates everything again and returns the best trial.

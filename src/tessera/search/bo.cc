@@ -16,11 +16,11 @@ namespace tessera {
 namespace {
 
 struct BoOptions {
-  int64_t start = 20;
+  int64_t start = 30;
   int64_t history = 192;
-  int64_t candidates = 128;
-  int64_t batch = 16;
-  double local = 0.95;
+  int64_t candidates = 512;
+  int64_t batch = 4;
+  double local = 0.8;
   double noise = 0.001;
 };
 
@@ -52,14 +52,21 @@ class BoSearcher final : public Searcher {
   std::vector<Point> Propose(int64_t n) override {
     const bool learned = std::ssize(trials_) >= options_.start && best_ < kNothing;
     if (!learned || features_.size() == 0) return Draw(std::min(n, options_.start));
-    return Choose(std::min(n, options_.batch));
+    // Batches grow with what is known, so that the time per sample falls.
+    constexpr int64_t kGrowth = 64, kMost = 16;
+    const int64_t grown = std::max(options_.batch, std::min(std::ssize(trials_) / kGrowth, kMost));
+    return Choose(std::min(n, grown));
   }
 
   void Observe(std::span<const Trial> trials) override {
     for (const Trial& trial : trials) {
-      const double cost = LogCost(trial.outcome);
+      const double cost = OrderedCost(trial.outcome);
+      // The first feasible point ends the search for one: all others are as bad as the worst.
+      if (cost < kInfeasibleCost && best_ >= kInfeasibleCost) worst_ = cost;
       best_ = std::min(best_, cost);
-      if (trial.outcome.feasible()) worst_ = std::max(worst_, cost);
+      if (std::isfinite(cost) && (cost < kInfeasibleCost || best_ >= kInfeasibleCost)) {
+        worst_ = std::max(worst_, cost);
+      }
       trials_.push_back({trial.point, cost});
     }
   }
@@ -199,7 +206,7 @@ SearcherInfo BoMethod() {
       {{"start", &BoOptions::start, Range{2, 100'000}, "random samples before the first model"},
        {"history", &BoOptions::history, Range{8, 2000}, "points that the model learns from"},
        {"candidates", &BoOptions::candidates, Range{1, 100'000}, "points compared per choice"},
-       {"batch", &BoOptions::batch, Range{1, 1000}, "points chosen with one model"},
+       {"batch", &BoOptions::batch, Range{1, 1000}, "points chosen with one model at first"},
        {"local", &BoOptions::local, Range{0, 1}, "part of the candidates near the best points"},
        {"noise", &BoOptions::noise, Range{1e-8, 1}, "variance that the model may leave over"}});
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tessera/base/rng.h"
+#include "tessera/search/log_cost.h"
 
 namespace tessera {
 
@@ -16,12 +17,16 @@ Critic::Critic(const DecisionSpace& space, const CriticOptions& options, uint64_
       width_(std::max<size_t>(1, raw_.size() + (options.nest ? nest_.size() : 0))),
       shift_(width_, 0.0),
       scale_(width_, 1.0),
-      costs_(width_),
+      group_(width_, 0),
+      factors_{Factor(width_), Factor(width_)},
       feasibility_(width_) {
   if (options.nest) {
     for (const size_t column : nest_.WordsColumns()) {
-      capacities_.push_back({raw_.size() + column, -INFINITY, INFINITY, {}});
+      capacities_.push_back({.column = raw_.size() + column});
     }
+  }
+  for (size_t c = raw_.size(); c < width_ && options.nest; ++c) {
+    group_[c] = 1 + nest_.Group(c - raw_.size());
   }
   constexpr uint64_t kDraws = 256;
   std::vector<Point> points;
@@ -86,17 +91,29 @@ double Critic::Guess(std::span<const double> row) const {
   return nest_.Guess(plain);
 }
 
+size_t Critic::Signature(std::span<const double> row) const {
+  const bool nest = options_.nest && nest_.size() > 0;
+  size_t hash = 0;
+  for (const double value : row.subspan(nest ? raw_.size() : 0)) {
+    const auto rounded = static_cast<uint64_t>(std::llround(value * 1e6));
+    hash = (hash ^ rounded) * size_t{0x9E3779B97F4A7C15};
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 // A tile no larger than one that fitted fits. Where all others fit, the one that does not is to
 // blame.
-void Critic::LearnCapacities(std::span<const double> rows, std::span<const double> costs) {
+void Critic::LearnCapacities(std::span<const double> rows, std::span<const CriticCost> costs) {
+  for (Capacity& capacity : capacities_) capacity.failures.clear();
   for (size_t i = 0; i < costs.size(); ++i) {
-    if (!std::isfinite(costs[i])) continue;
+    if (costs[i].total() >= kInfeasibleCost) continue;
     for (Capacity& capacity : capacities_) {
       capacity.fits = std::max(capacity.fits, rows[i * width_ + capacity.column]);
     }
   }
   for (size_t i = 0; i < costs.size(); ++i) {
-    if (std::isfinite(costs[i])) continue;
+    if (costs[i].total() < kInfeasibleCost) continue;
     Capacity* culprit = nullptr;
     int suspects = 0;
     for (Capacity& capacity : capacities_) {
@@ -104,66 +121,113 @@ void Critic::LearnCapacities(std::span<const double> rows, std::span<const doubl
       culprit = &capacity;
       ++suspects;
     }
-    if (suspects == 1) {
-      culprit->fails = std::min(culprit->fails, rows[i * width_ + culprit->column]);
-    }
+    if (suspects == 1) culprit->failures.push_back(rows[i * width_ + culprit->column]);
   }
 }
 
+// The more has failed between what is known to fit and a tile, the less likely the tile fits. A
+// single failure may have had another reason.
 double Critic::Fits(std::span<const double> row) const {
   double chance = 1;
   for (const Capacity& capacity : capacities_) {
     const double words = row[capacity.column];
     if (words <= capacity.fits) continue;
-    if (words >= capacity.fails) return 0;
-    const double bits = scale_[capacity.column];  // of a column per doubling
-    const double gap = std::min(capacity.fails - capacity.fits, 4 * bits);
-    chance *= std::max(0.0, 1 - (words - capacity.fits) / gap) * 0.7;
+    constexpr double kUnknown = 0.7;
+    const auto below = std::count_if(capacity.failures.begin(), capacity.failures.end(),
+                                     [&](double failed) { return failed <= words; });
+    chance *= kUnknown / static_cast<double>(1 + 2 * below);
   }
   return chance;
 }
 
-void Critic::Fit(std::span<const double> rows, std::span<const double> costs) {
+void Critic::Fit(std::span<const double> rows, std::span<const CriticCost> costs) {
   LearnCapacities(rows, costs);
-  std::vector<double> feasible_rows, feasible_costs, all_rows, labels;
+  std::vector<double> feasible_rows, first, second, all_rows, labels;
   const size_t limit = static_cast<size_t>(options_.history);
   any_infeasible_ = false;
   for (size_t i = 0; i < costs.size(); ++i) {
     const std::span<const double> row = rows.subspan(i * width_, width_);
-    const bool good = std::isfinite(costs[i]);
+    const bool good = std::isfinite(costs[i].total());
     any_infeasible_ = any_infeasible_ || !good;
-    if (good && feasible_costs.size() < limit) {
+    if (good && first.size() < limit) {
       feasible_rows.insert(feasible_rows.end(), row.begin(), row.end());
-      feasible_costs.push_back(costs[i]);
+      first.push_back(costs[i].first);
+      second.push_back(costs[i].second);
     }
     if (labels.size() < limit) {
       all_rows.insert(all_rows.end(), row.begin(), row.end());
       labels.push_back(good ? 1.0 : 0.0);
     }
   }
-  GpSettings settings{.length = length_, .noise = 0.01, .slope = 0.5};
-  constexpr int kEvery = 8;
-  if (fits_++ % kEvery == 0) {
-    double most = -INFINITY;
-    for (const double length : {0.5, 1.0, 2.0, 4.0}) {
-      settings.length = length;
-      const double evidence = costs_.Fit(feasible_rows, feasible_costs, settings);
-      if (evidence <= most) continue;
-      most = evidence;
-      length_ = length;
-    }
-    settings.length = length_;
-  }
-  costs_.Fit(feasible_rows, feasible_costs, settings);
+  LearnFactor(factors_[0], feasible_rows, first);
+  LearnFactor(factors_[1], feasible_rows, second);
+  ++fits_;
   if (any_infeasible_) {
     feasibility_.Fit(all_rows, labels, {.length = 1.0, .noise = 0.05, .slope = 0.5});
   }
 }
 
+std::vector<double> Critic::Weighted(std::span<const double> rows, const Factor& factor) const {
+  std::vector<double> weighted(rows.begin(), rows.end());
+  for (size_t at = 0; at < weighted.size(); ++at) {
+    weighted[at] *= factor.weights[group_[at % width_]];
+  }
+  return weighted;
+}
+
+void Critic::LearnFactor(Factor& factor, std::span<const double> rows,
+                         std::span<const double> costs) {
+  const auto [least, most] = std::minmax_element(costs.begin(), costs.end());
+  factor.constant = *most - *least < 1e-12;
+  factor.level = *least;
+  if (factor.constant) return;
+  const auto fit = [&] {
+    return factor.process.Fit(Weighted(rows, factor), costs,
+                              {.length = 1.0, .noise = factor.noise, .slope = 0.5});
+  };
+  // Weights and noise change slowly: from time to time a step of each is tried.
+  constexpr int64_t kEvery = 4;
+  double evidence = fit();
+  if (fits_ % kEvery != 0) return;
+  const auto step = [&](double& setting, double by, double least_value, double most_value) {
+    for (const double way : {by, 1 / by}) {
+      const double before = setting;
+      setting = std::clamp(before * way, least_value, most_value);
+      const double now = setting == before ? evidence : fit();
+      if (now > evidence) {
+        evidence = now;
+        return;
+      }
+      setting = before;
+    }
+  };
+  for (double& weight : factor.weights) step(weight, 2.0, 1.0 / 32, 32.0);
+  step(factor.noise, 10.0, 1e-6, 0.1);
+  fit();
+}
+
 void Critic::Consider(std::span<const double> rows) {
   considered_.assign(rows.begin(), rows.end());
-  costs_.Consider(rows);
+  for (Factor& factor : factors_) {
+    if (!factor.constant) factor.process.Consider(Weighted(rows, factor));
+  }
   if (any_infeasible_) feasibility_.Consider(rows);
+}
+
+double Critic::mean(size_t candidate) const {
+  double sum = 0;
+  for (const Factor& factor : factors_) {
+    sum += factor.constant ? factor.level : factor.process.mean(candidate);
+  }
+  return sum;
+}
+
+double Critic::deviation(size_t candidate) const {
+  double sum = 0;
+  for (const Factor& factor : factors_) {
+    if (!factor.constant) sum += std::pow(factor.process.deviation(candidate), 2);
+  }
+  return std::sqrt(sum);
 }
 
 double Critic::feasible(size_t candidate) const {
@@ -175,6 +239,10 @@ double Critic::feasible(size_t candidate) const {
   return chance * Fits(std::span<const double>(considered_).subspan(candidate * width_, width_));
 }
 
-void Critic::Believe(size_t candidate) { costs_.Believe(candidate); }
+void Critic::Believe(size_t candidate) {
+  for (Factor& factor : factors_) {
+    if (!factor.constant) factor.process.Believe(candidate);
+  }
+}
 
 }  // namespace tessera

@@ -36,6 +36,17 @@ class CriticTest : public testing::Test {
     return costs;
   }
 
+  std::vector<CriticCost> FactorsOf(const std::vector<Point>& points) const {
+    std::vector<CriticCost> factors;
+    for (const Point& point : points) {
+      const Outcome outcome = problem_->Evaluate(point);
+      factors.push_back(outcome.feasible()
+                            ? CriticCost{std::log(outcome.cycles), std::log(outcome.energy_pj)}
+                            : CriticCost{.first = LogCost(outcome)});
+    }
+    return factors;
+  }
+
   std::unique_ptr<MappingProblem> problem_;
 };
 
@@ -45,7 +56,7 @@ TEST_F(CriticTest, TellsGoodFromBad) {
   const std::vector<Point> seen = Draw(1, 150), strange = Draw(2, 300);
   std::vector<double> rows;
   critic.Encode(seen, rows);
-  critic.Fit(rows, CostsOf(seen));
+  critic.Fit(rows, FactorsOf(seen));
   critic.Encode(strange, rows);
   critic.Consider(rows);
   const std::vector<double> costs = CostsOf(strange);
@@ -72,7 +83,7 @@ TEST_F(CriticTest, IsLessSureOfWhatItBelievesAlready) {
   const std::vector<Point> seen = Draw(1, 60), strange = Draw(2, 5);
   std::vector<double> rows;
   critic.Encode(seen, rows);
-  critic.Fit(rows, CostsOf(seen));
+  critic.Fit(rows, FactorsOf(seen));
   critic.Encode(strange, rows);
   critic.Consider(rows);
   const double before = critic.deviation(0);

@@ -61,8 +61,8 @@ class Run {
   }
 
   double Target() const {
-    if (!options_.target_gap || !result_.bound) return options_.target;
-    return std::max(options_.target, *result_.bound * (1 + *options_.target_gap));
+    if (!result_.bound) return options_.target;
+    return std::max(options_.target, *result_.bound * (1 + options_.target_gap.value_or(0)));
   }
 
   Result<void> Batch(std::vector<Point> points) {

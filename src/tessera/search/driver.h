@@ -42,7 +42,7 @@ struct SearchOptions {
   std::optional<double> bound = {};
 
   // The run ends once the best value is at most this part above the best bound known, be it the one
-  // above or one that the method proved: 0.05 is 5 %. Default: none.
+  // above or one that the method proved: 0.05 is 5 %. Default: none, which is 0.
   std::optional<double> target_gap = {};
 
   // The run ends after this many failed evaluations in a row (not infeasible ones, broken ones).

@@ -107,6 +107,16 @@ TEST_F(DriverTest, StopsAtTheGapToTheHigherBound) {
   }
 }
 
+// Nothing can be below the bound, so nothing is left to find.
+TEST_F(DriverTest, StopsAtTheBoundItself) {
+  const SearchResult all = *Run("random", {.budget = {.samples = 2000}});
+  const double best = all.best->outcome.value;
+  const SearchResult bounded = *Run("random", {.budget = {.samples = 2000}, .bound = best});
+  EXPECT_EQ(bounded.stop, StopReason::kTarget);
+  EXPECT_EQ(bounded.best->outcome.value, best);
+  EXPECT_LT(bounded.samples, all.samples);
+}
+
 TEST_F(DriverTest, RefusesAnEmptyBudget) {
   EXPECT_EQ(ToString(Run("random", {.budget = {.samples = 0}}).error()),
             "the budget is 0 samples, but must be at least 1");

@@ -5,10 +5,15 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/search/log_cost.h"
+
 namespace tessera {
 
 void Elites::Add(const Point& point, double cost) {
   if (!std::isfinite(cost) || capacity_ == 0) return;
+  if (cost < kInfeasibleCost && !entries_.empty() && entries_.front().cost >= kInfeasibleCost) {
+    entries_.clear();
+  }
   if (entries_.size() == capacity_ && cost >= entries_.back().cost) return;
   const auto at = std::upper_bound(entries_.begin(), entries_.end(), cost,
                                    [](double c, const Entry& entry) { return c < entry.cost; });

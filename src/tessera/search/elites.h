@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-// Up to `capacity` distinct points of finite cost, best first; of equal ones the older.
+// Up to `capacity` distinct points of finite cost, best first; of equal ones the older. Infeasible
+// ones (OrderedCost) leave when the first feasible one comes.
 class Elites {
  public:
   struct Entry {

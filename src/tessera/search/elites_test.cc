@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/search/log_cost.h"
+
 namespace tessera {
 namespace {
 
@@ -26,6 +28,17 @@ TEST(Elites, KeepTheBestDistinctPointsInOrder) {
   EXPECT_EQ(elites.entries()[0].point, At(2));
   EXPECT_EQ(elites.entries()[1].point, At(4));
   EXPECT_EQ(elites.entries()[2].point, At(5));
+}
+
+TEST(Elites, InfeasiblePointsLeaveWhenAFeasibleOneComes) {
+  Elites elites(3);
+  elites.Add(At(1), kInfeasibleCost + 5);
+  elites.Add(At(2), kInfeasibleCost + 3);
+  ASSERT_EQ(elites.entries().size(), 2u);
+  EXPECT_EQ(elites.entries()[0].point, At(2));
+  elites.Add(At(3), 700);
+  ASSERT_EQ(elites.entries().size(), 1u);
+  EXPECT_EQ(elites.entries()[0].point, At(3));
 }
 
 TEST(Elites, WeightsFallWithTheRankAndAddUp) {

@@ -2,14 +2,17 @@
 #include "tessera/search/evolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+
+#include "tessera/search/log_cost.h"
 
 namespace tessera {
 namespace {
 
 bool Better(const Trial& a, const Trial& b) {
-  if (a.outcome.feasible() != b.outcome.feasible()) return a.outcome.feasible();
-  return a.outcome.value < b.outcome.value;
+  if (a.outcome.feasible() && b.outcome.feasible()) return a.outcome.value < b.outcome.value;
+  return OrderedCost(a.outcome) < OrderedCost(b.outcome);
 }
 
 }  // namespace
@@ -42,8 +45,8 @@ void EvolutionarySearcher::StartGeneration() {
   children_.clear();
   std::stable_sort(parents_.begin(), parents_.end(), Better);
   if (parents_.size() > survivors_) parents_.resize(survivors_);
-  // Nothing is to be learned from points that do not work; start afresh until one does.
-  if (!parents_.empty() && !parents_.front().outcome.feasible()) parents_.clear();
+  // Nothing is to be learned from points of which all that is known is that they do not work.
+  if (!parents_.empty() && !std::isfinite(OrderedCost(parents_.front().outcome))) parents_.clear();
 
   constexpr int kTries = 16;  // for a child that was not seen before
   for (size_t i = 0; i < population_; ++i) {

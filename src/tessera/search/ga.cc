@@ -10,9 +10,9 @@ namespace {
 struct GaOptions {
   int64_t population = 10;
   int64_t survivors = 5;
-  int64_t tournament = 2;
-  double crossover = 0.3;
-  double mutations = 3;
+  int64_t tournament = 1;
+  double crossover = 0.9;
+  double mutations = 1.5;
 };
 
 class GaSearcher final : public EvolutionarySearcher {

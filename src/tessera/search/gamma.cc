@@ -14,13 +14,13 @@ namespace tessera {
 namespace {
 
 struct GammaOptions {
-  int64_t population = 40;
+  int64_t population = 10;
   double parents = 0.2;
-  double crossover = 0.8;
-  double reorder = 0.7;
-  double mutate = 0.3;
-  int64_t mutations = 4;
-  double swap_parallel = 0.0;
+  double crossover = 0.57;
+  double reorder = 0.2;
+  double mutate = 0.53;
+  int64_t mutations = 3;
+  double swap_parallel = 0.1;
 };
 
 class GammaSearcher final : public EvolutionarySearcher {

@@ -21,13 +21,13 @@ namespace {
 
 struct GradientOptions {
   int64_t start = 64;
-  int64_t batch = 32;
-  int64_t lessons = 40;
+  int64_t batch = 16;
+  int64_t lessons = 80;
   int64_t hidden = 48;
-  double learning_rate = 3e-3;
-  int64_t steps = 12;
-  double rate = 0.02;
-  double noise = 0.05;
+  double learning_rate = 0.01;
+  int64_t steps = 24;
+  double rate = 0.01;
+  double noise = 0.1;
   double fresh = 0.1;
   int64_t elites = 32;
 };

@@ -11,8 +11,8 @@ namespace tessera {
 namespace {
 
 struct GridOptions {
-  int64_t values = 3;
-  int64_t orders = 6;
+  int64_t values = 10;
+  int64_t orders = 24;
 };
 
 __extension__ using Wide = unsigned __int128;

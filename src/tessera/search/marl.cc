@@ -22,14 +22,14 @@ struct MarlOptions {
   std::string assignment;
   double warmup = 0.1;
   int64_t batch = 6;
-  double rate = 2.5;
-  double top = 0.5;
-  int64_t elites = 4;
-  double imitate = 0.8;
+  double rate = 1.5;
+  double top = 0.2;
+  int64_t elites = 16;
+  double imitate = 0.4;
   double explore = 0.1;
-  double explore_last = 0.05;
-  double smooth = 0.2;
-  int64_t settle = 250;
+  double explore_last = 0.03;
+  double smooth = 0.4;
+  int64_t settle = 500;
   int64_t patience = 1000;
 };
 
@@ -71,7 +71,10 @@ class MarlSearcher final : public Searcher {
   void Observe(std::span<const Trial> trials) override {
     for (const Trial& trial : trials) {
       points_.push_back(trial.point);
-      costs_.push_back(LogCost(trial.outcome));
+      // A life that has seen nothing feasible learns what comes closer.
+      const bool lost =
+          elites_.entries().empty() || elites_.entries().front().cost >= kInfeasibleCost;
+      costs_.push_back(lost ? OrderedCost(trial.outcome) : LogCost(trial.outcome));
       if (elites_.entries().empty() || costs_.back() < elites_.entries().front().cost - kGain) {
         improved_ = observed_;
       }

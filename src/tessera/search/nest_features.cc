@@ -13,10 +13,12 @@ struct TensorDims {
   std::string_view names;
 };
 constexpr TensorDims kConvTensors[] = {{"KCRSG"}, {"NCYXPQG"}, {"NKYXPQG"}};
+constexpr size_t kInput = 1;  // whose windows overlap
 constexpr TensorDims kGemmTensors[] = {{"MKH"}, {"KNH"}, {"MNH"}};
 
-constexpr size_t kPerLevel = 4;   // units, padding, words of tiles, words fetched
-constexpr size_t kPerTensor = 2;  // the last two again, for each tensor
+// Units, padding of what is spread over them and of the rest, words of tiles, fetched, streamed.
+constexpr size_t kPerLevel = 6;
+constexpr size_t kPerTensor = 3;  // the last three again, for each tensor
 
 }  // namespace
 
@@ -27,7 +29,7 @@ NestFeatures::NestFeatures(const DecisionSpace& space) : space_(space) {
     return;
   }
   FindTensors();
-  size_ = levels_.size() * (kPerLevel + kPerTensor * has_.size()) + 1;
+  size_ = levels_.size() * (kPerLevel + kPerTensor * has_.size()) + 2;
 }
 
 size_t NestFeatures::DimOf(const std::string& label) {
@@ -113,7 +115,7 @@ void NestFeatures::FromTiles(const Point& point, Nest& nest) const {
     const Level& level = levels_[l];
     Loops& loops = nest.levels[l];
     const double units = l == 0 ? std::floor(units_ / cluster) : cluster;
-    double padding = 0;
+    nest.uneven[l] = nest.padding[l] = 0;
     std::string_view parallel;
     if (level.parallel != kNone) {
       const Decision& decision = space_.decisions()[level.parallel];
@@ -126,13 +128,13 @@ void NestFeatures::FromTiles(const Point& point, Nest& nest) const {
               ? enclosing[d]
               : static_cast<double>(space_.decisions()[decision].value(point[decision]));
       const double trips = std::ceil(enclosing[d] / tile);
-      padding += std::log2(trips * tile / enclosing[d]);
-      loops.spatial[d] = dims_[d] == parallel ? std::min(trips, units) : 1;
+      const bool spread = dims_[d] == parallel;
+      loops.spatial[d] = spread ? std::min(trips, units) : 1;
       loops.temporal[d] = std::ceil(trips / loops.spatial[d]);
-      padding += std::log2(loops.temporal[d] * loops.spatial[d] / trips);
-      enclosing[d] = tile;
+      loops.filled[d] = enclosing[d] / (loops.temporal[d] * loops.spatial[d] * tile);
+      (spread ? nest.uneven : nest.padding)[l] -= std::log2(loops.filled[d]);
+      enclosing[d] = nest.tiles[l][d] = tile;
     }
-    nest.padding[l] = padding;
   }
 }
 
@@ -148,19 +150,19 @@ void NestFeatures::FromFactors(const Point& point, Nest& nest) const {
       };
       nest.levels[l].temporal[d] = factor(levels_[l].temporal[d]);
       nest.levels[l].spatial[d] = factor(levels_[l].spatial[d]);
+      nest.levels[l].filled[d] = 1;
       rest /= nest.levels[l].temporal[d] * nest.levels[l].spatial[d];
     }
     if (levels_[0].temporal[d] == kNone) nest.levels[0].temporal[d] = std::max(1.0, rest);
   }
-  std::fill(nest.padding, nest.padding + levels_.size(), 0.0);
 }
 
 double NestFeatures::Volume(const double* tile, size_t tensor) const {
   double volume = 1;
   for (size_t d = 0; d < dims_.size(); ++d) {
     if (!has_[tensor][d]) continue;
-    // Inputs overlap: a tile of outputs needs the window around it. Tensor 1 is the input.
-    const bool widened = tensor == 1 && window_[d] != kNone;
+    // Inputs overlap: a tile of outputs needs the window around it.
+    const bool widened = tensor == kInput && window_[d] != kNone;
     volume *= widened ? tile[d] + tile[window_[d]] - 1 : tile[d];
   }
   return volume;
@@ -173,7 +175,7 @@ double NestFeatures::Fetches(const Level& level, const Loops& loops, const Point
   double fetches = 1;
   const auto matters = [&](size_t d) {
     if (has_[tensor][d]) return true;
-    if (tensor != 1) return false;
+    if (tensor != kInput) return false;
     return std::find(window_.begin(), window_.end(), d) != window_.end();
   };
   for (size_t d = 0; d < dims_.size(); ++d) {
@@ -197,69 +199,125 @@ double NestFeatures::Fetches(const Level& level, const Loops& loops, const Point
   return fetches;
 }
 
+// Words that stream into the tile while the loops of a level run, if a step brings what is new to
+// the tile and nothing else: steps of loops that a tensor does not have bring nothing, and windows
+// that overlap bring what they do not share. Results leave at every step.
+double NestFeatures::Streamed(const Level& level, const Loops& loops, const Point& point,
+                              size_t tensor, const double* tile) const {
+  double wide[kMaxDims];  // the tiles of all units together, without padding
+  for (size_t d = 0; d < dims_.size(); ++d) wide[d] = tile[d] * loops.spatial[d] * loops.filled[d];
+  double all = Volume(wide, tensor);
+  const bool results = tensor + 1 == has_.size();
+  if (results || level.order == kNone) {
+    for (size_t d = 0; d < dims_.size(); ++d) all *= loops.temporal[d];
+    return all;
+  }
+  const Decision& decision = space_.decisions()[level.order];
+  const Permutation order = decision.OrderAt(point[level.order]);
+  size_t nest[kMaxDims], depth = 0;
+  double steps[kMaxDims + 1] = {1};
+  size_t innermost = 0;  // loop of the tensor, one more than its place
+  for (size_t place = 0; place < order.size; ++place) {
+    const std::string& label = decision.labels()[order.items[place]];
+    const size_t d =
+        static_cast<size_t>(std::find(dims_.begin(), dims_.end(), label) - dims_.begin());
+    if (d == dims_.size()) continue;
+    nest[depth] = d;
+    steps[depth + 1] = steps[depth] * loops.temporal[d];
+    ++depth;
+    if (has_[tensor][d] && loops.temporal[d] > 1) innermost = depth;
+  }
+  double words = all;
+  for (size_t place = 0; place < depth; ++place) {
+    const size_t d = nest[place];
+    if (!has_[tensor][d]) continue;
+    double share = 1;
+    if (tensor == kInput && window_[d] != kNone && place + 1 == innermost) {
+      share = wide[d] / (wide[d] + wide[window_[d]] - 1);
+    }
+    words += steps[place] * (loops.temporal[d] - 1) * all * share;
+  }
+  return words;
+}
+
 void NestFeatures::Encode(const Point& point, std::span<double> out) const {
-  Nest nest;
+  Nest nest = {};
   tiles_ ? FromTiles(point, nest) : FromFactors(point, nest);
   double tile[kMaxDims];
-  for (size_t d = 0; d < dims_.size(); ++d) {
-    tile[d] = tiles_ ? 1 : 1;
-    if (!tiles_) continue;
-    const size_t decision = levels_.back().temporal[d];
-    tile[d] = decision == kNone
-                  ? bounds_[d]
-                  : static_cast<double>(space_.decisions()[decision].value(point[decision]));
-  }
+  std::fill(tile, tile + dims_.size(), 1.0);
   // Inner levels first, because tiles grow outward; words fetched are completed from outside in.
   const size_t tensors = has_.size(), width = kPerLevel + kPerTensor * tensors;
-  double all_units = 0;
+  double busy_units = 0;
   for (size_t l = levels_.size(); l-- > 0;) {
     double* const row = out.data() + l * width;
     const Loops& loops = nest.levels[l];
-    double units = 0, words = 0;
-    for (size_t d = 0; d < dims_.size(); ++d) units += std::log2(loops.spatial[d]);
+    if (tiles_) std::copy(nest.tiles[l], nest.tiles[l] + dims_.size(), tile);
+    double units = 0, words = 0, held = 0, wide[kMaxDims];
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      units += std::log2(loops.spatial[d]);
+      wide[d] = tile[d] * loops.spatial[d];
+    }
     for (size_t t = 0; t < tensors; ++t) {
+      double* const numbers = row + kPerLevel + kPerTensor * t;
       const double volume = Volume(tile, t);
-      words += volume;
-      row[kPerLevel + kPerTensor * t] = std::log2(volume);
-      row[kPerLevel + kPerTensor * t + 1] =
-          std::log2(volume) + std::log2(Fetches(levels_[l], loops, point, t));
+      held += volume;
+      words += tiles_ ? Volume(wide, t) : volume;
+      numbers[0] = std::log2(volume);
+      numbers[1] = std::log2(volume) + std::log2(Fetches(levels_[l], loops, point, t));
+      numbers[2] = std::log2(Streamed(levels_[l], loops, point, t, tile));
     }
     row[0] = units;
-    row[1] = nest.padding[l];
-    row[2] = std::log2(words);
-    all_units += units;
+    row[1] = nest.uneven[l];
+    row[2] = nest.padding[l];
+    row[3] = std::log2(words);
+    busy_units += units - nest.uneven[l];
+    if (l + 1 == levels_.size()) out[size_ - 2] = std::log2(held);
     for (size_t d = 0; d < dims_.size(); ++d) tile[d] *= loops.temporal[d] * loops.spatial[d];
   }
-  double rounds[3] = {0, 0, 0};  // of all levels outside, by tensor
+  double rounds[kMaxTensors] = {0, 0, 0};  // of all levels outside, by tensor
   for (size_t l = 0; l < levels_.size(); ++l) {
     double* const row = out.data() + l * width;
-    double sum = 0;
+    // The outermost memory is filled with all that is not a result, once.
+    double fetched = 0, streamed = 0;
+    for (size_t t = 0; l == 0 && t + 1 < tensors; ++t) streamed += Volume(bounds_.data(), t);
     for (size_t t = 0; t < tensors; ++t) {
-      double& fetched = row[kPerLevel + kPerTensor * t + 1];
-      fetched += rounds[t];
-      sum += std::exp2(fetched);
+      double* const numbers = row + kPerLevel + kPerTensor * t;
+      numbers[1] += rounds[t];
+      numbers[2] += rounds[t];
+      fetched += std::exp2(numbers[1]);
+      streamed += std::exp2(numbers[2]);
       for (size_t d = 0; d < dims_.size(); ++d) {
         const Loops& loops = nest.levels[l];
         rounds[t] += std::log2(loops.temporal[d]);
         if (has_[t][d]) rounds[t] += std::log2(loops.spatial[d]);
       }
     }
-    row[3] = std::log2(sum);
+    row[4] = std::log2(fetched);
+    row[5] = std::log2(streamed);
   }
-  out[size_ - 1] = all_units;
+  out[size_ - 1] = busy_units;
+}
+
+size_t NestFeatures::Group(size_t column) const {
+  const size_t width = kPerLevel + kPerTensor * has_.size(), place = column % width;
+  if (column + 2 == size_) return 1;
+  if (column + 1 == size_ || place == 4 || place == 5) return 4;
+  if (place < 3) return 0;
+  return place == 3 ? 1 : 1 + (place - kPerLevel) % kPerTensor;
 }
 
 std::vector<size_t> NestFeatures::WordsColumns() const {
   std::vector<size_t> columns;
   const size_t width = kPerLevel + kPerTensor * has_.size();
-  for (size_t l = 0; size_ > 0 && l < levels_.size(); ++l) columns.push_back(l * width + 2);
+  for (size_t l = 0; size_ > 0 && l < levels_.size(); ++l) columns.push_back(l * width + 3);
+  if (size_ > 0 && tiles_) columns.push_back(size_ - 2);
   return columns;
 }
 
 double NestFeatures::Guess(std::span<const double> row) const {
   const size_t width = kPerLevel + kPerTensor * has_.size();
   double guess = -row[size_ - 1];
-  for (size_t l = 0; l < levels_.size(); ++l) guess += 0.25 * row[l * width + 3];
+  for (size_t l = 0; l < levels_.size(); ++l) guess += 0.25 * row[l * width + 5];
   return guess;
 }
 

@@ -15,10 +15,15 @@
 
 namespace tessera {
 
+// Kinds of columns: units and padding, sizes of tiles, words fetched, words streamed, and the sums:
+// words of all tensors and busy units of all levels.
+inline constexpr size_t kNestGroups = 5;
+
 // Logarithms to base 2. Per level of the nest, outermost first: the units that work in parallel,
-// the part of tiles and units that is padding, and for every tensor the size of the tile below and
-// the words that are fetched into it; the sums over tensors of both; and the units of all levels.
-// The space must outlive the features.
+// the padding of what is spread over them and of the rest, and for every tensor the size of the
+// tile below and the words that are fetched into it, once if it is filled anew whenever it changes,
+// and once if only what is new streams in; the sums over tensors of these; and the units of all
+// levels that are busy on average. The space must outlive the features.
 class NestFeatures {
  public:
   explicit NestFeatures(const DecisionSpace& space);
@@ -29,7 +34,10 @@ class NestFeatures {
   // Writes size() numbers.
   void Encode(const Point& point, std::span<double> out) const;
 
-  // Columns that hold the words of all tiles below a level, which its memory limits.
+  // Which kind a column is, below kNestGroups.
+  size_t Group(size_t column) const;
+
+  // Columns that hold the words of all tiles of a memory, which its size limits.
   std::vector<size_t> WordsColumns() const;
 
   // How good a mapping looks before anything was measured, lower is better: many units at work,
@@ -48,10 +56,12 @@ class NestFeatures {
   // The loops of a level at a point, by dimension.
   struct Loops {
     double temporal[kMaxDims], spatial[kMaxDims];
+    double filled[kMaxDims];  // the part of their range that is not padding
   };
   struct Nest {
     Loops levels[kMaxLevels];
-    double padding[kMaxLevels];
+    double uneven[kMaxLevels], padding[kMaxLevels];  // of what is spread over units, of the rest
+    double tiles[kMaxLevels][kMaxDims];              // where decisions are tiles
   };
 
   size_t DimOf(const std::string& label);
@@ -60,6 +70,8 @@ class NestFeatures {
   void FromTiles(const Point& point, Nest& nest) const;
   void FromFactors(const Point& point, Nest& nest) const;
   double Fetches(const Level& level, const Loops& loops, const Point& point, size_t tensor) const;
+  double Streamed(const Level& level, const Loops& loops, const Point& point, size_t tensor,
+                  const double* tile) const;
   double Volume(const double* tile, size_t tensor) const;
 
   const DecisionSpace& space_;

@@ -20,14 +20,15 @@ std::unique_ptr<MappingProblem> Problem(const std::string& machine, const std::s
   return *std::move(problem);
 }
 
-// Level 0 has 4 numbers (units, padding, words, fetched words) and 2 per tensor, as has level 1.
-constexpr size_t kUnits = 0, kPadding = 1, kWords = 2, kFirstTensor = 4, kLevel = 10;
+// Level 0 has 6 numbers (units, two kinds of padding, words, fetched and streamed words) and 3 per
+// tensor, as has level 1.
+constexpr size_t kUnits = 0, kPadding = 1, kWords = 3, kFirstTensor = 6, kLevel = 15;
 
 TEST(NestFeatures, CountsUnitsTilesAndFetches) {
   const auto problem = Problem("maestro-256", "maestro");
   const DecisionSpace& space = problem->space();
   const NestFeatures features(space);
-  ASSERT_EQ(features.size(), 2 * kLevel + 1);
+  ASSERT_EQ(features.size(), 2 * kLevel + 2);
   Point point(space.size());
   const auto set = [&](const char* name, const char* label) {
     const size_t at = space.Find(name);
@@ -54,11 +55,13 @@ TEST(NestFeatures, CountsUnitsTilesAndFetches) {
   EXPECT_EQ(row[kLevel + kPadding], 0);
   // Weights of a PE: K 2, C 2, 3 x 3; inputs: C 2, (4 + 2) x (1 + 2); outputs: K 2, 4 x 1.
   EXPECT_DOUBLE_EQ(row[kLevel + kFirstTensor], std::log2(36.0));
-  EXPECT_DOUBLE_EQ(row[kLevel + kFirstTensor + 2], std::log2(36.0));
-  EXPECT_DOUBLE_EQ(row[kLevel + kFirstTensor + 4], std::log2(8.0));
-  EXPECT_DOUBLE_EQ(row[kLevel + kWords], std::log2(80.0));
+  EXPECT_DOUBLE_EQ(row[kLevel + kFirstTensor + 3], std::log2(36.0));
+  EXPECT_DOUBLE_EQ(row[kLevel + kFirstTensor + 6], std::log2(8.0));
+  EXPECT_DOUBLE_EQ(row[features.size() - 2], std::log2(80.0));
+  // Four PEs share outputs and have different channels: C 8.
+  EXPECT_DOUBLE_EQ(row[kLevel + kWords], std::log2(144.0 + 144.0 + 8.0));
   const std::vector<size_t> words = features.WordsColumns();
-  EXPECT_EQ(words, (std::vector<size_t>{kWords, kLevel + kWords}));
+  EXPECT_EQ(words, (std::vector<size_t>{kWords, kLevel + kWords, features.size() - 2}));
 }
 
 TEST(NestFeatures, MoreUnitsLookBetter) {

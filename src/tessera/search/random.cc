@@ -7,8 +7,8 @@ namespace tessera {
 namespace {
 
 struct RandomOptions {
-  int64_t redraws = 0;
-  double walk = 0.5;
+  int64_t redraws = 8;
+  double walk = 0.2;
 };
 
 class RandomSearcher final : public Searcher {

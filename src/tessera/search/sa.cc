@@ -13,9 +13,9 @@ namespace {
 
 struct SaOptions {
   int64_t chains = 1;
-  double hot = 0.3;
+  double hot = 1.0;
   double cold = 0.003;
-  double restart = 0.1;
+  double restart = 0.01;
 };
 
 class SaSearcher final : public Searcher {
@@ -54,7 +54,7 @@ class SaSearcher final : public Searcher {
   };
 
   void Step(Chain& chain, const Trial& trial, CounterRng& rng) {
-    const double cost = LogCost(trial.outcome);
+    const double cost = OrderedCost(trial.outcome);
     if (cost < best_.cost) best_ = {trial.point, cost};
     // A point that is not feasible is left only for lack of a better one.
     const bool better = cost <= chain.cost;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -24,18 +25,18 @@ namespace tessera {
 namespace {
 
 struct TeamOptions {
-  int64_t agents = 6;
+  int64_t agents = 3;
   int64_t regroup = 64;
   int64_t start = 12;
-  int64_t batch = 8;
-  int64_t pool = 384;
-  int64_t refine = 1;
+  int64_t batch = 4;
+  int64_t pool = 512;
+  int64_t refine = 2;
   double policy = 0.5;
-  double fresh = 0.1;
+  double fresh = 0.25;
   bool critic = true;
   bool nest = true;
   bool guess = true;
-  double informative = 0.25;
+  double informative = 0.0;
   double dream = 1.0;
   int64_t elites = 24;
   double imitate = 0.8;
@@ -66,7 +67,12 @@ class TeamSearcher final : public Searcher {
     } else {
       points = Choose(count, rng);
     }
-    for (const Point& point : points) seen_.insert(PointHash()(point));
+    std::vector<double> rows;
+    critic_.Encode(points, rows);
+    for (size_t i = 0; i < points.size(); ++i) {
+      seen_.insert(PointHash()(points[i]));
+      ++nests_[critic_.Signature(Row(rows, i))];
+    }
     return points;
   }
 
@@ -74,11 +80,14 @@ class TeamSearcher final : public Searcher {
     std::vector<Point> points;
     std::vector<double> costs;
     for (const Trial& trial : trials) {
-      const double cost = LogCost(trial.outcome);
+      // A life that has seen nothing feasible learns what comes closer.
+      const double cost =
+          BestOfLife() < kInfeasibleCost ? LogCost(trial.outcome) : OrderedCost(trial.outcome);
       if (cost < BestOfLife() - kGain) improved_ = std::ssize(trials_);
       elites_.Add(trial.point, cost);
       champions_.Add(trial.point, cost);
       trials_.push_back(trial);
+      if (trial.outcome.feasible()) product_ = product_ && IsProduct(trial.outcome);
       costs_.push_back(cost);
       points.push_back(trial.point);
       costs.push_back(cost);
@@ -122,6 +131,15 @@ class TeamSearcher final : public Searcher {
     return elites_.entries().empty() ? kNothing : elites_.entries().front().cost;
   }
 
+  std::span<const double> Row(std::span<const double> rows, size_t i) const {
+    return rows.subspan(i * critic_.columns(), critic_.columns());
+  }
+
+  static bool IsProduct(const Outcome& outcome) {
+    const double product = outcome.cycles * outcome.energy_pj;
+    return product > 0 && std::abs(outcome.value - product) <= 1e-9 * product;
+  }
+
   // Good points of solved layers.
   std::vector<Point> Hints(int64_t n) const {
     const auto first = hints_.begin() + std::ssize(trials_);
@@ -141,17 +159,14 @@ class TeamSearcher final : public Searcher {
     for (int64_t i = 0; i < kPerPoint * n; ++i) pool.push_back(space_.Sample(rng, 0));
     std::vector<double> rows;
     critic_.Encode(pool, rows);
-    const auto row = [&](size_t i) {
-      return std::span<const double>(rows).subspan(i * critic_.columns(), critic_.columns());
-    };
     std::vector<std::pair<double, size_t>> order;
-    for (size_t i = 0; i < pool.size(); ++i) order.push_back({critic_.Guess(row(i)), i});
+    for (size_t i = 0; i < pool.size(); ++i) order.push_back({critic_.Guess(Row(rows, i)), i});
     std::sort(order.begin(), order.end());
     constexpr int64_t kSizes = 4;
     for (int64_t i = 0; i < n; ++i) {
       const double most = size_limit_ * std::pow(0.5, static_cast<double>(i % kSizes));
       auto pick = std::find_if(order.begin(), order.end(), [&](const auto& entry) {
-        return critic_.SizeRank(row(entry.second)) <= most;
+        return critic_.SizeRank(Row(rows, entry.second)) <= most;
       });
       if (pick == order.end()) pick = order.begin();
       points.push_back(pool[pick->second]);
@@ -228,25 +243,44 @@ class TeamSearcher final : public Searcher {
     const auto cost = [&](size_t i) { return costs_[i]; };
     const std::vector<size_t> order = ChooseHistory(trials_.size(), limit, limit / 4, cost, rng);
     std::vector<Point> points;
-    std::vector<double> costs, rows;
+    std::vector<CriticCost> costs;
+    std::vector<double> rows;
+    // How far infeasible points are matters only as long as there are no others.
+    const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
     for (const size_t i : order) {
       points.push_back(trials_[i].point);
-      costs.push_back(costs_[i]);
+      const bool counts = lost || costs_[i] < kInfeasibleCost;
+      costs.push_back(counts ? Factors(i) : CriticCost{.first = kNothing});
     }
     critic_.Encode(points, rows);
     critic_.Fit(rows, costs);
+  }
+
+  // Cycles and energy where the objective is their product, otherwise the objective alone.
+  CriticCost Factors(size_t i) const {
+    const Outcome& outcome = trials_[i].outcome;
+    if (!product_ || !outcome.feasible()) return {.first = costs_[i]};
+    const double cycles = std::log(outcome.cycles);
+    return {.first = cycles, .second = costs_[i] - cycles};
   }
 
   void Consider(const std::vector<Point>& pool) {
     std::vector<double> rows;
     critic_.Encode(pool, rows);
     critic_.Consider(rows);
+    // What amounts to something that was tried is hardly worth a sample.
+    constexpr double kAgain = 0.1;
+    novelty_.clear();
+    for (size_t i = 0; i < pool.size(); ++i) {
+      novelty_.push_back(nests_.contains(critic_.Signature(Row(rows, i))) ? kAgain : 1.0);
+    }
   }
 
   // How much better than the best of this life a candidate is expected to be.
   double Gain(size_t i) const {
     const double best = std::min(BestOfLife(), 1e300);
-    return critic_.feasible(i) * ExpectedImprovement(best, critic_.mean(i), critic_.deviation(i));
+    return novelty_[i] * critic_.feasible(i) *
+           ExpectedImprovement(best, critic_.mean(i), critic_.deviation(i));
   }
 
   std::vector<std::pair<double, size_t>> Ranked(size_t count) const {
@@ -359,14 +393,17 @@ class TeamSearcher final : public Searcher {
   std::vector<std::vector<size_t>> agents_;
   std::unique_ptr<TeamPolicy> policy_;
   Critic critic_;
-  Elites elites_;     // of this life
-  Elites champions_;  // of all lives
+  Elites elites_;        // of this life
+  Elites champions_;     // of all lives
+  bool product_ = true;  // whether the objective is cycles times energy
   double size_limit_ = 0.5;
   uint64_t rounds_ = 0;
   int64_t improved_ = 0, lives_ = 1, regroupings_ = 0, next_regroup_;
   std::vector<Trial> trials_;
   std::vector<double> costs_;  // of trials_
   std::unordered_set<size_t> seen_;
+  std::unordered_map<size_t, int64_t> nests_;  // how often a nest was tried, by its signature
+  std::vector<double> novelty_;                // of the candidates considered
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,12 +61,16 @@ Error At(const Constraints::Demand& demand, ErrorKind kind, std::string message,
       .kind = kind, .message = std::move(message), .where = demand.where, .hint = std::move(hint)};
 }
 
-Result<void> ApplyValues(const Constraints::Demand& demand, Decision& decision) {
+// `unconstrained` has the values that others may have taken from `decision`.
+Result<void> ApplyValues(const Constraints::Demand& demand, const Decision& unconstrained,
+                         Decision& decision) {
   const bool fixed = demand.rule == Constraints::Rule::kFixed;
   std::vector<bool> allowed(static_cast<size_t>(decision.size()), !fixed);
   for (const std::string& label : demand.values) {
+    const Result<int32_t> known = unconstrained.Parse(label);
+    if (!known) return At(demand, known.error().kind, known.error().message);
     const Result<int32_t> index = decision.Parse(label);
-    if (!index) return At(demand, index.error().kind, index.error().message);
+    if (!index) continue;
     allowed[static_cast<size_t>(*index)] = fixed;
   }
   if (!decision.Keep(allowed)) {
@@ -98,6 +103,41 @@ Result<void> ApplyOrder(const Constraints::Demand& demand, Decision& decision) {
     }
   }
   return {};
+}
+
+Result<void> ApplyOne(const Constraints::Demand& demand, const Decision& unconstrained,
+                      Decision& decision) {
+  return demand.rule == Constraints::Rule::kOrder ? ApplyOrder(demand, decision)
+                                                  : ApplyValues(demand, unconstrained, decision);
+}
+
+// "fixed 16" or "C before K", as it stands in the file.
+std::string Describe(const Constraints::Demand& demand) {
+  switch (demand.rule) {
+    case Constraints::Rule::kFixed: return fmt::format("fixed {}", fmt::join(demand.values, ", "));
+    case Constraints::Rule::kForbidden:
+      return fmt::format("forbidden {}", fmt::join(demand.values, ", "));
+    case Constraints::Rule::kOrder: break;
+  }
+  return fmt::format("{}", fmt::join(demand.values, " before "));
+}
+
+// The earlier demand that alone rules out `demands[failed]`, if there is one, is named beside it.
+Error NamePair(std::span<const Constraints::Demand> demands, size_t failed,
+               const Decision& unconstrained, Error error) {
+  if (error.kind != ErrorKind::kInfeasible) return error;
+  for (const Constraints::Demand& other : demands.first(failed)) {
+    if (other.decision != unconstrained.name()) continue;
+    Decision decision = unconstrained;
+    if (!ApplyOne(other, unconstrained, decision) ||
+        ApplyOne(demands[failed], unconstrained, decision)) {
+      continue;
+    }
+    error.message = fmt::format("{}: {} contradicts {} ({})", unconstrained.name(),
+                                Describe(demands[failed]), Describe(other), ToString(other.where));
+    break;
+  }
+  return error;
 }
 
 }  // namespace
@@ -138,7 +178,9 @@ Result<Constraints> ReadConstraints(const std::string& path) {
 }
 
 Result<void> Apply(const Constraints& constraints, std::vector<Decision>& decisions) {
-  for (const Constraints::Demand& demand : constraints.demands) {
+  const std::vector<Decision> unconstrained = decisions;
+  for (size_t k = 0; k < constraints.demands.size(); ++k) {
+    const Constraints::Demand& demand = constraints.demands[k];
     const auto found =
         std::find_if(decisions.begin(), decisions.end(),
                      [&](const Decision& decision) { return decision.name() == demand.decision; });
@@ -149,9 +191,10 @@ Result<void> Apply(const Constraints& constraints, std::vector<Decision>& decisi
                 fmt::format("the space has no decision {}", Quoted(demand.decision)),
                 DidYouMean(demand.decision, names));
     }
-    Result<void> applied = demand.rule == Constraints::Rule::kOrder ? ApplyOrder(demand, *found)
-                                                                    : ApplyValues(demand, *found);
-    if (!applied) return applied;
+    const Decision& whole = unconstrained[static_cast<size_t>(found - decisions.begin())];
+    if (Result<void> applied = ApplyOne(demand, whole, *found); !applied) {
+      return NamePair(constraints.demands, k, whole, applied.error());
+    }
   }
   return {};
 }

@@ -58,7 +58,11 @@ TEST(Constraints, SayWhatIsWrong) {
   EXPECT_EQ(MessageOf("forbidden: {k_l2: [1, 2, 4, 8]}"),
             "c.yaml:2:13: k_l2: every value is forbidden");
   EXPECT_EQ(MessageOf("order: {order_l2: [[C, K], [K, C]]}"),
-            "c.yaml:2:9: order_l2: K before C contradicts the other constraints");
+            "c.yaml:2:9: order_l2: K before C contradicts C before K (c.yaml:2:9)");
+  EXPECT_EQ(MessageOf("fixed: {k_l2: 2}\nforbidden: {k_l2: [4, 2]}"),
+            "c.yaml:3:13: k_l2: forbidden 4, 2 contradicts fixed 2 (c.yaml:2:9)");
+  EXPECT_EQ(MessageOf("order: {order_l2: [[C, K], [K, Y], [Y, C]]}"),
+            "c.yaml:2:9: order_l2: Y before C contradicts the other constraints");
   EXPECT_EQ(MessageOf("order: {order_l2: [C, Z]}"),
             "c.yaml:2:9: order_l2 has no item 'Z'; known: K, C, Y, X");
   EXPECT_EQ(MessageOf("order: {k_l2: [C, K]}"),

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/cost/loopnest/touched.h"
+
 namespace tessera {
 namespace {
 
@@ -100,8 +102,27 @@ uint8_t LoopSpace::KeepAt(const Point& point, size_t level) const {
   return keep;
 }
 
+int64_t LoopSpace::RankWords(const TensorRank& rank,
+                             const std::array<int64_t, kMaxDims>& extent) const {
+  int64_t span = 1;
+  bool holes = false;
+  for (const RankTerm& term : rank.view()) {
+    span += term.coefficient * (extent[static_cast<size_t>(term.dimension)] - 1);
+    holes = holes || term.coefficient > 1;
+  }
+  if (store_holes_ || !holes) return span;
+  const loopnest::RankShape shape = loopnest::MakeRankShape(rank);
+  loopnest::TouchedBox box;
+  for (int k = 0; k < shape.num_terms; ++k) {
+    box.widths[k] = extent[static_cast<size_t>(shape.dims[k])];
+  }
+  loopnest::TouchedScratch scratch;
+  return CountTouched(shape, box, scratch);
+}
+
 // Words that a level holds: the tiles of the tensors that it keeps, one after another.
-int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t level) const {
+int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t level,
+                             std::string* names) const {
   std::array<int64_t, kMaxDims> extent;
   extent.fill(1);
   for (size_t d = 0; d < dims_.size(); ++d) {
@@ -113,14 +134,11 @@ int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t 
   for (size_t t = 0; t < problem_.tensor_view().size(); ++t) {
     if ((keep >> t & 1) == 0) continue;
     int64_t tile = 1;
-    for (const TensorRank& rank : problem_.tensors[t].view()) {
-      int64_t span = 1;
-      for (const RankTerm& term : rank.view()) {
-        span += term.coefficient * (extent[static_cast<size_t>(term.dimension)] - 1);
-      }
-      tile *= span;
-    }
+    for (const TensorRank& rank : problem_.tensors[t].view()) tile *= RankWords(rank, extent);
     words += tile;
+    if (names == nullptr) continue;
+    *names +=
+        fmt::format("{}{} {}", names->empty() ? "" : ", ", problem_.tensors[t].name.view(), tile);
   }
   return words;
 }
@@ -146,10 +164,52 @@ Result<void> LoopSpace::Check(const Point& point) const {
     if (!level.entries) continue;
     const int64_t words = TileWords(point, factors, i);
     if (words > *level.entries) {
-      return Broken(fmt::format("{}: capacity {} <= {}", level.name, words, *level.entries));
+      std::string names;
+      TileWords(point, factors, i, &names);
+      return Broken(
+          fmt::format("{}: capacity {} <= {} ({})", level.name, words, *level.entries, names));
     }
   }
   return {};
+}
+
+// The decisions that take part in what a point breaks first, in the order of Check.
+std::vector<size_t> LoopSpace::BreakingDecisions(const Point& point) const {
+  std::vector<size_t> breaking;
+  Factors factors;
+  if (const size_t d = FillFactors(point, /*stop=*/false, factors); d < dims_.size()) {
+    for (size_t i = 0; i < levels_.size(); ++i) {
+      breaking.insert(breaking.end(), {dims_[d].temporal[i], dims_[d].spatial[i]});
+    }
+    return breaking;
+  }
+  for (size_t i = 0; i < levels_.size() && breaking.empty(); ++i) {
+    const Level& level = levels_[i];
+    int64_t x = 1, y = 1;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      (OnX(point, d, i) ? x : y) *= factors.spatial[i][d];
+    }
+    const bool wide = x > level.fan_x || y > level.fan_y;
+    const bool full = level.entries && TileWords(point, factors, i) > *level.entries;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      if (wide && OnX(point, d, i) == (x > level.fan_x)) breaking.push_back(dims_[d].spatial[i]);
+      for (size_t k = 0; k <= i && full && !wide; ++k) {
+        breaking.insert(breaking.end(), {dims_[d].temporal[k], dims_[d].spatial[k]});
+      }
+    }
+  }
+  return breaking;
+}
+
+// "; constraints that do not go together: ...": of those decisions, the ones that cannot be 1.
+std::string LoopSpace::ForcedFactors(const Point& point) const {
+  std::vector<std::string> forced;
+  for (const size_t k : BreakingDecisions(point)) {
+    if (k == kNone || decisions()[k].Find(1) >= 0) continue;
+    forced.push_back(fmt::format("{} {}", decisions()[k].name(), decisions()[k].Label(point[k])));
+  }
+  if (forced.empty()) return "";
+  return fmt::format("; constraints that do not go together: {}", fmt::join(forced, ", "));
 }
 
 // The allowed value nearest below that divides `rest` and is at most `most`, or the least that

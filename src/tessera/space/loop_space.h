@@ -33,6 +33,10 @@ struct LoopSpaceOptions {
   // Where the order of parallel loops is a decision. Default: kWhereTheyMatter.
   SpatialOrders spatial_orders = SpatialOrders::kWhereTheyMatter;
 
+  // Strides and dilations leave elements between those that a tile touches. Whether a level stores
+  // them, too: it does under Timeloop's rules, and not under semantics exact. Default: true.
+  bool store_holes = true;
+
   Constraints constraints = {};
 };
 
@@ -87,7 +91,11 @@ class LoopSpace final : public MappingSpace {
   Factors FactorsOf(const Point& point) const;
   bool OnX(const Point& point, size_t dim, size_t level) const;
   uint8_t KeepAt(const Point& point, size_t level) const;
-  int64_t TileWords(const Point& point, const Factors& factors, size_t level) const;
+  int64_t RankWords(const TensorRank& rank, const std::array<int64_t, kMaxDims>& extent) const;
+  int64_t TileWords(const Point& point, const Factors& factors, size_t level,
+                    std::string* names = nullptr) const;
+  std::vector<size_t> BreakingDecisions(const Point& point) const;
+  std::string ForcedFactors(const Point& point) const;
   int32_t Fit(const Decision& decision, int32_t index, int64_t rest, int64_t most) const;
   void FitFactors(Point& point) const;
   void FitMemories(Point& point) const;
@@ -98,6 +106,7 @@ class LoopSpace final : public MappingSpace {
   std::vector<Signature> SignaturesOf(const Dim& dim) const;
 
   LoopProblem problem_;
+  bool store_holes_;
   std::vector<Dim> dims_;
   std::vector<Level> levels_;  // next to the MACs first
 };

@@ -41,6 +41,7 @@ bool OrderMatters(const Hierarchy& hierarchy, size_t level) {
 
 struct LoopSpace::Plan {
   LoopProblem problem = {};
+  bool store_holes = true;
   std::vector<Dim> dims = {};
   std::vector<Level> levels = {};
   std::vector<Decision> decisions = {};
@@ -136,7 +137,7 @@ void LoopSpace::Plan::AddKeeps(size_t i, int depth) {
 Result<std::unique_ptr<LoopSpace>> LoopSpace::Make(const LoopProblem& problem,
                                                    const Hierarchy& hierarchy,
                                                    const LoopSpaceOptions& options) {
-  Plan plan{.problem = problem};
+  Plan plan{.problem = problem, .store_holes = options.store_holes};
   plan.AddDims();
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     if (Result<void> added = plan.AddLevel(hierarchy, i, options); !added) return added.error();
@@ -156,7 +157,8 @@ Result<std::unique_ptr<LoopSpace>> LoopSpace::Make(const LoopProblem& problem,
   space->Repair(smallest);
   if (Result<void> legal = space->Check(smallest); !legal) {
     Error error = legal.error();
-    error.message = fmt::format("no mapping is possible: {}", error.message);
+    error.message =
+        fmt::format("no mapping is possible: {}{}", error.message, space->ForcedFactors(smallest));
     return error;
   }
   return space;
@@ -165,6 +167,7 @@ Result<std::unique_ptr<LoopSpace>> LoopSpace::Make(const LoopProblem& problem,
 LoopSpace::LoopSpace(std::vector<Decision> decisions, Plan plan)
     : MappingSpace(std::move(decisions)),
       problem_(plan.problem),
+      store_holes_(plan.store_holes),
       dims_(std::move(plan.dims)),
       levels_(std::move(plan.levels)) {}
 

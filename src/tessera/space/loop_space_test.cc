@@ -166,14 +166,33 @@ std::string MessageOf(const std::string& body, Hierarchy hierarchy = ThreeLevels
 
 TEST(LoopSpace, SaysWhyNothingIsPossible) {
   EXPECT_EQ(MessageOf("fixed: {M_RF: 8, M_GLB: 4}"),
-            "no mapping is possible: product of the factors of M divides 16");
+            "no mapping is possible: product of the factors of M divides 16; constraints that do "
+            "not go together: M_RF 8, M_GLB 4");
   EXPECT_EQ(MessageOf("fixed: {M_GLB_par: 16, N_GLB_par: 8, M_GLB_axis: X, N_GLB_axis: X}"),
-            "no mapping is possible: GLB: fan-out X 128 <= 16");
+            "no mapping is possible: GLB: fan-out X 128 <= 16; constraints that do not go "
+            "together: M_GLB_par 16, N_GLB_par 8");
   Hierarchy tiny = ThreeLevels();
   tiny.levels[0].entries = 2;
-  EXPECT_EQ(MessageOf("", tiny), "no mapping is possible: RF: capacity 3 <= 2");
+  EXPECT_EQ(MessageOf("", tiny), "no mapping is possible: RF: capacity 3 <= 2 (A 1, B 1, Z 1)");
   EXPECT_EQ(MessageOf("fixed: {M_RF: 5}"),
             "c.yaml:2:9: M_RF is '5', but must be one of 1, 2, 4, 8, 16");
+}
+
+// Two positions of stride 2 and a kernel of one column touch two columns of three.
+TEST(LoopSpace, HolesOfStridesAreStoredUnderTimeloopsRulesOnly) {
+  const LoopProblem strided = *MakeLoopProblem(
+      "conv", {{"R", 1}, {"S", 1}, {"P", 2}, {"Q", 1}, {"C", 1}, {"K", 2}, {"N", 1}},
+      {{"Wstride", 2}});
+  Hierarchy machine = ThreeLevels();
+  machine.levels[0].entries = 5;  // one weight, two or three inputs, two outputs
+  LoopMapping mapping{.num_levels = 3};
+  mapping.levels[0].temporal[2] = 2;
+  mapping.levels[2].temporal[5] = 2;
+  ASSERT_EQ(strided.dimensions[2].name.view(), "P");
+  ASSERT_EQ(strided.dimensions[5].name.view(), "K");
+  EXPECT_FALSE(MakeSpace(strided, machine)->Encode(Mapping(mapping)));
+  const auto touched = MakeSpace(strided, machine, {.store_holes = false})->Encode(mapping);
+  EXPECT_TRUE(touched) << touched.error();
 }
 
 TEST(LoopSpace, HonoursConstraints) {

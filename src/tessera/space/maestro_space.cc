@@ -30,6 +30,8 @@ std::vector<int64_t> Sizes(int64_t largest, TileSizes sizes) {
   return values;
 }
 
+bool OfKernel(DataflowDim dim) { return dim == kR || dim == kS; }
+
 std::string Lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -41,7 +43,7 @@ struct LayerDim {
   DataflowDim dim;
   std::string label;  // "Y", whatever directives call it
   std::vector<int64_t> sizes;
-  bool spatial;  // may be parallel
+  bool spatial[2];  // may be parallel at L2, at L1
 };
 
 int64_t SizeOf(const std::vector<maestro::DimSize>& entries, DataflowDim dim) {
@@ -55,9 +57,11 @@ std::vector<LayerDim> LayerDims(const maestro::Declaration& layer,
                                 const MaestroSpaceOptions& options) {
   std::vector<LayerDim> dims;
   for (const auto& [dim, size] : layer.dims) {
-    LayerDim made{.dim = dim, .label = std::string(ToString(dim)), .sizes = {}, .spatial = true};
-    if (dim == kR || dim == kS) {
-      made.spatial = false;
+    LayerDim made{
+        .dim = dim, .label = std::string(ToString(dim)), .sizes = {}, .spatial = {true, true}};
+    if (OfKernel(dim)) {
+      made.spatial[0] = false;
+      made.spatial[1] = options.parallel_kernel && size > 1;
       made.sizes = options.kernel_tiles ? Sizes(size, options.sizes) : std::vector{size};
     } else if (dim == kY || dim == kX) {
       const int64_t kernel = SizeOf(layer.dims, dim == kY ? kR : kS);
@@ -98,7 +102,7 @@ Result<void> KeepPartners(Decision& outer, Decision& inner) {
 
 struct MaestroSpace::Plan {
   std::vector<Dimension> dimensions = {};
-  std::vector<size_t> spatial = {};
+  std::vector<size_t> spatial[2] = {};
   int64_t num_pes = 1;
   size_t order[2] = {}, parallel[2] = {}, cluster = 0, pes = 0;
 
@@ -113,10 +117,9 @@ void MaestroSpace::Plan::AddLevel(const std::vector<LayerDim>& dims, int level,
                                   std::vector<Decision>& decisions) {
   const std::string_view suffix = kSuffixes[static_cast<size_t>(level)];
   std::vector<std::string> items, parallels;
-  spatial.clear();
   for (const LayerDim& dim : dims) {
-    if (dim.spatial) {
-      spatial.push_back(items.size());
+    if (dim.spatial[level]) {
+      spatial[level].push_back(items.size());
       parallels.push_back(dim.label);
     }
     items.push_back(dim.label);
@@ -175,7 +178,7 @@ Result<std::unique_ptr<MaestroSpace>> MaestroSpace::Make(const Layer& layer, con
 MaestroSpace::MaestroSpace(std::vector<Decision> decisions, Plan plan)
     : MappingSpace(std::move(decisions)),
       dimensions_(std::move(plan.dimensions)),
-      spatial_(std::move(plan.spatial)),
+      spatial_{std::move(plan.spatial[0]), std::move(plan.spatial[1])},
       num_pes_(plan.num_pes),
       order_{plan.order[0], plan.order[1]},
       parallel_{plan.parallel[0], plan.parallel[1]},
@@ -190,11 +193,12 @@ void MaestroSpace::AddLevel(const Point& point, int level, Dataflow& dataflow) c
   const Permutation order = decisions()[order_[level]].OrderAt(point[order_[level]]);
   const size_t label =
       static_cast<size_t>(decisions()[parallel_[level]].value(point[parallel_[level]]));
-  const size_t spatial = spatial_[label];
+  const size_t spatial = spatial_[level][label];
   for (const uint8_t item : order.order()) {
     const Dimension& dimension = dimensions_[item];
     const size_t decision = level == 0 ? dimension.outer : dimension.inner;
-    const int32_t tile = static_cast<int32_t>(decisions()[decision].value(point[decision]));
+    int32_t tile = static_cast<int32_t>(decisions()[decision].value(point[decision]));
+    if (item == spatial && OfKernel(dimension.dim)) tile = 1;
     dataflow.Add(item == spatial ? Spatial(tile, tile, dimension.dim)
                                  : Temporal(tile, tile, dimension.dim));
   }
@@ -235,15 +239,18 @@ Result<Point> MaestroSpace::Encode(const Mapping& mapping) const {
     const size_t item = static_cast<size_t>(found - dimensions_.begin());
     order.items[order.size++] = static_cast<uint8_t>(item);
     const size_t decision = level == 0 ? found->outer : found->inner;
-    point[decision] = decisions()[decision].Find(directive.size);
+    const bool spatial = directive.kind == DataflowDirective::Kind::kSpatial;
+    point[decision] = spatial && OfKernel(found->dim) ? 0  // the whole; parallel_l1 says the rest
+                                                      : decisions()[decision].Find(directive.size);
     if (point[decision] < 0 || directive.size != directive.offset) {
       return outside(
           fmt::format("tile {} of {} with offset {}", directive.size, name, directive.offset));
     }
-    if (directive.kind != DataflowDirective::Kind::kSpatial) continue;
-    const auto label = std::find(spatial_.begin(), spatial_.end(), item);
-    if (label == spatial_.end()) return outside(fmt::format("{} is parallel", name));
-    point[parallel_[level]] = decisions()[parallel_[level]].Find(label - spatial_.begin());
+    if (!spatial) continue;
+    const std::vector<size_t>& allowed = spatial_[level];
+    const auto label = std::find(allowed.begin(), allowed.end(), item);
+    if (label == allowed.end()) return outside(fmt::format("{} is parallel", name));
+    point[parallel_[level]] = decisions()[parallel_[level]].Find(label - allowed.begin());
   }
   for (int i = 0; i < 2; ++i) {
     const Decision& decision = decisions()[order_[i]];

@@ -29,6 +29,10 @@ struct MaestroSpaceOptions {
   // the one that GAMMA uses takes them. Default: false (one value each, the whole kernel).
   bool kernel_tiles = false;
 
+  // Whether R and S may be parallel at L1, an element of the kernel per PE: the only way to use a
+  // kernel that is too large for L1. Default: false.
+  bool parallel_kernel = false;
+
   // Whether tiles of a strided Y or X may have more than one output. MAESTRO then counts too many
   // MACs, which strict legality rejects. Default: false (one value each, 1).
   bool strided_tiles = false;
@@ -66,7 +70,7 @@ class MaestroSpace final : public MappingSpace {
   void AddLevel(const Point& point, int level, Dataflow& dataflow) const;
 
   std::vector<Dimension> dimensions_;  // in the order of the items of order_l2 and order_l1
-  std::vector<size_t> spatial_;        // dimensions_ by the labels of parallel_l2 and parallel_l1
+  std::vector<size_t> spatial_[2];     // dimensions_ by the labels of parallel_l2 and parallel_l1
   int64_t num_pes_;
   size_t order_[2], parallel_[2], cluster_, pes_;  // positions; pes_ is size() if not decided
 };

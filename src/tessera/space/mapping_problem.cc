@@ -2,6 +2,7 @@
 #include "tessera/space/mapping_problem.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +29,12 @@ Error MissingPart(const Accelerator& accelerator, std::string_view model, std::s
                                            : "use 'maestro-256', or --model loopnest"};
 }
 
+// Whether a PE cannot hold what one output needs. MAESTRO buffers an input window, its weights and
+// as many outputs, all of them twice.
+bool KernelTooLarge(const Layer& layer, const PeArray& array) {
+  return layer.type == LayerType::kConv && 6 * layer.r * layer.s > array.l1_elements;
+}
+
 // The space that fits the model. Which space goes with which model is known here and nowhere else.
 Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accelerator& accelerator,
                                                 std::string_view model,
@@ -41,6 +48,7 @@ Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accele
                            {.sizes = options.sizes,
                             .decide_pes = options.decide_pes,
                             .kernel_tiles = !head,
+                            .parallel_kernel = head && KernelTooLarge(layer, *accelerator.pe_array),
                             .strided_tiles = !strict,
                             .constraints = options.constraints});
     if (!space) return space.error();
@@ -50,16 +58,23 @@ Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accele
   const Result<LoopProblem> problem = MakeLoopProblem(layer);
   if (!problem) return problem.error();
   // Under Timeloop's rules neighbours always hand words on.
+  const bool exact = options.model.loopnest.semantics == loopnest::Semantics::kExact;
   const SpatialOrders spatial_orders =
-      options.model.loopnest.semantics == loopnest::Semantics::kExact
-          ? SpatialOrders::kWhereTheyMatter
-          : SpatialOrders::kAlways;
+      exact ? SpatialOrders::kWhereTheyMatter : SpatialOrders::kAlways;
   Result<std::unique_ptr<LoopSpace>> space = LoopSpace::Make(*problem, *accelerator.hierarchy,
                                                              {.decide_keep = options.decide_keep,
                                                               .spatial_orders = spatial_orders,
+                                                              .store_holes = !exact,
                                                               .constraints = options.constraints});
   if (!space) return space.error();
   return std::unique_ptr<MappingSpace>(*std::move(space));
+}
+
+double ExcessOf(const Violation& violation) {
+  if (violation.excess > 0) return violation.excess;
+  constexpr double kFar = 128;  // where the broken rule is not about a size
+  if (violation.limit <= 0 || violation.have <= violation.limit) return kFar;
+  return std::log2(violation.have / violation.limit);
 }
 
 int32_t TranslatedIndex(const Decision& from, int32_t index, const Decision& to) {
@@ -195,7 +210,9 @@ Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const
   const CostModel& model = ModelAt(point);
   const Cost cost =
       model.Evaluate(space_->Decode(point), *static_cast<MappingWorkspace&>(workspace).model);
-  if (!cost.feasible()) return Outcome::Infeasible(model.Describe(cost.violation).message);
+  if (!cost.feasible()) {
+    return Outcome::Infeasible(model.Describe(cost.violation).message, ExcessOf(cost.violation));
+  }
   return OutcomeOf(cost);
 }
 

@@ -31,6 +31,40 @@ std::unique_ptr<MappingProblem> MakeProblem(const Layer& layer,
   return *std::move(problem);
 }
 
+TEST(MappingProblem, SaysHowFarAPointIsFromFeasible) {
+  const auto problem = MakeProblem(Conv(64, 64, 56, 3));
+  const auto find = [&](std::string_view name) { return problem->space().Find(name); };
+  // The largest tiles need the most of L1; smaller ones come closer to its size.
+  Point point(problem->space().size());
+  for (const std::string_view name : {"k_l2", "c_l2", "k_l1", "c_l1"}) {
+    point[find(name)] = problem->space().decisions()[find(name)].size() - 1;
+  }
+  double last = 1e9;
+  for (; point[find("k_l1")] > 0; --point[find("k_l1")]) {
+    const Outcome outcome = problem->Evaluate(point);
+    ASSERT_EQ(outcome.kind, OutcomeKind::kInfeasible);
+    EXPECT_GT(outcome.excess, 0);
+    EXPECT_LT(outcome.excess, last);
+    last = outcome.excess;
+  }
+}
+
+// 11 x 11 inputs, weights and outputs, all twice, are 726 elements; L1 has 512.
+TEST(MappingProblem, SpreadsKernelsThatDoNotFitOverPes) {
+  const Layer large = Conv(64, 3, 224, 11);
+  const auto problem = MakeProblem(large);
+  const DecisionSpace& space = problem->space();
+  const size_t parallel = space.Find("parallel_l1");
+  Point point(space.size());
+  const Outcome whole = problem->Evaluate(point);
+  EXPECT_EQ(whole.why, "L1: 726 elements required > 512");
+  point[parallel] = *space.decisions()[parallel].Parse("S");
+  EXPECT_TRUE(problem->Evaluate(point).feasible());
+  EXPECT_EQ(*problem->space().Encode(problem->space().Decode(point)), point);
+  const auto small = MakeProblem(Conv(64, 64, 56, 3));
+  EXPECT_FALSE(small->space().decisions()[parallel].Parse("S"));
+}
+
 TEST(MappingProblem, PricesPointsByTheModel) {
   const Layer layer = Conv(64, 64, 56, 3);
   const auto model = (*FindCostModel("maestro"))->make(layer, Array256(), {});

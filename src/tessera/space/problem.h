@@ -27,11 +27,14 @@ struct Outcome {
   double value = std::numeric_limits<double>::infinity();  // the objective: lower is better
   // Whatever the objective is, for observations and reports; 0 where the problem has no such thing.
   double cycles = 0, energy_pj = 0, power_mw = 0, area_um2 = 0;
+  // How far an infeasible point is from the rules that it breaks: less is closer, 0 if the problem
+  // cannot tell. Searches that have seen nothing feasible yet walk where it falls.
+  double excess = 0;
   std::string why = {};
 
   bool feasible() const { return kind == OutcomeKind::kFeasible; }
-  static Outcome Infeasible(std::string why) {
-    return {.kind = OutcomeKind::kInfeasible, .why = std::move(why)};
+  static Outcome Infeasible(std::string why, double excess = 0) {
+    return {.kind = OutcomeKind::kInfeasible, .excess = excess, .why = std::move(why)};
   }
   static Outcome Failed(std::string why) {
     return {.kind = OutcomeKind::kFailed, .why = std::move(why)};

@@ -54,36 +54,30 @@ Json NetworkTensor(const TimeloopResult& result, const TimeloopNetworkTensor& ne
           {"link_energy_per_instance", network.link_energy_per_instance}};
 }
 
-Json TimeloopJson(const TimeloopResult& result, const ProblemData& data, const Machine& machine,
-                  const LoopMapping& mapping, const Nest& nest) {
-  if (result.status != TimeloopResult::Status::kOk) {
-    const TimeloopRejection rejection = Describe(result, machine);
-    if (result.status == TimeloopResult::Status::kAssertion) {
-      return {{"status", "crash"}, {"reason", rejection.reason}};
-    }
-    return {{"status", "rejected"}, {"level", rejection.level}, {"reason", rejection.reason}};
+std::string TensorName(const ProblemData& data, int v) {
+  return std::string(data.problem.tensors[static_cast<size_t>(v)].name.view());
+}
+
+// The tensors that a level holds, each as tensor(v) gives it.
+template <typename Tensor>
+Json HeldTensors(const ProblemData& data, const LoopLevel& level, const Tensor& tensor) {
+  Json tensors = Json::object();
+  for (int v = 0; v < data.problem.num_tensors; ++v) {
+    if (level.Keeps(v)) tensors[TensorName(data, v)] = tensor(v);
   }
-  const auto name = [&](int v) {
-    return std::string(data.problem.tensors[static_cast<size_t>(v)].name.view());
-  };
-  Json levels = Json::array(), networks = Json::array();
-  for (int i = 0; i < machine.num_levels; ++i) {
-    Json tensors = Json::object();
-    for (int v = 0; v < data.problem.num_tensors; ++v) {
-      if (!mapping.levels[static_cast<size_t>(i)].Keeps(v)) continue;
-      tensors[name(v)] = LevelTensor(result.levels[i], v, nest.used[i]);
-    }
-    levels.push_back({{"name", machine.level_names[static_cast<size_t>(i)]},
-                      {"tensors", std::move(tensors)},
-                      {"slowdown", result.levels[i].slowdown},
-                      {"cycles", result.levels[i].cycles},
-                      {"energy_total", result.levels[i].energy}});
-  }
+  return tensors;
+}
+
+// What both semantics print alike: totals, and networks, whose tensors network_tensor(i, v) gives.
+template <typename SemanticsResult, typename NetworkTensorOf>
+Json Whole(const SemanticsResult& result, const ProblemData& data, const Machine& machine,
+           Json levels, const NetworkTensorOf& network_tensor) {
+  Json networks = Json::array();
   for (int k = 0; k < machine.num_levels; ++k) {
     const int i = machine.network_order[k];
     Json tensors = Json::object();
     for (int v = 0; v < data.problem.num_tensors; ++v) {
-      tensors[name(v)] = NetworkTensor(result, result.levels[i].network[v]);
+      tensors[TensorName(data, v)] = network_tensor(i, v);
     }
     networks.push_back({{"name", machine.network_names[static_cast<size_t>(i)]},
                         {"tensors", std::move(tensors)},
@@ -98,6 +92,30 @@ Json TimeloopJson(const TimeloopResult& result, const ProblemData& data, const M
           {"cycles", result.cycles},
           {"utilization", result.utilization},
           {"energy_total", result.energy}};
+}
+
+Json TimeloopJson(const TimeloopResult& result, const ProblemData& data, const Machine& machine,
+                  const LoopMapping& mapping, const Nest& nest) {
+  if (result.status != TimeloopResult::Status::kOk) {
+    const TimeloopRejection rejection = Describe(result, machine);
+    if (result.status == TimeloopResult::Status::kAssertion) {
+      return {{"status", "crash"}, {"reason", rejection.reason}};
+    }
+    return {{"status", "rejected"}, {"level", rejection.level}, {"reason", rejection.reason}};
+  }
+  Json levels = Json::array();
+  for (int i = 0; i < machine.num_levels; ++i) {
+    const TimeloopLevel& level = result.levels[i];
+    const auto tensor = [&](int v) { return LevelTensor(level, v, nest.used[i]); };
+    levels.push_back(
+        {{"name", machine.level_names[static_cast<size_t>(i)]},
+         {"tensors", HeldTensors(data, mapping.levels[static_cast<size_t>(i)], tensor)},
+         {"slowdown", level.slowdown},
+         {"cycles", level.cycles},
+         {"energy_total", level.energy}});
+  }
+  return Whole(result, data, machine, std::move(levels),
+               [&](int i, int v) { return NetworkTensor(result, result.levels[i].network[v]); });
 }
 
 Json LevelTensor(const ExactLevel& level, int v, int64_t instances) {
@@ -133,45 +151,23 @@ Json ExactJson(const ExactResult& result, const ProblemData& data, const Machine
             {"level", machine.level_names[static_cast<size_t>(result.level)]},
             {"reason", DescribeRejection(result)}};
   }
-  const auto name = [&](int v) {
-    return std::string(data.problem.tensors[static_cast<size_t>(v)].name.view());
-  };
-  Json levels = Json::array(), networks = Json::array();
+  Json levels = Json::array();
   for (int i = 0; i < machine.num_levels; ++i) {
     const ExactLevel& level = result.levels[i];
-    Json tensors = Json::object();
-    for (int v = 0; v < data.problem.num_tensors; ++v) {
-      if (!mapping.levels[static_cast<size_t>(i)].Keeps(v)) continue;
-      tensors[name(v)] = LevelTensor(level, v, nest.used[i]);
-    }
-    levels.push_back({{"name", machine.level_names[static_cast<size_t>(i)]},
-                      {"tensors", std::move(tensors)},
-                      {"busiest",
-                       {{"read", level.busiest_reads},
-                        {"write", level.busiest_writes},
-                        {"both", level.busiest_both}}},
-                      {"cycles", level.cycles},
-                      {"energy_total", level.energy}});
+    const auto tensor = [&](int v) { return LevelTensor(level, v, nest.used[i]); };
+    levels.push_back(
+        {{"name", machine.level_names[static_cast<size_t>(i)]},
+         {"tensors", HeldTensors(data, mapping.levels[static_cast<size_t>(i)], tensor)},
+         {"busiest",
+          {{"read", level.busiest_reads},
+           {"write", level.busiest_writes},
+           {"both", level.busiest_both}}},
+         {"cycles", level.cycles},
+         {"energy_total", level.energy}});
   }
-  for (int k = 0; k < machine.num_levels; ++k) {
-    const int i = machine.network_order[k];
-    Json tensors = Json::object();
-    for (int v = 0; v < data.problem.num_tensors; ++v) {
-      tensors[name(v)] = NetworkTensor(result.levels[i].network[v], nest.fanout[i]);
-    }
-    networks.push_back({{"name", machine.network_names[static_cast<size_t>(i)]},
-                        {"tensors", std::move(tensors)},
-                        {"energy_total", result.levels[i].network_energy}});
-  }
-  return {{"status", "ok"},
-          {"computes", result.computes},
-          {"compute_cycles", result.compute_cycles},
-          {"mac_energy", result.mac_energy},
-          {"levels", std::move(levels)},
-          {"networks", std::move(networks)},
-          {"cycles", result.cycles},
-          {"utilization", result.utilization},
-          {"energy_total", result.energy}};
+  return Whole(result, data, machine, std::move(levels), [&](int i, int v) {
+    return NetworkTensor(result.levels[i].network[v], nest.fanout[i]);
+  });
 }
 
 }  // namespace

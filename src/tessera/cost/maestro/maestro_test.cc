@@ -90,7 +90,7 @@ TEST(Maestro, RecordHoldsEveryCaseOfTheWorkedExample) {
 }
 
 TEST(Maestro, CostHasTheAnalysisInTesserasUnits) {
-  const auto model = MakeMaestroModel(kDeclaration, kArray, {});
+  const auto model = MakeMaestroModel(kDeclaration, kArray, {.energy = MaestroEnergy::kLayer});
   ASSERT_TRUE(model) << model.error();
   const Result<Cost> cost = Evaluate(**model, Parse(kExample));
   ASSERT_TRUE(cost) << cost.error();
@@ -109,8 +109,8 @@ TEST(Maestro, CostHasTheAnalysisInTesserasUnits) {
       1e-9);
 }
 
-TEST(Maestro, EnergyOfTheCsvFileIsAnOption) {
-  const auto model = MakeMaestroModel(kDeclaration, kArray, {.energy = MaestroEnergy::kMaestroCsv});
+TEST(Maestro, EnergyIsThatOfTheCsvFileByDefault) {
+  const auto model = MakeMaestroModel(kDeclaration, kArray, {});
   ASSERT_TRUE(model) << model.error();
   const Result<Cost> cost = Evaluate(**model, Parse(kExample));
   ASSERT_TRUE(cost) << cost.error();

@@ -2,7 +2,9 @@
 #ifndef TESSERA_COST_MAESTRO_OPTIONS_H_
 #define TESSERA_COST_MAESTRO_OPTIONS_H_
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace tessera {
 
@@ -13,9 +15,11 @@ enum class MaestroVersion : uint8_t { kHead, kPinned };
 // returns what MAESTRO would print.
 enum class MaestroLegality : uint8_t { kStrict, kCompat };
 
-// Which energy is the cost: that of MACs, L1 and L2 of the layer, or the one in MAESTRO's CSV file,
-// which has no MACs and, with more than one level, no L1.
-enum class MaestroEnergy : uint8_t { kLayer, kMaestroCsv };
+// Which energy is the cost: the one in the CSV file of a MAESTRO run on the layer alone, which has
+// no MACs and, with more than one level, no L1, but is what published searches minimise; or that of
+// MACs, L1 and L2 of the layer.
+enum class MaestroEnergy : uint8_t { kMaestroCsv, kLayer };
+inline constexpr std::array<std::string_view, 2> kMaestroEnergyNames = {"maestro-csv", "layer"};
 
 // Whose formula gives area and power from the required buffer sizes. GAMMA and ArchGym replace the
 // area alone, because MAESTRO's grows with the bandwidth.
@@ -24,7 +28,7 @@ enum class MaestroArea : uint8_t { kMaestro, kGamma, kArchGym };
 struct MaestroOptions {
   MaestroVersion version = MaestroVersion::kHead;       // Default: kHead.
   MaestroLegality legality = MaestroLegality::kStrict;  // Default: kStrict.
-  MaestroEnergy energy = MaestroEnergy::kLayer;         // Default: kLayer.
+  MaestroEnergy energy = MaestroEnergy::kMaestroCsv;    // Default: kMaestroCsv.
   MaestroArea area = MaestroArea::kMaestro;             // Default: kMaestro.
 };
 

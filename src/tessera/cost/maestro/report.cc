@@ -222,12 +222,32 @@ CostFlags FlagsOf(const Workload& workload, const PeArray& array, const Analysis
   return flags;
 }
 
+namespace {
+
+// Doublings of L1 and L2 above their sizes, so that a search can walk towards what fits. A mapping
+// with impossible numbers is further away than any that is only too large.
+double ExcessOf(const PeArray& array, const Analysis& analysis, CostFlags flags) {
+  constexpr double kImpossible = 64;
+  constexpr CostFlags kDoubts = {CostFlag::kRuntime, CostFlag::kNan, CostFlag::kNegative,
+                                 CostFlag::kMacs, CostFlag::kAbovePeak};
+  const auto doublings = [](int64_t required, int64_t size) {
+    return required > size ? std::log2(static_cast<double>(required) / static_cast<double>(size))
+                           : 0.0;
+  };
+  const double sizes = doublings(L1Required(analysis), array.l1_elements) +
+                       doublings(L2Required(analysis), array.l2_elements);
+  return (flags & kDoubts).empty() ? sizes : kImpossible + sizes;
+}
+
+}  // namespace
+
 Violation CheckStrict(const Workload& workload, const PeArray& array, const Analysis& analysis,
                       CostFlags flags) {
-  const auto broken = [](Rule rule, double have, double limit) {
+  const auto broken = [&](Rule rule, double have, double limit) {
     Violation violation = Broken(rule);
     violation.have = have;
     violation.limit = limit;
+    violation.excess = ExcessOf(array, analysis, flags);
     return violation;
   };
   const auto number = [](int64_t value) { return static_cast<double>(value); };

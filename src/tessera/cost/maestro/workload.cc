@@ -93,6 +93,21 @@ Result<void> CheckSize(std::string_view what, const DimSize& entry, int64_t larg
                                       ToString(entry.dim), entry.size, largest)};
 }
 
+// An axis of a convolution as it is declared: only the input that outputs touch.
+struct Axis {
+  int64_t kernel, input, stride;
+  int64_t channels = 1;  // the input's channels are multiplied by this
+};
+
+Axis DeclareAxis(int64_t kernel, int64_t outputs, int64_t stride, bool foldable) {
+  const bool apart = stride > 1 && kernel <= stride;  // no input element is in two windows
+  if (!apart || (kernel > 1 && !foldable)) {
+    return {.kernel = kernel, .input = (outputs - 1) * stride + kernel, .stride = stride};
+  }
+  // What windows skip is never read, and what is inside of one is summed up like channels.
+  return {.kernel = 1, .input = outputs, .stride = 1, .channels = kernel};
+}
+
 Declaration DeclareConv(const Layer& layer) {
   const bool depthwise = IsDepthwise(layer) && layer.k == layer.c;
   Declaration made{.type = depthwise           ? MaestroType::kDsconv
@@ -101,13 +116,16 @@ Declaration DeclareConv(const Layer& layer) {
   const bool grouped = made.type == MaestroType::kNgconv;
   if (layer.n > 1) made.dims.push_back({kN, layer.n});
   if (grouped) made.dims.push_back({kG, layer.groups});
+  // Only a plain convolution sums up over its channels.
+  const bool foldable = made.type == MaestroType::kConv;
+  const Pair outputs = OutputSize(layer);
+  const Axis y = DeclareAxis(layer.r, outputs.y, layer.stride.y, foldable);
+  const Axis x = DeclareAxis(layer.s, outputs.x, layer.stride.x, foldable);
+  const int64_t channels = depthwise ? layer.c : layer.c / layer.groups;
   if (!depthwise) made.dims.push_back({kK, layer.k / layer.groups});
-  made.dims.push_back({kC, depthwise ? layer.c : layer.c / layer.groups});
-  made.dims.insert(made.dims.end(), {{kR, layer.r},
-                                     {kS, layer.s},
-                                     {kY, layer.y + layer.pad.top + layer.pad.bottom},
-                                     {kX, layer.x + layer.pad.left + layer.pad.right}});
-  made.strides = {{kY, layer.stride.y}, {kX, layer.stride.x}};
+  made.dims.push_back({kC, channels * y.channels * x.channels});
+  made.dims.insert(made.dims.end(), {{kR, y.kernel}, {kS, x.kernel}, {kY, y.input}, {kX, x.input}});
+  made.strides = {{kY, y.stride}, {kX, x.stride}};
   return made;
 }
 

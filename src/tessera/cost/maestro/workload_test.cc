@@ -64,6 +64,41 @@ TEST(MaestroWorkload, PaddingBecomesInputSize) {
   EXPECT_EQ(SizeOf(*declaration, kX), 206);
 }
 
+// Of 228 rows, 55 windows of 11 with stride 4 touch 227.
+TEST(MaestroWorkload, OnlyInputThatIsReadIsDeclared) {
+  const Layer layer{
+      .k = 64, .c = 3, .y = 224, .x = 224, .r = 11, .s = 11, .stride = {4, 4}, .pad = {2, 2, 2, 2}};
+  const Result<Declaration> declaration = Declare(layer);
+  ASSERT_TRUE(declaration);
+  EXPECT_EQ(SizeOf(*declaration, kY), 227);
+  EXPECT_EQ(SizeOf(*declaration, kX), 227);
+  ExpectSameMacs(layer, MaestroType::kConv);
+}
+
+// Windows that do not overlap are a convolution of 1x1 over their insides.
+TEST(MaestroWorkload, WindowsApartBecomeChannels) {
+  const Layer patches{.k = 768, .c = 3, .y = 224, .x = 224, .r = 16, .s = 16, .stride = {16, 16}};
+  const Result<Declaration> declaration = Declare(patches);
+  ASSERT_TRUE(declaration);
+  EXPECT_EQ(SizeOf(*declaration, kC), 768);
+  EXPECT_EQ(SizeOf(*declaration, kR), 1);
+  EXPECT_EQ(SizeOf(*declaration, kY), 14);
+  ExpectSameMacs(patches, MaestroType::kConv);
+
+  const Layer downsample{.k = 128, .c = 64, .y = 56, .x = 56, .r = 1, .s = 1, .stride = {2, 2}};
+  const Result<Declaration> quarter = Declare(downsample);
+  ASSERT_TRUE(quarter);
+  EXPECT_EQ(SizeOf(*quarter, kC), 64);
+  EXPECT_EQ(SizeOf(*quarter, kY), 28);
+  EXPECT_EQ(quarter->strides[0].size, 1);
+  ExpectSameMacs(downsample, MaestroType::kConv);
+
+  // The channels of a depthwise one are not summed up.
+  ExpectSameMacs(
+      {.k = 32, .c = 32, .y = 12, .x = 12, .r = 2, .s = 2, .groups = 32, .stride = {2, 2}},
+      MaestroType::kDsconv);
+}
+
 TEST(MaestroWorkload, DilationIsNotMaestros) {
   const Result<Declaration> declaration = Declare(Layer{.y = 9, .r = 3, .dilation = {2, 1}});
   ASSERT_FALSE(declaration);

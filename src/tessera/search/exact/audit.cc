@@ -21,14 +21,14 @@ void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<co
                        int level, const Tile* tile, const Chain* chain,
                        const LoopMapping* mapping) {
   RuleAudit& audit = rules_[static_cast<size_t>(rule)];
-  if (audit.audited >= most_ || std::isinf(bound)) return;
+  if (skipped_[static_cast<size_t>(rule)] || audit.audited >= most_ || std::isinf(bound)) return;
   if (setup_ != model.setup) {
     setup_ = model.setup;
     workspace_ = {};
     Reserve(*setup_, workspace_);
   }
   // Evaluated mappings are few, and many others were left out for each.
-  constexpr int64_t kMore = 16;
+  constexpr int64_t kMore = 64;
   for (int64_t k = 0; k < (mapping != nullptr ? kMore : 1) * per_part_; ++k) {
     if (mapping != nullptr) {
       mapping_ = *mapping;

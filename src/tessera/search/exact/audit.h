@@ -18,7 +18,7 @@ struct RuleAudit {
   double tightest = 0;     // largest bound / cost
 };
 
-// Gives each part that is left out `per_part` draws, and 16 times as many where one mapping stands
+// Gives each part that is left out `per_part` draws, and 64 times as many where one mapping stands
 // for others, until every rule has had `most` mappings.
 // A draw is uniform at each decision: factors that fit, axes, orders. Used by one thread.
 class Auditor final : public PruneObserver {
@@ -28,6 +28,9 @@ class Auditor final : public PruneObserver {
   void OnPruned(const Model& model, Rule rule, double bound, std::span<const Frame> frames,
                 int level, const Tile* tile, const Chain* chain,
                 const LoopMapping* mapping) override;
+
+  // Draws no more for a rule that others have checked enough.
+  void Skip(Rule rule) { skipped_[static_cast<size_t>(rule)] = true; }
 
   const std::array<RuleAudit, kRules>& rules() const { return rules_; }
   // The first violation in words; empty if there is none.
@@ -47,6 +50,7 @@ class Auditor final : public PruneObserver {
   loopnest::Workspace workspace_;
   LoopMapping mapping_;
   std::array<RuleAudit, kRules> rules_ = {};
+  std::array<bool, kRules> skipped_ = {};
   std::string first_violation_;
 };
 

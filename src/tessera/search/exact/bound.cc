@@ -83,20 +83,22 @@ bool Bounder::AnyDisplacement(std::span<const Frame> frames, int level, int v, i
   double inside = 0;  // steps of the levels further in
   for (int k = level; k < model_.num_levels; ++k) {
     const Frame& frame = frames[static_cast<size_t>(k)];
-    double steps[4] = {};
+    double steps[4] = {}, back[4] = {};
     for (int t = 0; t < rank.num_terms; ++t) {
       const int d = rank.dims[t];
       if (frame.temporal[d] == 1) continue;
       steps[t] = rank.coefficients[t] * frame.extents[d] * frame.spatial[d];
+      // Timeloop walks every loop for two iterations, semantics exact to its end.
+      back[t] = steps[t] * (model_.exact ? frame.temporal[d] - 1 : 1);
       if (k == first_level && d == first_dim) {
-        inside += steps[t];
-        steps[t] = 0;
+        inside += back[t];
+        steps[t] = back[t] = 0;
       }
     }
     for (int subset = 0; subset < 1 << rank.num_terms; ++subset) {
       double sum = inside;
       for (int t = 0; t < rank.num_terms; ++t)
-        sum += Has(static_cast<uint32_t>(subset), t) ? steps[t] : 0;
+        sum += Has(static_cast<uint32_t>(subset), t) ? back[t] : 0;
       for (int t = 0; t < rank.num_terms; ++t) {
         if (steps[t] == 0 || Has(static_cast<uint32_t>(subset), t)) continue;
         if (use(steps[t] - sum, rank.dims[t])) return true;
@@ -104,7 +106,7 @@ bool Bounder::AnyDisplacement(std::span<const Frame> frames, int level, int v, i
       if (use(-sum, -1)) return true;
     }
     if ((frame.loops & still) != 0) return false;
-    for (const double step : steps) inside += step;
+    for (const double step : back) inside += step;
   }
   return false;
 }
@@ -211,6 +213,22 @@ double Bounder::EnterCost(int v, int level, double used, double copies, double& 
   return 2 * facts.enter_pj;
 }
 
+// Of a word that arrives at level `next`, coming from beyond the level outside it.
+Bounder::InnerCost Bounder::InnerCostOf(int v, int next) const {
+  if (next < 0) return {};
+  const TensorFacts& tensor = model_.tensors[v];
+  const LevelFacts& level = model_.levels[next];
+  const double fill_pj = level.least_share * level.fill_pj;
+  InnerCost cost{.word_pj = model_.inner_pj[next][v],
+                 .elided_pj = model_.inner_elided_pj[next][v],
+                 .slack_pj = model_.inner_slack_pj[next][v]};
+  if (tensor.read_write && !tensor.simple) return cost;
+  cost.word_pj += fill_pj;
+  if (tensor.read_write) cost.elided_pj += fill_pj;
+  if (!model_.exact && !tensor.read_write) cost.slack_pj += level.clusters * level.fill_pj;
+  return cost;
+}
+
 void Bounder::AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame) {
   const TensorFacts& tensor = model_.tensors[v];
   const int i = frame.level;
@@ -270,13 +288,24 @@ void Bounder::AddTensor(std::span<const Frame> frames, int v, const Tile& tile, 
     return;
   }
   if (!closes) {
-    if (model_.next_kept[child][v] < 0 && !model_.mac_links) {
-      frame.later_fixed_pj += pending * model_.macs / (frame.used_below * model_.fan_below[i]);
-    } else if (tensor.simple) {
-      frame.later_pj[v] = pending;
-    } else {
-      frame.later_fixed_pj += pending * tile.plain_words[v] * frame.plain_visits[v];
+    const int next = model_.next_kept[child][v];
+    frame.open_words[v] = 0;
+    if (next < 0 && !model_.mac_links) {
+      frame.open_words[v] = model_.macs / (frame.used_below * model_.fan_below[i]);
+      frame.later_fixed_pj += pending * frame.open_words[v];
+      return;
     }
+    // What passes this level has to arrive further in, and to be handed on there.
+    const InnerCost inner = InnerCostOf(v, next);
+    const double word_pj = pending + frame.used_below * inner.word_pj;
+    if (tensor.simple) {
+      frame.later_pj[v] = word_pj;
+      frame.later_fixed_pj -= inner.elided_pj * tensor.elements * frame.copies[v];
+    } else {
+      frame.open_words[v] = tile.plain_words[v] * frame.plain_visits[v];
+      frame.later_fixed_pj += word_pj * frame.open_words[v];
+    }
+    frame.later_fixed_pj += OperandCost(v, i, frame.copies[v], idle_extents) - inner.slack_pj;
     return;
   }
   const LevelFacts& below = model_.levels[child];
@@ -381,6 +410,58 @@ bool Bounder::MayMatch(std::span<const Frame> frames, int level, int v, int firs
   return false;
 }
 
+// Elements of rank r of a tile, without holes (exact).
+double Bounder::TouchedOf(int v, int r, const int32_t* extents) {
+  const loopnest::RankShape& shape = model_.setup->data.tensors[v].ranks[r];
+  loopnest::TouchedBox box;
+  for (int k = 0; k < shape.num_terms; ++k) box.widths[k] = extents[shape.dims[k]];
+  return static_cast<double>(CountTouched(shape, box, touched_));
+}
+
+// The part of rank r of a window tile that a move by `distance` leaves in place (exact).
+double Bounder::RankOverlap(int v, int r, const int32_t* extents, double distance) {
+  const RankTerms& rank = model_.tensors[v].ranks[r];
+  double extent = 1;
+  for (int k = 0; k < rank.num_terms; ++k) {
+    extent += rank.coefficients[k] * (extents[rank.dims[k]] - 1);
+  }
+  if (std::abs(distance) >= extent) return 0;
+  const loopnest::RankShape& shape = model_.setup->data.tensors[v].ranks[r];
+  loopnest::TouchedBox box;
+  for (int k = 0; k < shape.num_terms; ++k) box.widths[k] = extents[shape.dims[k]];
+  // Shapes are divided by the common divisor of their coefficients; so are distances.
+  const double scale =
+      rank.coefficients[0] / static_cast<double>(shape.CoefficientOf(rank.dims[0]));
+  const auto shift = static_cast<int64_t>(distance / scale);
+  return static_cast<double>(CountCommon(shape, box, box, shift, touched_)) /
+         static_cast<double>(CountTouched(shape, box, touched_));
+}
+
+// The part of a window tile that is new, at least, whenever something else than the innermost loops
+// advances (exact): loop `dim` of `first_level`, or, if it leaves the tensor alone, the idle ones.
+double Bounder::LeastNewPart(std::span<const Frame> frames, int level, int v, int first_level,
+                             int dim) {
+  const TensorFacts& tensor = model_.tensors[v];
+  if (tensor.shares) return 0;
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  const bool idle = !Has(tensor.dims, dim);
+  double most = 0;
+  for (int r = 0; r < tensor.num_ranks && most < 1; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    bool moved = false;
+    for (int k = 0; k < rank.num_terms; ++k) moved |= rank.dims[k] == dim;
+    // The rank of the innermost loop always moves; otherwise it can be any.
+    if (rank.num_terms < 2 || (!idle && !moved)) continue;
+    AnyDisplacement(frames, level, v, r, 0, first_level, dim, [&](double distance, int by) {
+      if (distance != 0 || by >= 0) {
+        most = std::max(most, RankOverlap(v, r, frame.extents, distance));
+      }
+      return most == 1;
+    });
+  }
+  return 1 - most;
+}
+
 // Words that a child tile of `level` gets, at least, as a part of all tiles of all visits.
 double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain) {
   const TensorFacts& tensor = model_.tensors[v];
@@ -395,17 +476,36 @@ double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Cha
   if (dim == kUnknown) return least;
   if (Has(tensor.plain, dim)) return 1;
   const bool idle = !Has(tensor.dims, dim);
+  if (idle && model_.exact) {
+    const double part = LeastNewPart(frames, level, v, chain.first_level, dim);
+    return least + std::max(0.0, 1 / chain.idle_run[v] - least) * part;
+  }
   if (idle) {
-    if (model_.exact || MayMatch(frames, level, v, chain.first_level, dim)) return least;
+    if (MayMatch(frames, level, v, chain.first_level, dim)) return least;
     return 1 / chain.idle_run[v];
   }
   const Frame& first = frames[static_cast<size_t>(chain.first_level)];
   const double count = first.temporal[dim];
   const double part =
       NewPart(v, frame.extents, dim, static_cast<double>(first.extents[dim]) * first.spatial[dim]);
-  if (model_.exact) return std::min(1.0, part * (1 - 1 / count) + least);
+  if (model_.exact) {
+    const double other = LeastNewPart(frames, level, v, chain.first_level, dim);
+    return part * (1 - 1 / count) + least + std::max(0.0, 1 / count - least) * other;
+  }
   if (MayMatch(frames, level, v, chain.first_level, dim)) return part + (1 - part) * least;
   return part + (1 - part) / count;
+}
+
+// Cycles of the level that takes longest for words of one instance.
+double Bounder::BusiestCycles(const double* reads, const double* writes) const {
+  double cycles = 0;
+  for (int k = 0; k < model_.num_levels; ++k) {
+    const LevelFacts& facts = model_.levels[k];
+    cycles = std::max({cycles, CeilCycles(reads[k] / facts.read_bw),
+                       CeilCycles(writes[k] / facts.write_bw),
+                       CeilCycles((reads[k] + writes[k]) / facts.shared_bw)});
+  }
+  return cycles;
 }
 
 Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim,
@@ -423,10 +523,21 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
     }
   }
   double later = frame.later_fixed_pj;
+  // Of pairs that inner levels close: what their parents have to hand out in any case.
+  double open_reads[kMaxLevels] = {}, open_writes[kMaxLevels] = {};
   for (int v = 0; v < model_.num_tensors; ++v) {
     const TensorFacts& tensor = model_.tensors[v];
     if (!frame.closes[v]) {
-      if (frame.later_pj[v] > 0) later += frame.words[v] / out.idle_run[v] * frame.later_pj[v];
+      double words = frame.open_words[v];
+      if (frame.later_pj[v] > 0) {
+        words = frame.words[v] / out.idle_run[v];
+        later += words * frame.later_pj[v];
+      }
+      const int parent = model_.parent[level][v];
+      const double requests = words * frame.groups[v] - (model_.exact ? 0 : kRounded);
+      if (requests > 0 && !model_.linked_level) {
+        (tensor.read_write ? open_writes : open_reads)[parent] += requests;
+      }
       continue;
     }
     const double words = frame.words[v] * Ratio(frames, level, v, out);
@@ -452,14 +563,13 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
       out.writes[child] += words - tensor.elements * frame.copies[v] / frame.used_below;
     }
   }
-  double cycles = std::max(frame.cycles, chain.cycles);
+  const double known = BusiestCycles(out.reads, out.writes);
+  out.cycles = std::max({frame.cycles, chain.cycles, known});
   for (int k = 0; k < model_.num_levels; ++k) {
-    const LevelFacts& facts = model_.levels[k];
-    cycles = std::max({cycles, CeilCycles(out.reads[k] / facts.read_bw),
-                       CeilCycles(out.writes[k] / facts.write_bw),
-                       CeilCycles((out.reads[k] + out.writes[k]) / facts.shared_bw)});
+    open_reads[k] += out.reads[k];
+    open_writes[k] += out.writes[k];
   }
-  out.cycles = cycles;
+  const double cycles = std::max(out.cycles, BusiestCycles(open_reads, open_writes));
   return {.energy_pj = out.closed_pj + frame.fixed_pj + later,
           .cycles = cycles + model_.latency_cycles};
 }

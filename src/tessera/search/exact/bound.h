@@ -66,6 +66,7 @@ struct Frame {
   double close_pj[kMaxTensors] = {};    // per word, if the pair ends here
   double later_pj[kMaxTensors] = {};    // per word, at least, of what is not decided yet
   double fill_part[kMaxTensors] = {};   // of the words that surely arrive at a child
+  double open_words[kMaxTensors] = {};  // open pairs: words for a child, whatever the order
   bool closes[kMaxTensors] = {};
   bool link_risk[kMaxTensors] = {};  // neighbours may pass words on
 
@@ -149,7 +150,10 @@ class Bounder {
   double QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
                     const ChainSummary& chains);
   double NewPart(int v, const int32_t* extents, int dim, double step);
+  double RankOverlap(int v, int r, const int32_t* extents, double distance);
+  double LeastNewPart(std::span<const Frame> frames, int level, int v, int first_level, int dim);
   bool MayMatch(std::span<const Frame> frames, int level, int v, int first_level, int dim) const;
+  double BusiestCycles(const double* reads, const double* writes) const;
   double OperandCost(int v, int level, double copies, double idle_extents) const;
   template <typename Use>
   bool AnyDisplacement(std::span<const Frame> frames, int level, int v, int r, uint32_t still,
@@ -157,11 +161,18 @@ class Bounder {
   bool LinkRisk(std::span<const Frame> frames, int v, const Frame& frame) const;
   double Groups(int v, const Frame& frame) const;
   double EnterCost(int v, int level, double used, double copies, double& fixed_pj) const;
+  // Least cost of words that pass a level which does not hold them; as the inner_* of Model.
+  struct InnerCost {
+    double word_pj = 0, elided_pj = 0, slack_pj = 0;
+  };
+  InnerCost InnerCostOf(int v, int next) const;
   void AddTensor(std::span<const Frame> frames, int v, const Tile& tile, Frame& frame);
 
   struct TileTerms;
-  void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) const;
-  double TileClass(const Tile& tile, const Chain& chain, const TileTerms* terms, int dim);
+  void SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms);
+  void SetStepParts(int v, const Tile& tile, TileTerms& terms);
+  double TouchedOf(int v, int r, const int32_t* extents);
+  double TileClass(const Chain& chain, const TileTerms* terms, int dim);
 
   const Model& model_;
   const double max_cycles_;

@@ -56,6 +56,42 @@ Result<void> CheckSmallestTiles(const Model& model) {
   return {};
 }
 
+// Whether a mapping belongs to the space with the keep sets of `model`; memories aside.
+bool Contains(const Model& model, const LoopMapping& mapping) {
+  if (mapping.num_levels != model.num_levels) return false;
+  int64_t product[kMaxDims];
+  std::fill_n(product, kMaxDims, 1);
+  const auto all = static_cast<uint8_t>((1u << model.num_tensors) - 1);
+  for (int i = 0; i < model.num_levels; ++i) {
+    const LoopLevel& level = mapping.levels[static_cast<size_t>(i)];
+    if (((level.keep ^ model.keep[i]) & all) != 0) return false;
+    int64_t used[2] = {1, 1};
+    std::vector<uint8_t> loops, parallel[2];
+    for (size_t k = 0; k < static_cast<size_t>(model.num_dims); ++k) {
+      const uint8_t t = level.temporal_order[k], s = level.spatial_order[k];
+      const bool on_y = k >= level.split;
+      const int32_t temporal = level.temporal[t], spatial = level.spatial[s];
+      if (temporal < 1 || spatial < 1) return false;
+      product[t] *= temporal;
+      product[s] *= spatial;
+      used[on_y ? 1 : 0] *= spatial;
+      if (temporal > 1) loops.push_back(t);
+      if (spatial > 1) parallel[on_y ? 1 : 0].push_back(s);
+      if (!model.restrictions->AllowsTemporal(i, t, temporal) ||
+          !model.restrictions->AllowsSpatial(i, s, spatial) ||
+          (spatial > 1 && !model.restrictions->AllowsAxis(i, s, on_y))) {
+        return false;
+      }
+    }
+    if (used[0] > model.levels[i].fan_x || used[1] > model.levels[i].fan_y) return false;
+    if (!model.restrictions->AllowsTemporalOrder(i, loops) ||
+        !model.restrictions->AllowsSpatialOrder(i, parallel[0], parallel[1])) {
+      return false;
+    }
+  }
+  return std::equal(product, product + model.num_dims, model.bounds);
+}
+
 }  // namespace
 
 double Progress::Gap() const {
@@ -100,6 +136,7 @@ struct Mapper::State {
     queue.resize(most);
     std::make_heap(queue.begin(), queue.end(), Later());
   }
+  int64_t MostChildren() const { return std::max<int64_t>(1, options.max_nodes / 8); }
   double Limit() const { return best.value * (1 - kTolerance); }
 
   void Take(const Candidate& candidate, bool has_one) {
@@ -124,7 +161,7 @@ void Mapper::State::Start() {
     }
     std::vector<Branch> children;
     tree.SetLimit(best.value);
-    tree.Split(root, children);
+    given_up = std::min(given_up, tree.Split(root, MostChildren(), options.split_steps, children));
     for (Branch& child : children) Push(std::move(child));
     counters.Add(tree.counters());
   }
@@ -182,10 +219,14 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
 }
 
 void Mapper::Offer(const LoopMapping& mapping) {
-  Tree& tree = state_->TreeOf(0, 0);
-  tree.SetLimit(state_->best.value);
-  tree.Try(mapping);
-  state_->Take(tree.best(), true);
+  for (size_t k = 0; k < state_->models.size(); ++k) {
+    if (!Contains(state_->models[k], mapping)) continue;
+    Tree& tree = state_->TreeOf(0, static_cast<int32_t>(k));
+    tree.SetLimit(state_->best.value);
+    tree.Try(mapping);
+    state_->Take(tree.best(), true);
+    return;
+  }
 }
 
 void Mapper::OfferValue(double value) { state_->Take({.value = value}, false); }
@@ -203,6 +244,7 @@ bool Mapper::Step(ThreadPool& pool) {
     struct Outcome {
       Candidate best;
       std::vector<Branch> children;
+      double given_up = kInfinity;
       Counters counters;
     };
     std::vector<Outcome> outcomes(nodes.size());
@@ -221,7 +263,8 @@ bool Mapper::Step(ThreadPool& pool) {
         const bool whole = tree.LevelsDecided(node) == levels;
         if (!tree.Search(node,
                          whole ? std::numeric_limits<int64_t>::max() : state.options.node_steps)) {
-          tree.Split(node, outcome.children);
+          outcome.given_up =
+              tree.Split(node, state.MostChildren(), state.options.split_steps, outcome.children);
         }
         outcome.best = tree.best();
         outcome.counters = tree.counters();
@@ -230,6 +273,7 @@ bool Mapper::Step(ThreadPool& pool) {
     for (Outcome& outcome : outcomes) {
       state.Take(outcome.best, true);
       state.counters.Add(outcome.counters);
+      state.given_up = std::min(state.given_up, outcome.given_up);
       for (Branch& child : outcome.children) state.Push(std::move(child));
     }
     state.Shrink();

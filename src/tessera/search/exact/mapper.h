@@ -10,6 +10,7 @@
 #define TESSERA_SEARCH_EXACT_MAPPER_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,9 +67,14 @@ struct MapperOptions {
   // Default: 20'000.
   int64_t node_steps = 20'000;
 
-  // Nodes that the queue may hold; what exceeds it is given up, and the status is then never better
-  // than BOUNDED. About 200 bytes each. Default: 4'000'000.
+  // Nodes that the queue may hold, and eight times as many as one node may be split into; what
+  // exceeds it is given up, and the status is then never better than BOUNDED. A node takes about 80
+  // bytes, and 8 more per dimension and level. Default: 4'000'000.
   int64_t max_nodes = 4'000'000;
+
+  // Steps after which splitting a node ends, and the rest of it is given up. It keeps rounds short
+  // where there is little time. Default: no limit.
+  int64_t split_steps = std::numeric_limits<int64_t>::max();
 
   // Mappings tried at the start, per level, along the best bounds. 0: none, only what Offer was
   // given. Default: 64.

@@ -18,24 +18,29 @@ TensorFacts MakeTensor(const Model& model, const LoopTensor& tensor, bool shares
   for (int r = 0; r < tensor.num_ranks; ++r) {
     const TensorRank& rank = tensor.ranks[static_cast<size_t>(r)];
     RankTerms& terms = facts.ranks[r];
-    terms.num_terms = rank.num_terms;
     double extent = 1;
-    for (int k = 0; k < rank.num_terms; ++k) {
-      const RankTerm& term = rank.terms[static_cast<size_t>(k)];
+    for (const RankTerm& term : rank.view()) {
+      facts.dims |= 1u << term.dimension;
+      // What has one iteration moves nothing: the input of a 1x1 kernel is no window.
+      if (model.bounds[term.dimension] == 1) continue;
+      const int k = terms.num_terms++;
       terms.dims[k] = term.dimension;
       terms.coefficients[k] = static_cast<double>(term.coefficient);
-      facts.dims |= 1u << term.dimension;
-      if (rank.num_terms == 1) alone |= 1u << term.dimension;
       extent += terms.coefficients[k] * (model.bounds[term.dimension] - 1);
     }
+    if (terms.num_terms == 1) alone |= 1u << terms.dims[0];
     // A box with holes does not grow in proportion to its dimension.
-    if (rank.num_terms != 1 || (!model.exact && terms.coefficients[0] != 1)) facts.simple = false;
-    facts.elements *= extent;
+    const bool holes = !model.exact && terms.coefficients[0] > 1;
+    if (terms.num_terms > 1 || holes) facts.simple = false;
+    facts.elements *= model.exact && terms.num_terms == 1 ? model.bounds[terms.dims[0]] : extent;
   }
   facts.shares = shares;
   if (shares) facts.simple = false;
   facts.plain = alone;
   facts.window = facts.dims & ~facts.plain;
+  for (int d = 0; d < model.num_dims; ++d) {
+    if (model.bounds[d] == 1) facts.window &= ~(1u << d);
+  }
   return facts;
 }
 
@@ -185,6 +190,7 @@ double TileWords(const Model& model, int v, const int32_t* extents,
   double words = 1;
   for (int r = 0; r < tensor.num_ranks; ++r) {
     const RankTerms& rank = tensor.ranks[r];
+    if (rank.num_terms == 0) continue;
     if (rank.num_terms == 1 && (model.exact || rank.coefficients[0] == 1)) {
       words *= extents[rank.dims[0]];
     } else if (model.exact) {

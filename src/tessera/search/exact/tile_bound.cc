@@ -30,10 +30,15 @@ struct Bounder::TileTerms {
   double child_pj = 0, parent_pj = 0;
   double fixed_pj = 0;        // if the tensor moves at every visit
   double fixed_lucky_pj = 0;  // if it stays
-  bool one_per_rank = true;   // windows: no rank is moved by two dimensions
+  // Windows.
+  bool one_per_rank = true;  // no rank is moved by two dimensions
+  bool own_network = true;   // words pass only one network
+  double step_part[kMaxDims] =
+      {};                 // that is new, at least, when a loop over the dimension advances
+  double least_part = 1;  // and when anything advances that is not idle
 };
 
-void Bounder::SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) const {
+void Bounder::SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) {
   const TensorFacts& tensor = model_.tensors[v];
   const int i = parent.level - 1, child = i - 1;
   const LevelFacts& level = model_.levels[i];
@@ -61,10 +66,12 @@ void Bounder::SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTer
     }
     if (moved_by > 1 || tensor.shares) terms.one_per_rank = false;
   }
+  if (!tensor.simple) SetStepParts(v, tile, terms);
 
   double fixed = 0;
   const double enter_pj = EnterCost(v, i, used, copies, fixed);
   const bool kept = model_.Keeps(i, v), closes = model_.Keeps(child, v);
+  terms.own_network = !model_.exact || (kept && closes);
   if (kept) {
     const double share = model_.Share(i, used);
     terms.parent_pj = share * (tensor.read_write ? level.update_pj : level.read_pj);
@@ -79,20 +86,30 @@ void Bounder::SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTer
   if (model_.linked_level && !tensor.read_write && kept && closes) terms.parent_pj = 0;
   terms.fixed_pj = terms.fixed_lucky_pj = fixed;
   if (!closes) {
-    if (model_.next_kept[child][v] < 0 && !model_.mac_links) {
+    const int next = model_.next_kept[child][v];
+    if (next < 0 && !model_.mac_links) {
       const double words =
           terms.parent_pj * model_.macs / (terms.most_multicast * model_.fan_below[i]);
       terms.fixed_pj += words;
       terms.fixed_lucky_pj += words;
-    } else if (tensor.simple) {
-      terms.shared = true;
+      terms.words = terms.least_words = 0;
       return;
-    } else {
-      const double words =
-          terms.parent_pj * tile.plain_words[v] * parent.plain_visits[v] * plain_ratio * used;
-      terms.fixed_pj += words;
-      terms.fixed_lucky_pj += words;
     }
+    const InnerCost inner = InnerCostOf(v, next);
+    const double operands =
+        OperandCost(v, i, copies * terms.most_multicast, idle_extents) - inner.slack_pj;
+    terms.fixed_pj += operands;
+    terms.fixed_lucky_pj += operands;
+    if (tensor.simple) {
+      terms.shared = true;
+      terms.child_pj = inner.word_pj;
+      terms.fixed_pj -= tensor.elements * copies * terms.most_multicast * inner.elided_pj;
+      terms.fixed_lucky_pj -= tensor.elements * copies * inner.elided_pj;
+      return;
+    }
+    const double words = tile.plain_words[v] * parent.plain_visits[v] * plain_ratio * used;
+    terms.fixed_pj += words * (terms.parent_pj + inner.word_pj);
+    terms.fixed_lucky_pj += words * (terms.parent_pj + inner.word_pj);
     terms.words = terms.least_words = 0;
     return;
   }
@@ -115,8 +132,33 @@ void Bounder::SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTer
   }
 }
 
+// With parallel factors a loop steps further than its tile. That brings more only without holes.
+void Bounder::SetStepParts(int v, const Tile& tile, TileTerms& terms) {
+  const TensorFacts& tensor = model_.tensors[v];
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    double extent = 1;
+    for (int k = 0; k < rank.num_terms; ++k) {
+      extent += rank.coefficients[k] * (tile.extents[rank.dims[k]] - 1);
+    }
+    const bool window = rank.num_terms > 1;
+    const bool holes =
+        window && model_.exact && (tensor.shares || TouchedOf(v, r, tile.extents) < extent);
+    for (int k = 0; k < rank.num_terms; ++k) {
+      const int d = rank.dims[k];
+      if (model_.bounds[d] == tile.extents[d]) continue;
+      terms.step_part[d] = holes ? 0 : NewPart(v, tile.extents, d, tile.extents[d]);
+      if (!model_.exact) continue;
+      // When the loop starts over, another one can undo its way; at least every second step does
+      // not start over.
+      if (window && !terms.one_per_rank) terms.step_part[d] /= 2;
+      terms.least_part = std::min(terms.least_part, terms.step_part[d]);
+    }
+  }
+}
+
 // Energy if the innermost loop of the level is `dim`; -1: it has no temporal loops.
-double Bounder::TileClass(const Tile& tile, const Chain& chain, const TileTerms* terms, int dim) {
+double Bounder::TileClass(const Chain& chain, const TileTerms* terms, int dim) {
   double energy = 0, a = 0, b = 0, most_a = 1, most_b = 1;
   int competing = 0;
   for (int v = 0; v < model_.num_tensors; ++v) {
@@ -146,13 +188,12 @@ double Bounder::TileClass(const Tile& tile, const Chain& chain, const TileTerms*
     if (t.words == 0) continue;
     double moved = t.least_words, served = t.least_words;
     if (dim >= 0 && Has(tensor.dims, dim)) {
-      // With parallel factors the loop steps further; that counts for more only without holes.
-      const bool holes = model_.exact && !Has(tensor.plain, dim);
-      const double part = holes ? 0 : NewPart(v, tile.extents, dim, tile.extents[dim]);
+      const double part = t.step_part[dim];
       moved = std::max(moved, part * t.words);
       served = std::max(served, part * t.words / t.most_multicast);
-    } else if (dim >= 0 && !model_.exact && t.one_per_rank) {
-      moved = served = std::max(moved, t.words / (t.idle_ratio * chain.idle_run[v]));
+    } else if (dim >= 0 && t.one_per_rank) {
+      moved = std::max(moved, t.least_part * t.words / (t.idle_ratio * chain.idle_run[v]));
+      if (t.own_network) served = moved;
     }
     energy += moved * t.child_pj + served * t.parent_pj;
   }
@@ -185,9 +226,9 @@ double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, co
   double least = kInfinity;
   for (const Chain& chain : chains) {
     double energy = kInfinity;
-    if (ratio <= tile_fan_) energy = TileClass(tile, chain, terms, -1);
+    if (ratio <= tile_fan_) energy = TileClass(chain, terms, -1);
     for (int d = 0; d < model_.num_dims; ++d) {
-      if (Has(open, d)) energy = std::min(energy, TileClass(tile, chain, terms, d));
+      if (Has(open, d)) energy = std::min(energy, TileClass(chain, terms, d));
     }
     const Bound bound{.energy_pj = chain.closed_pj + parent.fixed_pj + energy,
                       .cycles = std::max(compute, chain.cycles) + model_.latency_cycles};

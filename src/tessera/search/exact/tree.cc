@@ -223,8 +223,11 @@ void Tree::EvaluateChain(const Chain& chain) {
     }
     SetRepresentativeOrder(i, chain.dims[i]);
   }
-  const bool every_order = !model_.restrictions->none || bounder_.OrderRisk(frames_, chain);
-  if (every_order && !diving_) return EvaluateOrders(model_.num_levels - 1);
+  // A dive is content with one order, but constraints may forbid the one that is in place.
+  const bool constrained = !model_.restrictions->none;
+  if (constrained || (!diving_ && bounder_.OrderRisk(frames_, chain))) {
+    return EvaluateOrders(model_.num_levels - 1);
+  }
   EvaluatePlacements(model_.num_levels - 1);
   if (!diving_) Prune(Rule::kSameOrder, Scaled(last_value_), 0, nullptr, &chain, &mapping_);
 }
@@ -234,24 +237,28 @@ void Tree::EvaluateOrders(int level) {
   if (level < 0) return EvaluatePlacements(model_.num_levels - 1);
   uint8_t* order = mapping_.levels[static_cast<size_t>(level)].temporal_order.data();
   uint8_t dims[kMaxDims];
-  const int first = frames_[level].loops == 0 ? -1 : order[0];
+  // Where the order costs nothing, the chain names one of the loops for all of them.
+  const bool matters = bounder_.OrderMatters(frames_[level]);
+  const int first = frames_[level].loops == 0 || !matters ? -1 : order[0];
   const int count = List(frames_[level].loops & ~(first < 0 ? 0 : 1u << first), dims);
   const auto use = [&] {
     int place = 0;
     if (first >= 0) order[place++] = static_cast<uint8_t>(first);
     for (int k = 0; k < count; ++k) order[place++] = dims[k];
     if (!model_.restrictions->AllowsTemporalOrder(level, {order, static_cast<size_t>(place)})) {
-      return;
+      return false;
     }
     for (int d = 0; d < model_.num_dims; ++d) {
       if ((frames_[level].loops >> d & 1) == 0) order[place++] = static_cast<uint8_t>(d);
     }
     EvaluateOrders(level - 1);
+    return true;
   };
-  if (!bounder_.OrderMatters(frames_[level]) && model_.restrictions->none) return use();
+  // One that is allowed will do there, and for a dive.
+  const bool one = diving_ || !matters;
   do {
     if (work_left_ < 0) return;
-    use();
+    if (use() && one) return;
   } while (std::next_permutation(dims, dims + count));
 }
 
@@ -382,15 +389,27 @@ bool Tree::Load(const Branch& node) {
   return true;
 }
 
-void Tree::Split(const Branch& node, std::vector<Branch>& children) {
-  work_left_ = kNoLimit;
-  if (!Load(node)) return;
+double Tree::Split(const Branch& node, int64_t most, int64_t work, std::vector<Branch>& children) {
+  work_left_ = work;
+  if (!Load(node)) return kInfinity;
+  double given_up = kInfinity;
+  const auto shrink = [&] {
+    const auto end = children.begin() + most;
+    std::nth_element(children.begin(), end, children.end(),
+                     [](const Branch& a, const Branch& b) { return a.bound < b.bound; });
+    given_up = std::min(given_up, end->bound);
+    children.erase(end, children.end());
+  };
   const int level = model_.num_levels - 1 - LevelsDecided(node);
   CHECK(level >= 0);
   ForEachTiling(level, [&](double bound) {
     if (bound >= Limit()) return Prune(Rule::kNode, bound, level, nullptr, nullptr);
     children.push_back(BranchOf(level, std::max(bound, node.bound), node.tree));
+    // Not every time: finding the lowest bounds takes as long as making them.
+    if (std::ssize(children) >= 2 * most) shrink();
   });
+  if (std::ssize(children) > most) shrink();
+  return work_left_ < 0 ? std::min(given_up, node.bound) : given_up;
 }
 
 bool Tree::Search(const Branch& node, int64_t work) {

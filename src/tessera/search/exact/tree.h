@@ -83,9 +83,10 @@ class Tree {
   const Counters& counters() const { return counters_; }
   void ResetCounters() { counters_ = {}; }
 
-  // Puts the children of a node that may hold something better into `children`. A node whose
-  // levels are all decided has none.
-  void Split(const Branch& node, std::vector<Branch>& children);
+  // Puts the children of a node that may hold something better into `children`: at most `most`,
+  // those of the lowest bounds, found in about `work` steps. Returns the least bound of what had to
+  // be given up for these limits. A node whose levels are all decided has no children.
+  double Split(const Branch& node, int64_t most, int64_t work, std::vector<Branch>& children);
   int LevelsDecided(const Branch& node) const;
 
   // Searches everything below a node, or gives up after about `work` steps and returns false.

@@ -1,8 +1,11 @@
-#include "tessera/coopt/features.h"
+// What cost models see of a schedule on a VTA.
 
+#include <algorithm>
 #include <cmath>
 
 #include "tessera/base/checked.h"
+#include "tessera/coopt/roofline.h"
+#include "tessera/coopt/vta_space.h"
 
 namespace tessera::coopt {
 namespace {
@@ -29,19 +32,18 @@ void AddHardware(const vta::Config& config, Row& row) {
 
 }  // namespace
 
-size_t FillFeatures(FeatureKind kind, const Task& task, const SchedulePoint& point,
-                    const ProblemOptions& /*options*/, FeatureRow& features) {
-  const ScheduleSpace& space = task.space;
-  const vta::Config& config = space.config();
-  const vta::ConvShape& shape = space.shape();
+size_t VtaSpace::FillFeatures(FeatureKind kind, const SchedulePoint& point,
+                              FeatureRow& features) const {
+  const vta::Config& config = config_;
+  const vta::ConvShape& shape = shape_;
   Row row(features);
   AddHardware(config, row);
-  for (size_t knob = 0; knob < space.knobs().size(); ++knob) {
-    row.Add(static_cast<double>(space.value(point, knob)));
+  for (size_t knob = 0; knob < knobs().size(); ++knob) {
+    row.Add(static_cast<double>(value(point, knob)));
   }
   if (kind == FeatureKind::kKnob) return row.size();
-  const int64_t th = space.value(point, 0), tw = space.value(point, 1), tci = space.value(point, 2),
-                tco = space.value(point, 3);
+  const int64_t th = value(point, 0), tw = value(point, 1), tci = value(point, 2),
+                tco = value(point, 3);
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double nh = number(CeilDiv(shape.oh(), th)), nw = number(CeilDiv(shape.ow(), tw));
   const double nci = number(CeilDiv(InputBlocks(shape, config), tci));
@@ -71,10 +73,19 @@ size_t FillFeatures(FeatureKind kind, const Task& task, const SchedulePoint& poi
   return row.size();
 }
 
-std::array<float, kWorkloadFeatures> WorkloadFeatures(const vta::ConvShape& shape) {
+size_t VtaSpace::AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const {
+  const Work work = CountWork(*this, point);
+  const double most = std::max({work.gemm + work.alu, work.load, work.store});
+  for (const double part : {work.gemm, work.alu, work.load, work.store}) {
+    row[size++] = static_cast<float>(part / most);
+  }
+  return size;
+}
+
+WorkloadRow VtaSpace::Workload() const {
   const auto log = [](int64_t value) { return Log(static_cast<double>(value)); };
-  return {log(shape.oh()), log(shape.ow()), log(shape.ci),      log(shape.co),
-          log(shape.kh),   log(shape.kw),   log(shape.stride_h)};
+  return {log(shape_.oh()), log(shape_.ow()), log(shape_.ci),      log(shape_.co),
+          log(shape_.kh),   log(shape_.kw),   log(shape_.stride_h)};
 }
 
 }  // namespace tessera::coopt

@@ -1,6 +1,6 @@
 // The walk itself. Indices are vectors with one entry per loop; an element of a tensor is the
 // vector of its coordinates, written as one number.
-#include "loopnest_interpreter.h"
+#include "tessera/cost/loopnest/interpreter.h"
 
 #include <algorithm>
 #include <cmath>

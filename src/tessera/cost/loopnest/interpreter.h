@@ -1,8 +1,8 @@
 // Semantics `exact` of model `loopnest`, by walking: every iteration, every instance, every tile a
-// set of elements. Slow and plain on purpose, and built from nothing of cost/: it is what the model
-// is tested against.
-#ifndef TESSERA_TESTS_LOOPNEST_INTERPRETER_H_
-#define TESSERA_TESTS_LOOPNEST_INTERPRETER_H_
+// set of elements. Slow and plain on purpose, and built from nothing else of cost/: it is what the
+// model is tested against, and what `tessera verify` prices mappings of small layers with.
+#ifndef TESSERA_COST_LOOPNEST_INTERPRETER_H_
+#define TESSERA_COST_LOOPNEST_INTERPRETER_H_
 
 #include <cstdint>
 #include <map>
@@ -53,4 +53,4 @@ Interpreted Interpret(const LoopProblem& problem, const Hierarchy& hierarchy,
 
 }  // namespace tessera
 
-#endif  // TESSERA_TESTS_LOOPNEST_INTERPRETER_H_
+#endif  // TESSERA_COST_LOOPNEST_INTERPRETER_H_

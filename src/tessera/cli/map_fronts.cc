@@ -1,0 +1,47 @@
+// Fronts on the command line.
+#include "tessera/cli/map_fronts.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/report/pareto_report.h"
+#include "tessera/run/pareto.h"
+
+namespace tessera {
+
+Result<void> PrepareFronts(MapSettings& settings) {
+  if (settings.method.empty() || settings.method == "auto") settings.method = "exact";
+  if (settings.method != "exact") {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("objective pareto needs proofs, which method {} does not "
+                                        "make",
+                                        settings.method),
+                 .hint = "leave out --method"};
+  }
+  settings.objective = "energy";
+  return {};
+}
+
+Result<void> MapFronts(const MapJob& job, Context& context) {
+  std::shared_ptr<ProgressObserver> progress = context.start_progress({.name_heading = "layer"});
+  const Result<NetworkFronts> fronts =
+      FindFronts(job, static_cast<int>(context.options.threads),
+                 {.progress = progress.get(), .stopped = context.stopped});
+  progress.reset();
+  if (!fronts) return fronts.error();
+  const Result<Json> json = ToJson(job, *fronts);
+  if (!json) return json.error();
+  if (const std::string& out = context.options.out; !out.empty()) {
+    if (Result<void> made = MakeFolder(out); !made) return made;
+    Result<void> written = WriteFileAtomically(out + "/fronts.json", ToText(*json));
+    if (written) written = WriteFileAtomically(out + "/fronts.svg", FrontsSvg(job, *fronts));
+    if (!written) return written;
+  }
+  context.output.SetAll(*json);
+  if (context.output.json()) return {};
+  if (Result<void> shown = context.output.Show(FrontTable(*fronts), "points"); !shown) return shown;
+  return context.output.ShowText(Summary(job, *fronts));
+}
+
+}  // namespace tessera

@@ -1,0 +1,20 @@
+// tessera map --objective pareto: fronts of cycles and energy instead of one mapping per layer.
+#ifndef TESSERA_CLI_MAP_FRONTS_H_
+#define TESSERA_CLI_MAP_FRONTS_H_
+
+#include "tessera/base/result.h"
+#include "tessera/cli/command.h"
+#include "tessera/run/map_settings.h"
+
+namespace tessera {
+
+// Turns settings with objective pareto into those of the exact search for its points. Errors:
+// methods that prove nothing.
+Result<void> PrepareFronts(MapSettings& settings);
+
+// Finds the fronts, shows them, and writes fronts.json and fronts.svg into --out.
+Result<void> MapFronts(const MapJob& job, Context& context);
+
+}  // namespace tessera
+
+#endif  // TESSERA_CLI_MAP_FRONTS_H_

@@ -1,0 +1,87 @@
+// What is co-optimized: the accelerators that a budget allows, and the schedules of a layer on each
+// of them. Methods see nothing else, so every one of them works on every target.
+#ifndef TESSERA_COOPT_TARGET_H_
+#define TESSERA_COOPT_TARGET_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tessera/base/result.h"
+#include "tessera/coopt/hardware.h"
+#include "tessera/coopt/schedule_space.h"
+#include "tessera/vta/codegen/conv.h"
+#include "tessera/vta/sim/timing.h"
+#include "tessera/workload/network.h"
+
+namespace tessera::coopt {
+
+// What is to be small, summed over the layers with their counts. Throughput: cycles per image.
+// Latency: cycles until a batch is done. EDP proxy: energy times cycles of each layer per image,
+// with the energies of the target.
+enum class Objective : uint8_t { kThroughput, kLatency, kEdpProxy };
+inline constexpr std::array<std::string_view, 3> kObjectiveNames = {"throughput", "latency",
+                                                                    "edp-proxy"};
+Result<Objective> FindObjective(std::string_view name);
+
+// Which code generator makes programs of schedules, as --generator names them.
+enum class Generator : uint8_t { kReference, kBest };
+inline constexpr std::array<std::string_view, 2> kGeneratorNames = {"reference", "best"};
+Result<Generator> FindGenerator(std::string_view name);
+
+// A target reads its own part and ignores the others.
+struct ProblemOptions {
+  Generator generator = Generator::kBest;        // of VTA. Default: kBest.
+  Objective objective = Objective::kThroughput;  // Default: kThroughput.
+  vta::Epilogue epilogue = {};                   // of VTA. Default: shift 8, bias, ReLU.
+  vta::TimingParameters timing = {};             // of VTA. Default: the published design.
+  double clock_mhz = 100;                        // Default: 100.
+};
+
+struct TaskLayer {
+  std::string name;
+  std::string network;
+  Layer layer = {};
+  vta::ConvShape shape = {};  // the layer as VTA sees it; for that target only
+  int64_t count = 1;
+};
+
+struct HardwareCost {
+  int64_t macs = 0;
+  int64_t sram_bytes = 0;
+  double area_um2 = 0;
+  double sram_power_mw = 0;  // peak; 0 where the target has no such number
+};
+
+// Contract:
+//   Threads      const functions may be called by many threads.
+//   Ownership    spaces keep no reference to the target.
+class Target : public HardwareSpace {
+ public:
+  virtual ~Target() = default;
+
+  virtual std::string_view TargetName() const = 0;  // as --target has it
+
+  // An accelerator in a word, its description as a file, and what it costs.
+  virtual std::string Name(size_t hardware) const = 0;
+  virtual std::string FileText(size_t hardware) const = 0;
+  virtual HardwareCost Cost(size_t hardware, double clock_mhz) const = 0;
+
+  // Images that a program of this accelerator works on.
+  virtual int64_t Images(size_t hardware) const = 0;
+
+  // Cycles that a layer needs at least, for all images, from the MACs alone.
+  virtual double FloorCycles(size_t hardware, const TaskLayer& layer) const = 0;
+
+  virtual std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
+                                                         const ProblemOptions& options) const = 0;
+
+ protected:
+  using HardwareSpace::HardwareSpace;
+};
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_TARGET_H_

@@ -1,0 +1,226 @@
+#include "tessera/coopt/vta_space.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tessera/base/checked.h"
+#include "tessera/coopt/roofline.h"
+
+namespace tessera::coopt {
+namespace {
+
+using vta::Memory;
+
+// Positions of the knobs.
+enum : size_t { kTileH, kTileW, kTileCi, kTileCo, kOc, kH, kOrder, kLead };
+constexpr size_t kMappingKnobs = 4;
+
+// A point holds indices of one byte: of more sizes than that every other one is left out, but the
+// largest.
+std::vector<int64_t> Thinned(std::vector<int64_t> sizes) {
+  while (sizes.size() > 256) {
+    std::vector<int64_t> kept;
+    for (size_t i = (sizes.size() + 1) % 2; i < sizes.size(); i += 2) kept.push_back(sizes[i]);
+    sizes = std::move(kept);
+  }
+  return sizes;
+}
+
+std::vector<int64_t> Divisors(int64_t n) {
+  std::vector<int64_t> divisors;
+  for (int64_t d = 1; d <= n; ++d) {
+    if (n % d == 0) divisors.push_back(d);
+  }
+  return Thinned(std::move(divisors));
+}
+
+// Sizes that cut `total` into 1, 2, 3, ... nearly equal pieces.
+std::vector<int64_t> EvenPieces(int64_t total) {
+  std::vector<int64_t> sizes;
+  for (int64_t pieces = total; pieces >= 1; --pieces) {
+    const int64_t size = CeilDiv(total, pieces);
+    if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
+  }
+  return Thinned(std::move(sizes));
+}
+
+int64_t InputSpan(int64_t outputs, int64_t stride, int64_t kernel) {
+  return kernel == 1 ? outputs : (outputs - 1) * stride + kernel;
+}
+
+std::vector<ScheduleSpace::Knob> KnobsOf(const vta::ConvShape& shape, const vta::Config& config,
+                                         Generator generator) {
+  const int64_t cib = InputBlocks(shape, config), cob = OutputBlocks(shape, config);
+  if (generator == Generator::kReference) {
+    return {{"tile_h", Divisors(shape.oh())}, {"tile_w", Divisors(shape.ow())},
+            {"tile_ci", Divisors(cib)},       {"tile_co", Divisors(cob)},
+            {"oc_nthread", {1, 2}},           {"h_nthread", {1, 2}}};
+  }
+  return {{"tile_h", EvenPieces(shape.oh())},
+          {"tile_w", EvenPieces(shape.ow())},
+          {"tile_ci", EvenPieces(cib)},
+          {"tile_co", EvenPieces(cob)},
+          {"wgt_slots", {1, 2, 3, 4, 8, 16, 64, 1024}},
+          {"inp_slots", {1, 2, 3, 4, 8, 16, 64, 1024}},
+          {"channels_outermost", {0, 1}},
+          {"lead_co", {0, 1, 2, 4}}};
+}
+
+}  // namespace
+
+VtaSpace::VtaSpace(const vta::ConvShape& shape, const vta::Config& config,
+                   const ProblemOptions& options)
+    : ScheduleSpace(KnobsOf(shape, config, options.generator), kMappingKnobs),
+      shape_(shape),
+      config_(config),
+      options_(options) {}
+
+// Every combination of a few values per knob, spread evenly from the smallest to the largest.
+void VtaSpace::AddCoarseGrid(std::vector<SchedulePoint>& candidates) const {
+  constexpr std::array<size_t, 8> kMost = {8, 5, 3, 8, 3, 3, 2, 1};
+  std::array<std::vector<uint8_t>, kMost.size()> picks;
+  for (size_t knob = 0; knob < knobs().size(); ++knob) {
+    const size_t count = knobs()[knob].values.size(), most = std::min(kMost[knob], count);
+    for (size_t i = 0; i < most; ++i) {
+      const bool is_slots = knob == kOc || knob == kH;
+      const size_t at = is_slots    ? std::array<size_t, 3>{1, 3, count - 1}[i]
+                        : most == 1 ? 0
+                                    : count - 1 - i * (count - 1) / (most - 1);
+      picks[knob].push_back(static_cast<uint8_t>(at));
+    }
+  }
+  const auto fill = [&](auto&& self, size_t knob, SchedulePoint& point) -> void {
+    if (knob == knobs().size()) {
+      if (Valid(point)) candidates.push_back(point);
+      return;
+    }
+    for (const uint8_t pick : picks[knob]) {
+      point[knob] = pick;
+      self(self, knob + 1, point);
+    }
+  };
+  SchedulePoint point = {};
+  fill(fill, 0, point);
+}
+
+std::vector<SchedulePoint> VtaSpace::Candidates() const {
+  std::vector<SchedulePoint> candidates;
+  if (!vta::Validate(shape_, config_)) return candidates;
+  if (options_.generator == Generator::kBest) {
+    AddCoarseGrid(candidates);
+    return candidates;
+  }
+  for (int64_t i = 0; i < size(); ++i) {
+    const SchedulePoint point = At(i);
+    if (Valid(point)) candidates.push_back(point);
+  }
+  return candidates;
+}
+
+double VtaSpace::EstimateCycles(const SchedulePoint& point) const {
+  return coopt::EstimateCycles(*this, point);
+}
+
+double VtaSpace::FloorCycles() const { return static_cast<double>(GemmFloor(shape_, config_)); }
+
+std::string VtaSpace::Describe(const SchedulePoint& point) const {
+  const Result<GeneratedSchedule> code = Generate(point);
+  return code ? code->text : "";
+}
+
+vta::Knobs VtaSpace::ReferenceKnobs(const SchedulePoint& point) const {
+  return {value(point, kTileH),  value(point, kTileW), value(point, kTileCi),
+          value(point, kTileCo), value(point, kOc),    value(point, kH)};
+}
+
+vta::TiledSchedule VtaSpace::Tiled(const SchedulePoint& point) const {
+  const int64_t tile_co = value(point, kTileCo);
+  return {.tile_h = value(point, kTileH),
+          .tile_w = value(point, kTileW),
+          .tile_ci = value(point, kTileCi),
+          .tile_co = tile_co,
+          .lead_co = std::min(value(point, kLead), tile_co),
+          .inp_slots = value(point, kH),
+          .wgt_slots = value(point, kOc),
+          .channels_outermost = value(point, kOrder) != 0};
+}
+
+vta::Verdict VtaSpace::Check(const SchedulePoint& point) const {
+  if (options_.generator == Generator::kBest) return CheckTiled(point);
+  const vta::Knobs k = ReferenceKnobs(point);
+  vta::Verdict verdict = CheckKnobs(shape_, k, config_);
+  if (!verdict.valid()) return verdict;
+  const int64_t tiles = BatchBlocks(shape_, config_) * (shape_.oh() / k.tile_h) *
+                        (shape_.ow() / k.tile_w) * (OutputBlocks(shape_, config_) / k.tile_co);
+  const int64_t chunks = InputBlocks(shape_, config_) / k.tile_ci;
+  const int64_t stores = k.tile_w == shape_.ow() ? 1 : k.tile_co;
+  const int64_t instructions = tiles * (chunks * (k.tile_ci + 2) + 6 + stores);
+  if (instructions > kMaxInstructions) {
+    return {"instructions", fmt::format("{} instructions > {}", instructions, kMaxInstructions)};
+  }
+  return {};
+}
+
+vta::Verdict VtaSpace::CheckTiled(const SchedulePoint& point) const {
+  const vta::TiledSchedule s = Tiled(point);
+  const int64_t batches = BatchBlocks(shape_, config_);
+  const int64_t rows = CeilDiv(shape_.oh(), s.tile_h), columns = CeilDiv(shape_.ow(), s.tile_w);
+  const int64_t chunks = CeilDiv(InputBlocks(shape_, config_), s.tile_ci);
+  const int64_t channels = CeilDiv(OutputBlocks(shape_, config_), s.tile_co);
+  const int64_t places = batches * rows * columns;
+  const int64_t inp_slots = std::min(s.inp_slots, places * chunks);
+  const int64_t wgt_slots = std::min(s.wgt_slots, channels * chunks);
+  const int64_t acc_slots = std::min<int64_t>(2, places * channels);
+  // With all padding trimmed; programs that cannot do so need more.
+  const int64_t window = std::min(InputSpan(s.tile_h, shape_.stride_h, shape_.kh), shape_.h) *
+                         std::min(InputSpan(s.tile_w, shape_.stride_w, shape_.kw), shape_.w);
+  struct Need {
+    std::string_view reason;
+    int64_t tiles;
+    Memory memory;
+  };
+  for (const Need& need :
+       {Need{"inp_sram", inp_slots * s.tile_ci * window + 1, Memory::kInp},
+        {"wgt_sram", (wgt_slots * s.tile_ci * shape_.kh * shape_.kw + 2) * s.tile_co, Memory::kWgt},
+        {"acc_sram", acc_slots * s.tile_h * s.tile_w * s.tile_co, Memory::kAcc}}) {
+    if (need.tiles > config_.Depth(need.memory)) {
+      return {need.reason, fmt::format("{} tiles > {}", need.tiles, config_.Depth(need.memory))};
+    }
+  }
+  const int64_t taps = std::min<int64_t>(shape_.kw, 3);
+  const int64_t instructions =
+      places * channels * (chunks * (s.tile_ci + 1 + taps) + 5 + s.tile_co);
+  if (instructions > kMaxInstructions) {
+    return {"instructions", fmt::format("{} instructions > {}", instructions, kMaxInstructions)};
+  }
+  return {};
+}
+
+Result<GeneratedSchedule> VtaSpace::Generate(const SchedulePoint& point) const {
+  if (const vta::Verdict verdict = Check(point); !verdict.valid()) {
+    return Error{.kind = ErrorKind::kInfeasible,
+                 .message = fmt::format("{}: {}", verdict.reason, verdict.explanation)};
+  }
+  if (options_.generator == Generator::kReference) {
+    const vta::Knobs knobs = ReferenceKnobs(point);
+    return GeneratedSchedule{GenerateReference(shape_, knobs, config_, options_.epilogue),
+                             ToString(knobs)};
+  }
+  vta::TiledSchedule schedule = Tiled(point);
+  std::optional<Error> refusal;
+  for (const auto& [rows, columns] :
+       {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
+    schedule.trim_rows = rows;
+    schedule.trim_columns = columns;
+    Result<vta::Kernel> kernel = GenerateTiled(shape_, schedule, config_, options_.epilogue);
+    if (kernel) return GeneratedSchedule{*std::move(kernel), "tiled:" + ToString(schedule)};
+    refusal = kernel.error();
+  }
+  return *refusal;
+}
+
+}  // namespace tessera::coopt

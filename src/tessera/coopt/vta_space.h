@@ -1,0 +1,76 @@
+// The schedules of a convolution on a VTA: programs of the reference template or of the improved
+// generator, timed by the cycle simulator.
+#ifndef TESSERA_COOPT_VTA_SPACE_H_
+#define TESSERA_COOPT_VTA_SPACE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/coopt/schedule_space.h"
+#include "tessera/coopt/target.h"
+#include "tessera/vta/codegen/conv.h"
+#include "tessera/vta/codegen/reference.h"
+#include "tessera/vta/codegen/tiled.h"
+
+namespace tessera::coopt {
+
+// A program and its schedule as `compile --schedule` takes it.
+struct GeneratedSchedule {
+  vta::Kernel kernel;
+  std::string text;
+};
+
+// Knobs: tiles, which belong to the mapping agent. The reference template has two thread knobs; the
+// improved generator has slots of the weight and input buffers in their place (as many as there
+// are, operands are loaded while others are used), the loop order and the first channel tile.
+class VtaSpace final : public ScheduleSpace {
+ public:
+  // `shape` is that of all images of a batch. A space without candidates is one of a shape that is
+  // not valid on `config`.
+  VtaSpace(const vta::ConvShape& shape, const vta::Config& config, const ProblemOptions& options);
+
+  const vta::ConvShape& shape() const { return shape_; }
+  const vta::Config& config() const { return config_; }
+  const ProblemOptions& options() const { return options_; }
+
+  vta::Knobs ReferenceKnobs(const SchedulePoint& point) const;
+  vta::TiledSchedule Tiled(const SchedulePoint& point) const;
+
+  // Whether a program exists, without making it: exact for the reference template; for the improved
+  // generator buffers are checked and micro-ops are not.
+  vta::Verdict Check(const SchedulePoint& point) const;
+
+  // The program; the improved generator trims as much padding as micro-ops allow. The error is for
+  // points that are not valid, and quotes the limit.
+  Result<GeneratedSchedule> Generate(const SchedulePoint& point) const;
+
+  bool Valid(const SchedulePoint& point) const override { return Check(point).valid(); }
+  std::vector<SchedulePoint> Candidates() const override;
+  bool enumerates() const override { return options_.generator == Generator::kReference; }
+  double EstimateCycles(const SchedulePoint& point) const override;
+  int64_t LowerBoundCycles(const SchedulePoint& point) const override;
+  double FloorCycles() const override;
+  size_t FillFeatures(FeatureKind kind, const SchedulePoint& point, FeatureRow& row) const override;
+  size_t AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const override;
+  WorkloadRow Workload() const override;
+  Outcome Measure(const SchedulePoint& point) const override;
+  std::string Describe(const SchedulePoint& point) const override;
+
+ private:
+  vta::Verdict CheckTiled(const SchedulePoint& point) const;
+  void AddCoarseGrid(std::vector<SchedulePoint>& candidates) const;
+
+  vta::ConvShape shape_;
+  vta::Config config_;
+  ProblemOptions options_;
+};
+
+// Programs with more instructions would take longer to simulate than all others together; they are
+// ruled out with the reason "instructions".
+inline constexpr int64_t kMaxInstructions = 250'000;
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_VTA_SPACE_H_
