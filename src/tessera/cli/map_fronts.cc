@@ -19,6 +19,11 @@ Result<void> PrepareFronts(MapSettings& settings) {
                                         settings.method),
                  .hint = "leave out --method"};
   }
+  if (settings.factors != "perfect") {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "objective pareto knows perfect factors only",
+                 .hint = "leave out --factors"};
+  }
   settings.objective = "energy";
   return {};
 }

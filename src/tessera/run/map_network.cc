@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/thread_pool.h"
+#include "tessera/run/any_factors.h"
 #include "tessera/run/journal.h"
 #include "tessera/run/terminal.h"
 #include "tessera/search/evaluator.h"
@@ -108,6 +109,9 @@ class Mapper {
     if (job_.prove) {
       if (Result<void> proved = prover_.Go(ProofDeadline()); !proved) return proved.error();
       mapping_.interrupted = hooks_.stopped && hooks_.stopped();
+    }
+    if (job_.settings.factors == "any") {
+      if (Result<void> tried = AnyFactors(); !tried) return tried.error();
     }
     mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
     for (const LayerMapping& layer : mapping_.layers) {
@@ -205,6 +209,22 @@ class Mapper {
     return {};
   }
 
+  // Layers that the user or the clock leaves no time for keep their perfect factors.
+  Result<void> AnyFactors() {
+    const double whole = job_.settings.budget.seconds;
+    const double deadline = whole > 0 ? start_ + whole : std::numeric_limits<double>::infinity();
+    for (LayerMapping& layer : mapping_.layers) {
+      const bool stopped = hooks_.stopped && hooks_.stopped();
+      if (!stopped && SteadySeconds() < deadline) {
+        if (Result<void> tried = TryAnyFactors(job_, pool_, layer); !tried) {
+          return InLayer(layer.name, tried.error());
+        }
+      }
+      BoundAnyFactors(job_.problem.objective, layer);
+    }
+    return {};
+  }
+
   // Seconds are for the whole run, so each layer gets its part of the threads' time; with proofs
   // after it, searches get half of it.
   Budget LayerBudget() const {
@@ -218,7 +238,8 @@ class Mapper {
   double ProofDeadline() const {
     const double whole = job_.settings.budget.seconds, proofs = job_.settings.proof_seconds;
     double deadline = std::numeric_limits<double>::infinity();
-    if (whole > 0) deadline = start_ + whole;
+    // What factors any finds afterwards takes its time, too.
+    if (whole > 0) deadline = start_ + (job_.settings.factors == "any" ? whole / 2 : whole);
     if (proofs > 0) deadline = std::min(deadline, SteadySeconds() + proofs);
     return deadline;
   }

@@ -173,6 +173,32 @@ TEST(RunDirectory, BelongsToOneRunAndOneProgram) {
                 "', or choose another folder");
 }
 
+// Sizes of 13 fill an array of 12 x 14 badly with factors that divide.
+TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
+  NetworkBuilder builder(Network{.name = "odd"});
+  Layer conv;
+  conv.k = 26, conv.c = 13, conv.y = conv.x = 15, conv.r = conv.s = 3;
+  ASSERT_TRUE(builder.Add("odd", conv));
+  const Network network = builder.Take();
+  MapSettings settings{.accelerator = "eyeriss-256", .method = "exact"};
+  settings.proof_rounds = 20;
+  const auto map = [&](const char* factors) {
+    settings.factors = factors;
+    const Result<NetworkMapping> mapping = MapNetwork(*MakeMapJob(settings, network), 1, {});
+    EXPECT_TRUE(mapping) << mapping.error();
+    return mapping->layers.front();
+  };
+  const LayerMapping perfect = map("perfect"), any = map("any");
+  EXPECT_LT(any.value, perfect.value);
+  EXPECT_GE(any.value, *any.bound);
+  EXPECT_EQ(any.status, MapStatus::kBounded);
+  EXPECT_EQ(any.bound, any.bounds.Of(Objective::kLatency));
+
+  settings.constraints = "some.yaml";
+  settings.semantics = "timeloop3";
+  EXPECT_FALSE(MakeMapJob(settings, network));
+}
+
 TEST(MapSettings, SurviveTheirFile) {
   MapSettings settings{.network = "n", .accelerator = "a", .method = "ga:population=7", .seed = 9};
   settings.budget = {.samples = 5, .seconds = 1.5};

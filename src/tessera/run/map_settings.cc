@@ -12,6 +12,7 @@
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
+#include "tessera/run/any_factors.h"
 #include "tessera/run/proof.h"
 #include "tessera/workload/format.h"
 
@@ -27,7 +28,7 @@ struct TextField {
   std::string_view key;
   std::string MapSettings::*field;
 };
-constexpr std::array<TextField, 12> kTextFields = {{{"network", &MapSettings::network},
+constexpr std::array<TextField, 13> kTextFields = {{{"network", &MapSettings::network},
                                                     {"accelerator", &MapSettings::accelerator},
                                                     {"constraints", &MapSettings::constraints},
                                                     {"model", &MapSettings::model},
@@ -38,7 +39,8 @@ constexpr std::array<TextField, 12> kTextFields = {{{"network", &MapSettings::ne
                                                     {"legality", &MapSettings::legality},
                                                     {"area", &MapSettings::area},
                                                     {"version", &MapSettings::version},
-                                                    {"semantics", &MapSettings::semantics}}};
+                                                    {"semantics", &MapSettings::semantics},
+                                                    {"factors", &MapSettings::factors}}};
 
 // The position of a word in a list; the error names the setting.
 template <size_t kCount>
@@ -160,6 +162,8 @@ Result<MappingProblemOptions> ProblemOptions(const MapSettings& settings,
   if (!sizes) return sizes.error();
   const auto energy = IndexOf("energy", settings.energy, kMaestroEnergyNames);
   if (!energy) return energy.error();
+  const auto factors = IndexOf<2>("factors", settings.factors, {"perfect", "any"});
+  if (!factors) return factors.error();
   const auto legality = IndexOf<2>("legality", settings.legality, {"strict", "compat"});
   if (!legality) return legality.error();
   const auto area = IndexOf<3>("area", settings.area, {"maestro", "gamma", "archgym"});
@@ -205,6 +209,9 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, const st
   job.accelerator = *std::move(accelerator);
   if (job.prove) {
     if (Result<void> provable = CheckProvable(job); !provable) return provable.error();
+  }
+  if (settings.factors == "any") {
+    if (Result<void> possible = CheckAnyFactors(job); !possible) return possible.error();
   }
   return job;
 }

@@ -38,6 +38,7 @@ struct MapSettings {
   std::string semantics = "exact";     // Of model loopnest. Default: exact.
   bool decide_pes = false;             // Default: false.
   bool bypass = false;                 // Default: false.
+  std::string factors = "perfect";     // perfect or any; of methods auto, exact. Default: perfect.
 
   // Limits of the program of model exec:COMMAND, as ExternalOptions.
   double exec_timeout_seconds = 60;  // Default: 60.
