@@ -101,5 +101,27 @@ TEST_F(CriticTest, WorksWithoutAnyFeasibleSampleOfASize) {
   EXPECT_LE(critic.SizeRank(row), 1);
 }
 
+// Loops of one step may stand in any order; another tile is another nest.
+TEST_F(CriticTest, KnowsEqualNests) {
+  const DecisionSpace& space = problem_->space();
+  const Critic critic(space, {}, 1);
+  Point whole(space.size());
+  for (const char* name : {"k_l2", "c_l2", "y_l2", "x_l2", "r_l2", "s_l2"}) {
+    const size_t at = space.Find(name);
+    whole[at] = space.decisions()[at].size() - 1;  // the outer level has one step
+  }
+  Point turned = whole, smaller = whole;
+  turned[space.Find("order_l2")] = 77;
+  --smaller[space.Find("k_l2")];
+  std::vector<double> rows;
+  critic.Encode(std::vector<Point>{whole, turned, smaller}, rows);
+  const auto signature = [&](size_t i) {
+    return critic.Signature(
+        std::span<const double>(rows).subspan(i * critic.columns(), critic.columns()));
+  };
+  EXPECT_EQ(signature(0), signature(1));
+  EXPECT_NE(signature(0), signature(2));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -145,13 +145,13 @@ TEST_F(DriverTest, ResumesAnywhereWithTheSameResult) {
   for (const SearcherInfo& method : SearchMethods()) {
     const std::string name(method.name);
     Recorder whole;
-    const auto expected = Run(name, {.budget = {.samples = 400}, .batch = 32}, &whole);
-    for (const size_t cut : {0u, 1u, 37u, 64u, 399u, 400u}) {
+    const auto expected = Run(name, {.budget = {.samples = 150}, .batch = 32}, &whole);
+    for (const size_t cut : {0u, 1u, 37u, 64u, 149u, 150u}) {
       if (cut > whole.all.size()) continue;
       Recorder rest;
       const auto resumed = Run(
           name,
-          {.budget = {.samples = 400}, .batch = 32, .recorded = std::span(whole.all).first(cut)},
+          {.budget = {.samples = 150}, .batch = 32, .recorded = std::span(whole.all).first(cut)},
           &rest);
       ASSERT_TRUE(resumed) << resumed.error();
       EXPECT_EQ(resumed->curve, expected->curve) << name << " cut at " << cut;
