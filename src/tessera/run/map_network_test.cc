@@ -62,8 +62,8 @@ TEST(MapNetwork, MapsEveryLayerAndAddsUp) {
       EXPECT_TRUE(layer.cost->feasible());
       EXPECT_EQ(layer.value, static_cast<double>(layer.cost->cycles));
       EXPECT_GE(layer.value, *layer.bound);
-      // A search ends early only where nothing better exists.
-      EXPECT_TRUE(layer.search.samples == 300 || layer.value == *layer.bound) << layer.name;
+      // A search ends early at its bound, and only there.
+      EXPECT_EQ(layer.search.samples < 300, layer.value == *layer.bound) << layer.name;
       samples += layer.search.samples;
       cycles += static_cast<double>(layer.count * layer.cost->cycles);
     }
