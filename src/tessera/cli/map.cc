@@ -1,4 +1,6 @@
 // tessera map: the best mapping of every layer of a network.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -143,6 +145,26 @@ Result<void> RunRows(const MapArguments& arguments, Context& context) {
                        context);
 }
 
+// Names that only this command has are among those that misspelt ones are compared with.
+Result<void> CheckNames(const MapSettings& settings) {
+  const std::string method = settings.method.substr(0, settings.method.find(':'));
+  const std::vector<std::string> methods = MapMethods();
+  if (!method.empty() && std::find(methods.begin(), methods.end(), method) == methods.end()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("unknown search method {}", Quoted(method)),
+                 .hint = DidYouMean(method, methods)};
+  }
+  std::vector<std::string> objectives(kObjectiveNames.begin(), kObjectiveNames.end());
+  objectives.push_back("pareto");
+  const std::string& objective = settings.objective;
+  if (std::find(objectives.begin(), objectives.end(), objective) == objectives.end()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("unknown objective {}", Quoted(objective)),
+                 .hint = DidYouMean(objective, objectives)};
+  }
+  return {};
+}
+
 Result<void> Run(const MapArguments& arguments, Context& context) {
   ProblemArguments problem = arguments.problem;
   Result<std::string> method = MethodText(arguments);
@@ -160,6 +182,7 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
                  .message = fmt::format("{} is missing", name),
                  .hint = "see 'tessera map --help'"};
   }
+  if (Result<void> known = CheckNames(problem.settings); !known) return known;
   const bool pareto = problem.settings.objective == "pareto";
   if (pareto) {
     if (Result<void> ready = PrepareFronts(problem.settings); !ready) return ready;

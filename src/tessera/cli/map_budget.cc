@@ -17,7 +17,7 @@ constexpr double kSeconds = 55;
 // What the search before proofs may evaluate: docs/mapping.md has the measurement.
 constexpr int64_t kIncumbentSamples = 500;
 
-// A round costs about as much as this many samples of the search.
+// Chosen so that more samples also mean more proof; rounds and samples differ in cost by layer.
 constexpr int64_t kSamplesPerRound = 100;
 
 constexpr int64_t kSearchSamples = 20'000;

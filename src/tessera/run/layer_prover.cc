@@ -21,7 +21,7 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
   options->max_nodes = std::min(options->max_nodes, max_nodes);
-  constexpr int64_t kSplitSteps = 500'000;  // a few seconds
+  constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work
   options->split_steps = kSplitSteps;
   const auto& [loops, hierarchy] = *(*problem)->loopnest();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);

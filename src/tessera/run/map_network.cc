@@ -62,7 +62,7 @@ class LayerObserver final : public SearchObserver {
 
  private:
   void Update(const SearchResult& result) {
-    row_.samples = result.samples;
+    row_.samples = samples_before_ + result.samples;
     improved_ = result.best && (!row_.best || result.best->outcome.value < *row_.best);
     if (improved_) row_.best = result.best->outcome.value;
     row_.bound = result.bound;
@@ -72,6 +72,7 @@ class LayerObserver final : public SearchObserver {
   Journal* const journal_;
   SharedProgress& progress_;
   ProgressRow row_;
+  const int64_t samples_before_ = row_.samples;  // by the start of a proof
   bool improved_ = false;
 };
 
@@ -194,6 +195,7 @@ class Mapper {
                             .best = made.cost ? std::optional(made.value) : std::nullopt,
                             .bound = made.bound,
                             .gap = made.gap(),
+                            .samples = made.samples(),
                             .budget = job_.prove ? 0 : budget.samples});
     Result<SearchResult> result = RunSearch(**searcher, evaluator, options, &observer);
     if (!result) return result.error();

@@ -56,17 +56,20 @@ TEST(MapNetwork, MapsEveryLayerAndAddsUp) {
     ASSERT_TRUE(mapping) << mapping.error();
     ASSERT_EQ(mapping->layers.size(), 3u);
     double cycles = 0;
+    int64_t samples = 0;
     for (const LayerMapping& layer : mapping->layers) {
       ASSERT_TRUE(layer.cost) << layer.name;
       EXPECT_TRUE(layer.cost->feasible());
       EXPECT_EQ(layer.value, static_cast<double>(layer.cost->cycles));
       EXPECT_GE(layer.value, *layer.bound);
-      EXPECT_EQ(layer.search.samples, 300);
+      // A search ends early at its bound, and only there.
+      EXPECT_EQ(layer.search.samples < 300, layer.value == *layer.bound) << layer.name;
+      samples += layer.search.samples;
       cycles += static_cast<double>(layer.count * layer.cost->cycles);
     }
     EXPECT_EQ(mapping->total.cycles, cycles);
     EXPECT_EQ(mapping->total.layers, 5);
-    EXPECT_EQ(mapping->total.samples, 900);
+    EXPECT_EQ(mapping->total.samples, samples);
     EXPECT_GT(mapping->total.bound, 0);
   }
 }

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "tessera/arch/format.h"
+#include "tessera/base/file.h"
+#include "tessera/base/temporary_folder.h"
 #include "tessera/env/registry.h"
 
 namespace tessera {
@@ -98,7 +100,14 @@ TEST(MappingEnv, EpisodesEndAtTheHorizon) {
 TEST(MappingEnv, RefusesALayerThatDoesNotFit) {
   const Result<const EnvInfo*> info = FindEnv("mapping");
   ASSERT_TRUE(info) << info.error();
-  const auto env = (*info)->make({{"network", "alexnet-gamma"}, {"layer", "1"}}, 1, nullptr);
+  const TemporaryFolder folder;
+  const std::string tiny = folder.File("tiny.yaml");
+  ASSERT_TRUE(WriteFileAtomically(tiny,
+                                  "format: tessera-accelerator-1\nname: tiny\n"
+                                  "pe_array: {num_pes: 4, l1_elements: 2, l2_elements: 2, "
+                                  "noc_elements_per_cycle: 1}\n"));
+  const auto env = (*info)->make(
+      {{"network", "alexnet-gamma"}, {"layer", "1"}, {"accelerator", tiny}}, 1, nullptr);
   ASSERT_FALSE(env);
   EXPECT_EQ(env.error().message.substr(0, 45), "none of 10000 random mappings is feasible; th");
 }
