@@ -173,11 +173,11 @@ TEST(RunDirectory, BelongsToOneRunAndOneProgram) {
                 "', or choose another folder");
 }
 
-// Sizes of 13 fill an array of 12 x 14 badly with factors that divide.
+// 29 channels and 11 rows fill an array badly with factors that divide.
 TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
   NetworkBuilder builder(Network{.name = "odd"});
   Layer conv;
-  conv.k = 26, conv.c = 13, conv.y = conv.x = 15, conv.r = conv.s = 3;
+  conv.k = 29, conv.c = 16, conv.y = conv.x = 13, conv.r = conv.s = 3;
   ASSERT_TRUE(builder.Add("odd", conv));
   const Network network = builder.Take();
   MapSettings settings{.accelerator = "eyeriss-256", .method = "exact"};
