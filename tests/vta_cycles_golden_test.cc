@@ -109,19 +109,7 @@ class VtaLandscape : public testing::TestWithParam<Landscape> {};
 // of every tenth of the longer ones, which take most of the time.
 TEST_P(VtaLandscape, AgreesEverywhere) {
   const Landscape& p = GetParam();
-  const int64_t pad = p.k / 2;
-  const ConvShape shape = {.ci = p.ci,
-                           .co = p.co,
-                           .h = p.size,
-                           .w = p.size,
-                           .kh = p.k,
-                           .kw = p.k,
-                           .stride_h = p.stride,
-                           .stride_w = p.stride,
-                           .pad_top = pad,
-                           .pad_left = pad,
-                           .pad_bottom = pad,
-                           .pad_right = pad};
+  const ConvShape shape = SquareConv(p.ci, p.co, p.size, p.k, p.stride, p.k / 2);
   const std::vector<Knobs> space = KnobSpace(shape, Config{});
   const std::vector<std::string> lines =
       GoldenLines(std::string("conv-default/landscape_") + p.name + ".csv.gz");

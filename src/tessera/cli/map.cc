@@ -37,12 +37,20 @@ std::vector<std::string> MapMethods() {
   return names;
 }
 
+// Fronts are for this command alone.
+std::vector<std::string> MapObjectives() {
+  std::vector<std::string> names(kObjectiveNames.begin(), kObjectiveNames.end());
+  names.push_back("pareto");
+  return names;
+}
+
 std::vector<Flag> Flags(MapArguments& arguments) {
   MapSettings& settings = arguments.problem.settings;
   std::vector<Flag> flags = ProblemFlags(arguments.problem);
   // A file of rows names its own problems and machines.
   for (Flag& flag : flags) {
     if (flag.name == "NETWORK" || flag.name == "--accelerator") flag.required = false;
+    if (flag.name == "--objective") flag.choices = MapObjectives;
   }
   const std::vector<Flag> more = {
       {.name = "--batch",
@@ -63,6 +71,15 @@ std::vector<Flag> Flags(MapArguments& arguments) {
            "default: auto where there are proofs, otherwise marl",
        .value = "METHOD",
        .choices = MapMethods},
+      {.name = "--factors",
+       .target = &settings.factors,
+       .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "
+               "may have less to do; BOUNDED, never OPTIMAL)",
+       .value = "WHICH",
+       .choices =
+           [] {
+             return std::vector<std::string>{"perfect", "any"};
+           }},
       {.name = "--set",
        .target = &arguments.set,
        .help = "a setting of the method; may be repeated",
@@ -154,8 +171,7 @@ Result<void> CheckNames(const MapSettings& settings) {
                  .message = fmt::format("unknown search method {}", Quoted(method)),
                  .hint = DidYouMean(method, methods)};
   }
-  std::vector<std::string> objectives(kObjectiveNames.begin(), kObjectiveNames.end());
-  objectives.push_back("pareto");
+  const std::vector<std::string> objectives = MapObjectives();
   const std::string& objective = settings.objective;
   if (std::find(objectives.begin(), objectives.end(), objective) == objectives.end()) {
     return Error{.kind = ErrorKind::kUsage,

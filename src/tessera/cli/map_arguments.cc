@@ -60,11 +60,6 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
       {.name = "--bypass",
        .target = &settings.bypass,
        .help = "model loopnest: whether a level holds a tensor is a decision"},
-      {.name = "--factors",
-       .target = &settings.factors,
-       .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "
-               "may have less to do; BOUNDED, never OPTIMAL)",
-       .value = "WHICH"},
       {.name = "--constraints",
        .target = &settings.constraints,
        .help = "YAML file with what mappings must be like (docs/mapping.md)",

@@ -21,22 +21,8 @@ namespace {
 
 // Two layers of ResNet-18 that are quick to simulate: C10 and C11.
 std::vector<TaskLayer> SmallLayers() {
-  return {
-      {"C10", "net", {}, {.ci = 256, .co = 512, .h = 14, .w = 14, .stride_h = 2, .stride_w = 2}, 1},
-      {"C11",
-       "net",
-       {},
-       {.ci = 512,
-        .co = 512,
-        .h = 7,
-        .w = 7,
-        .kh = 3,
-        .kw = 3,
-        .pad_top = 1,
-        .pad_left = 1,
-        .pad_bottom = 1,
-        .pad_right = 1},
-       3}};
+  return {{"C10", "net", {}, vta::SquareConv(256, 512, 14, 1, 2, 0), 1},
+          {"C11", "net", {}, vta::SquareConv(512, 512, 7, 3, 1, 1), 3}};
 }
 
 Problem FixedProblem() {

@@ -18,16 +18,7 @@ namespace tessera::coopt {
 namespace {
 
 // 7 x 7, 512 -> 512 channels, 3 x 3: C11 of ResNet-18.
-const vta::ConvShape kC11 = {.ci = 512,
-                             .co = 512,
-                             .h = 7,
-                             .w = 7,
-                             .kh = 3,
-                             .kw = 3,
-                             .pad_top = 1,
-                             .pad_left = 1,
-                             .pad_bottom = 1,
-                             .pad_right = 1};
+const vta::ConvShape kC11 = vta::SquareConv(512, 512, 7, 3, 1, 1);
 
 TEST(HardwareSpaceTest, HoldsOnlyWhatFormatAndLimitsAllow) {
   const HardwareLimits limits = {.macs = 256, .sram_bytes = 512 << 10, .area_um2 = 2.5e6};

@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "tessera/cost/models.h"
 #include "tessera/search/exact/imperfect.h"
 #include "tessera/search/exact/problem_options.h"
 
@@ -47,10 +46,7 @@ Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool, LayerMapping& la
       exact::MapWithAnyFactors(loops, hierarchy, {.mapper = *options, .rounds = kRounds}, pool);
   if (!found) return found.error();
   if (!found->any.best || (layer.cost && found->any.best->value >= layer.value)) return {};
-  const Result<const CostModelInfo*> info = FindCostModel(job.settings.model);
-  if (!info) return info.error();
-  const Result<std::unique_ptr<CostModel>> model =
-      (*info)->make(layer.layer, job.accelerator, job.problem.model);
+  const Result<std::unique_ptr<CostModel>> model = ModelOf(job, layer.layer);
   if (!model) return model.error();
   const Result<Cost> cost = Evaluate(**model, found->any.best->mapping);
   if (!cost) return cost.error();

@@ -6,7 +6,6 @@
 #include <utility>
 #include <variant>
 
-#include "tessera/cost/models.h"
 #include "tessera/run/export.h"
 #include "tessera/run/proof_journal.h"
 #include "tessera/run/terminal.h"
@@ -27,10 +26,7 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();
   mapper_ = *std::move(mapper);
-  const Result<const CostModelInfo*> info = FindCostModel(job_.settings.model);
-  if (!info) return info.error();
-  Result<std::unique_ptr<CostModel>> model =
-      (*info)->make(layer_.layer, job_.accelerator, job_.problem.model);
+  Result<std::unique_ptr<CostModel>> model = ModelOf(job_, layer_.layer);
   if (!model) return model.error();
   model_ = *std::move(model);
   bound_ = layer_.bound.value_or(0);

@@ -110,7 +110,7 @@ class Mapper {
       if (Result<void> proved = prover_.Go(ProofDeadline()); !proved) return proved.error();
       mapping_.interrupted = hooks_.stopped && hooks_.stopped();
     }
-    if (job_.settings.factors == "any") {
+    if (job_.any_factors) {
       if (Result<void> tried = AnyFactors(); !tried) return tried.error();
     }
     mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
@@ -239,7 +239,7 @@ class Mapper {
     const double whole = job_.settings.budget.seconds, proofs = job_.settings.proof_seconds;
     double deadline = std::numeric_limits<double>::infinity();
     // What factors any finds afterwards takes its time, too.
-    if (whole > 0) deadline = start_ + (job_.settings.factors == "any" ? whole / 2 : whole);
+    if (whole > 0) deadline = start_ + (job_.any_factors ? whole / 2 : whole);
     if (proofs > 0) deadline = std::min(deadline, SteadySeconds() + proofs);
     return deadline;
   }

@@ -192,6 +192,12 @@ Result<MappingProblemOptions> ProblemOptions(const MapSettings& settings,
   return options;
 }
 
+Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer) {
+  const Result<const CostModelInfo*> info = FindCostModel(job.settings.model);
+  if (!info) return info.error();
+  return (*info)->make(layer, job.accelerator, job.problem.model);
+}
+
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, const std::string& folder) {
   MapJob job{.settings = settings, .network = std::move(network)};
   Result<MappingProblemOptions> problem = ProblemOptions(settings, folder);
@@ -210,7 +216,8 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, const st
   if (job.prove) {
     if (Result<void> provable = CheckProvable(job); !provable) return provable.error();
   }
-  if (settings.factors == "any") {
+  job.any_factors = settings.factors == "any";
+  if (job.any_factors) {
     if (Result<void> possible = CheckAnyFactors(job); !possible) return possible.error();
   }
   return job;

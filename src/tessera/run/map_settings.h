@@ -69,7 +69,11 @@ struct MapJob {
   MappingProblemOptions problem = {};
   std::optional<MethodChoice> method = {};  // none: method exact, which has no search
   bool prove = false;
+  bool any_factors = false;  // also mappings whose factors do not divide
 };
+
+// The cost model of the job for a layer.
+Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer);
 
 // A job for a network that is at hand: loads the other files, relative to `folder` (empty: the
 // current one), and looks names up. Names that do not exist are errors with a hint.

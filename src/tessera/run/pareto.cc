@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "tessera/base/thread_pool.h"
-#include "tessera/cost/models.h"
 #include "tessera/run/terminal.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"
@@ -50,10 +49,7 @@ class FrontFinder {
     if (!options) return options.error();
     options_ = *std::move(options);
     options_.goal = exact::Goal::kEnergy;
-    const Result<const CostModelInfo*> info = FindCostModel(job_.settings.model);
-    if (!info) return info.error();
-    Result<std::unique_ptr<CostModel>> model =
-        (*info)->make(front_.layer, job_.accelerator, job_.problem.model);
+    Result<std::unique_ptr<CostModel>> model = ModelOf(job_, front_.layer);
     if (!model) return model.error();
     model_ = *std::move(model);
     return {};

@@ -18,7 +18,6 @@
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/cost/loopnest/interpreter.h"
-#include "tessera/cost/models.h"
 #include "tessera/run/export.h"
 #include "tessera/run/journal.h"
 #include "tessera/run/map_network.h"
@@ -175,8 +174,7 @@ class Verifier {
       return {};
     }
     // The space has perfect factors only.
-    const bool outside = job_.settings.factors == "any";
-    const Result<Point> point = outside ? Point() : problem.space().Encode(*mapping);
+    const Result<Point> point = job_.any_factors ? Point() : problem.space().Encode(*mapping);
     if (!point) {
       Complain(what + ": mapping", "a legal mapping", point.error().message);
       return {};
@@ -197,7 +195,7 @@ class Verifier {
     CompareNumber(json, what, "power_mw", cost.power_mw);
     CompareNumber(json, what, "area_um2", cost.area_um2);
     CompareNumber(json, what, "utilization", cost.utilization);
-    if (!outside) made.point = *point;
+    if (!job_.any_factors) made.point = *point;
     made.cost = cost;
     if (made.proof) made.value = value;
     return CheckFiles(index, what, *mapping, made);
@@ -206,10 +204,7 @@ class Verifier {
   // By the cost model, from the loops alone.
   Result<Cost> PriceLoops(const MappingProblem& problem, const std::string& what,
                           const Mapping& mapping, const LayerMapping& made) {
-    const Result<const CostModelInfo*> info = FindCostModel(job_.settings.model);
-    if (!info) return info.error();
-    const Result<std::unique_ptr<CostModel>> model =
-        (*info)->make(made.layer, job_.accelerator, job_.problem.model);
+    const Result<std::unique_ptr<CostModel>> model = ModelOf(job_, made.layer);
     if (!model) return model.error();
     const Result<Cost> cost = Evaluate(**model, mapping);
     if (!cost) return cost;
@@ -268,16 +263,17 @@ class Verifier {
     made.bound = bounds->Of(job_.problem.objective);
     std::string& how = result_.layers.back().bound;
     if (made.bound) how = "computed again";
-    const bool any = job_.settings.factors == "any";
-    if (!any && proved.bound > made.bound.value_or(0)) {
+    if (!job_.any_factors && proved.bound > made.bound.value_or(0)) {
       made.bound = made.cost ? std::min(proved.bound, made.value) : proved.bound;
       how = "as in the proof's journal";
     }
     CompareNumber(json, what, "bound", made.bound);
     CompareNumber(json, what, "gap", made.gap());
-    const MapStatus status = any ? MapStatus::kBounded : StatusOf(made.value, made.bound);
+    const MapStatus status =
+        job_.any_factors ? MapStatus::kBounded : StatusOf(made.value, made.bound);
     if (made.cost) CompareText(json, what, "status", ToString(status));
-    if (!any && proved.proof.complete && made.cost && made.value > *made.bound * (1 + kRounding)) {
+    if (!job_.any_factors && proved.proof.complete && made.cost &&
+        made.value > *made.bound * (1 + kRounding)) {
       Complain(what + ": proof", "complete", fmt::format("a gap of {}", *made.gap()));
     }
     if (!made.bound || problem.loopnest() == nullptr) return {};

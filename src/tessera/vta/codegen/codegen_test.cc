@@ -118,16 +118,7 @@ TEST(Codegen, TiledProgramsComputeTheConvolution) {
 }
 
 TEST(Codegen, ScheduleThatDoesNotFitIsRefusedWithTheLimit) {
-  const ConvShape shape = {.ci = 64,
-                           .co = 64,
-                           .h = 56,
-                           .w = 56,
-                           .kh = 3,
-                           .kw = 3,
-                           .pad_top = 1,
-                           .pad_left = 1,
-                           .pad_bottom = 1,
-                           .pad_right = 1};
+  const ConvShape shape = SquareConv(64, 64, 56, 3, 1, 1);
   const auto message = [&](const TiledSchedule& schedule) {
     const Result<Kernel> kernel = GenerateTiled(shape, schedule, Config{});
     return kernel ? "generated" : kernel.error().message;

@@ -30,6 +30,23 @@ struct ConvShape {
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
+// A square image, kernel, stride and padding.
+inline ConvShape SquareConv(int64_t ci, int64_t co, int64_t size, int64_t kernel, int64_t stride,
+                            int64_t pad) {
+  return {.ci = ci,
+          .co = co,
+          .h = size,
+          .w = size,
+          .kh = kernel,
+          .kw = kernel,
+          .stride_h = stride,
+          .stride_w = stride,
+          .pad_top = pad,
+          .pad_left = pad,
+          .pad_bottom = pad,
+          .pad_right = pad};
+}
+
 // Refuses empty outputs, kernels over 11, padding over what an instruction can hold, and tensors
 // over 32-bit tile addresses.
 Result<void> Validate(const ConvShape& shape, const Config& config);

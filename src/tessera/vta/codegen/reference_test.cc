@@ -7,23 +7,8 @@
 namespace tessera::vta {
 namespace {
 
-ConvShape Square(int64_t size, int64_t ci, int64_t co, int64_t k, int64_t stride, int64_t pad) {
-  return {.ci = ci,
-          .co = co,
-          .h = size,
-          .w = size,
-          .kh = k,
-          .kw = k,
-          .stride_h = stride,
-          .stride_w = stride,
-          .pad_top = pad,
-          .pad_left = pad,
-          .pad_bottom = pad,
-          .pad_right = pad};
-}
-
 TEST(Reference, RefusesKnobsByTheFirstRuleTheyBreak) {
-  const ConvShape c2 = Square(56, 64, 64, 3, 1, 1);
+  const ConvShape c2 = SquareConv(64, 64, 56, 3, 1, 1);
   const auto reason = [&](const Knobs& knobs) {
     return std::string(CheckKnobs(c2, knobs, Config{}).reason);
   };
@@ -36,16 +21,17 @@ TEST(Reference, RefusesKnobsByTheFirstRuleTheyBreak) {
   EXPECT_EQ(reason({28, 28, 2, 4, 1, 1}), "acc_sram");
   EXPECT_EQ(reason({2, 56, 1, 1, 1, 1}), "acc_hazard");
   EXPECT_EQ(reason({28, 7, 2, 4, 1, 2}), "uops");
-  EXPECT_EQ(std::string(
-                CheckKnobs(Square(14, 512, 512, 3, 1, 1), {14, 14, 32, 4, 1, 1}, Config{}).reason),
-            "inp_sram");
+  EXPECT_EQ(
+      std::string(
+          CheckKnobs(SquareConv(512, 512, 14, 3, 1, 1), {14, 14, 32, 4, 1, 1}, Config{}).reason),
+      "inp_sram");
   EXPECT_EQ(CheckKnobs(c2, {28, 28, 2, 4, 1, 1}, Config{}).explanation,
             "1 contexts need 3140 tiles > 2048");
 }
 
 TEST(Reference, KnobSpaceHasAllDivisors) {
-  EXPECT_EQ(KnobSpace(Square(56, 64, 64, 3, 1, 1), Config{}).size(), 2304u);
-  EXPECT_EQ(KnobSpace(Square(7, 512, 512, 3, 1, 1), Config{}).size(), 576u);
+  EXPECT_EQ(KnobSpace(SquareConv(64, 64, 56, 3, 1, 1), Config{}).size(), 2304u);
+  EXPECT_EQ(KnobSpace(SquareConv(512, 512, 7, 3, 1, 1), Config{}).size(), 576u);
 }
 
 TEST(Knobs, TextReadsBack) {
@@ -62,10 +48,12 @@ TEST(ConvShape, RefusesWhatTheTemplateCannotExpress) {
     const Result<void> valid = Validate(shape, Config{});
     return valid ? "accepted" : valid.error().message;
   };
-  EXPECT_EQ(message(Square(56, 64, 64, 3, 1, 1)), "accepted");
-  EXPECT_EQ(message(Square(56, 64, 64, 13, 1, 1)), "kernel 13x13 > 11x11");
-  EXPECT_EQ(message(Square(56, 64, 64, 3, 1, 3)), "padding that a 3x3 kernel can lie in entirely");
-  EXPECT_EQ(message(Square(2, 64, 64, 5, 1, 1)), "the kernel does not fit into the padded input");
+  EXPECT_EQ(message(SquareConv(64, 64, 56, 3, 1, 1)), "accepted");
+  EXPECT_EQ(message(SquareConv(64, 64, 56, 13, 1, 1)), "kernel 13x13 > 11x11");
+  EXPECT_EQ(message(SquareConv(64, 64, 56, 3, 1, 3)),
+            "padding that a 3x3 kernel can lie in entirely");
+  EXPECT_EQ(message(SquareConv(64, 64, 2, 5, 1, 1)),
+            "the kernel does not fit into the padded input");
   Layer layer = {.k = 32, .c = 32, .y = 8, .x = 8, .r = 3, .s = 3, .groups = 32};
   EXPECT_EQ(ConvShapeOf(layer).error().message, "a convolution with 32 groups: only dense ones");
   layer = {.type = LayerType::kFullyConnected, .n = 3, .k = 10, .c = 20};

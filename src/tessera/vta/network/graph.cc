@@ -13,22 +13,6 @@ namespace {
 constexpr std::pair<std::string_view, std::array<int64_t, 4>> kResidualNetworks[] = {
     {"resnet18", {2, 2, 2, 2}}, {"resnet34", {3, 4, 6, 3}}};
 
-ConvShape Square(int64_t ci, int64_t co, int64_t size, int64_t kernel, int64_t stride,
-                 int64_t pad) {
-  return {.ci = ci,
-          .co = co,
-          .h = size,
-          .w = size,
-          .kh = kernel,
-          .kw = kernel,
-          .stride_h = stride,
-          .stride_w = stride,
-          .pad_top = pad,
-          .pad_left = pad,
-          .pad_bottom = pad,
-          .pad_right = pad};
-}
-
 // Random int8 weights make sums whose deviation grows with the root of their length; this shift
 // brings them back to the middle of int8, so that a wrong sum shows instead of being clipped away.
 int32_t ShiftFor(const ConvShape& shape) {
@@ -60,19 +44,19 @@ class Builder {
 // A basic block: its output is the tensor returned.
 size_t AddBlock(Builder& build, const std::string& name, size_t input, int64_t ci, int64_t co,
                 int64_t size, int64_t stride) {
-  const ConvShape first = Square(ci, co, size, 3, stride, 1);
-  const ConvShape second = Square(co, co, first.oh(), 3, 1, 1);
+  const ConvShape first = SquareConv(ci, co, size, 3, stride, 1);
+  const ConvShape second = SquareConv(co, co, first.oh(), 3, 1, 1);
   const size_t inner = build.Conv(name + ".conv1", input, first, /*relu=*/true);
   const size_t main = build.Conv(name + ".conv2", inner, second, /*relu=*/false);
   size_t shortcut = input;
   if (stride != 1 || ci != co) {
-    shortcut = build.Conv(name + ".downsample.0", input, Square(ci, co, size, 1, stride, 0),
+    shortcut = build.Conv(name + ".downsample.0", input, SquareConv(ci, co, size, 1, stride, 0),
                           /*relu=*/false);
   }
   return build.Add({.name = name + ".add",
                     .kind = StepKind::kAdd,
                     .inputs = {main, shortcut},
-                    .shape = Square(co, co, first.oh(), 1, 1, 0)});
+                    .shape = SquareConv(co, co, first.oh(), 1, 1, 0)});
 }
 
 }  // namespace
@@ -93,10 +77,10 @@ bool RunsOnVta(StepKind kind) {
 }
 
 Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes) {
-  Graph graph = {.name = std::move(name), .image = Square(3, 3, sizes.image, 1, 1, 0)};
+  Graph graph = {.name = std::move(name), .image = SquareConv(3, 3, sizes.image, 1, 1, 0)};
   Builder build(graph);
-  const ConvShape stem = Square(3, sizes.width, sizes.image, 7, 2, 3);
-  const ConvShape pool = Square(sizes.width, sizes.width, stem.oh(), 3, 2, 1);
+  const ConvShape stem = SquareConv(3, sizes.width, sizes.image, 7, 2, 3);
+  const ConvShape pool = SquareConv(sizes.width, sizes.width, stem.oh(), 3, 2, 1);
   size_t tensor = build.Conv("conv1", 0, stem, /*relu=*/true);
   tensor =
       build.Add({.name = "maxpool", .kind = StepKind::kMaxPool, .inputs = {tensor}, .shape = pool});
@@ -114,11 +98,11 @@ Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes) {
   tensor = build.Add({.name = "avgpool",
                       .kind = StepKind::kAveragePool,
                       .inputs = {tensor},
-                      .shape = Square(channels, channels, size, size, 1, 0)});
+                      .shape = SquareConv(channels, channels, size, size, 1, 0)});
   build.Add({.name = "fc",
              .kind = StepKind::kClassifier,
              .inputs = {tensor},
-             .shape = Square(channels, sizes.classes, 1, 1, 1, 0)});
+             .shape = SquareConv(channels, sizes.classes, 1, 1, 1, 0)});
   return graph;
 }
 
