@@ -281,6 +281,61 @@ void GemmAll(const Gemm& g) {
   }
 }
 
+template <int R>
+inline void PanelTile(const PanelGemm& g, const float* a, const float* b, const float* bias,
+                      float* c) {
+  Vec sums[R][kTileVecs] = {};
+  if (g.add) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kTileVecs; ++v) sums[i][v] = Load(c + i * g.n + v * kLanes);
+    }
+  }
+  for (int64_t s = 0; s < g.num_segments; ++s) {
+    const float* const values = a + g.segments[s].a;
+    for (int64_t p = 0; p < g.segments[s].count; ++p, b += kPanelColumns) {
+      Vec weights[kTileVecs];
+#pragma GCC unroll 8
+      for (int v = 0; v < kTileVecs; ++v) {
+        constexpr int kPanel = kPanelColumns;
+        weights[v] = Load(b + v * kLanes / kPanel * g.panel + v * kLanes % kPanel);
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) {
+        const Vec factor = Broadcast(values[i * g.a_row + p]);
+#pragma GCC unroll 8
+        for (int v = 0; v < kTileVecs; ++v) sums[i][v] = Fma(factor, weights[v], sums[i][v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kTileVecs; ++v) {
+      const Vec sum = sums[i][v];
+      Store(c + i * g.n + v * kLanes,
+            bias == nullptr ? sum : Max(sum + Load(bias + v * kLanes), Vec{}));
+    }
+  }
+}
+
+void PanelGemmAll(const PanelGemm& g) {
+  // Tiles of fewer than four rows would wait for their sums; two full tiles leave a multiple of it.
+  static_assert(kTileRows % 2 == 0);
+  for (int64_t j = 0; j < g.n; j += kTileColumns) {
+    const float* const b = g.panels + j / kPanelColumns * g.panel + j % kPanelColumns;
+    const float* const bias = g.bias != nullptr ? g.bias + j : nullptr;
+    int64_t i = 0;
+    for (; i + 2 * kTileRows <= g.m; i += 2 * kTileRows) {
+      for (int64_t row = i; row < i + 2 * kTileRows; row += kTileRows) {
+        PanelTile<kTileRows>(g, g.a + row * g.a_row, b, bias, g.c + row * g.n + j);
+      }
+    }
+    for (; i < g.m; i += 4) PanelTile<4>(g, g.a + i * g.a_row, b, bias, g.c + i * g.n + j);
+  }
+}
+
 #include "tessera/nn/kernels_skip_inl.h"
 
 // ---- Reductions ------------------------------------------------------------------------------
@@ -607,6 +662,7 @@ float FmaLoop(int64_t n) {
 constexpr Kernels MakeTable(const char* name) {
   return {.name = name,
           .gemm = GemmAll,
+          .panel_gemm = PanelGemmAll,
           .skip_gemm = SkipGemmAll,
           .skip_masks = SkipMasks,
           .skip_outer = SkipOuterAll,

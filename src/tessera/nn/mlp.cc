@@ -175,20 +175,26 @@ MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap input
   CHECK(map_.inputs() == layout_.shape().inputs);
   CHECK(num_layers() <= kMaxLayers);
   const int64_t width = layout_.layers()[0].outputs;
-  int64_t column = 0;
+  chunks_ = {0};
+  int64_t column = 0, next = -1;
   for (const int64_t feature : map_.features()) {
     const int64_t offset = feature * kBlockRows;
     feature_offsets_.push_back(offset);
-    if (column > 0 && offset == feature_offsets_[static_cast<size_t>(column - 1)] + kBlockRows) {
-      ++feature_segments_.back().count;
-      if (layout_.skips_zeros()) ++row_segments_.back().count;
-    } else if (layout_.skips_zeros()) {
-      feature_segments_.push_back({offset, column * width, 1});
-      row_segments_.push_back({feature, column * width, 1});
+    if (layout_.skips_zeros()) {
+      const bool cut = column > 0 && column % kInputChunk == 0;
+      if (cut) chunks_.push_back(std::ssize(row_segments_));
+      if (feature != next || cut) row_segments_.push_back({feature, column, 0});
+      ++row_segments_.back().count;
     } else {
-      feature_segments_.push_back({column * width, offset, 1});
+      if (feature != next) feature_segments_.push_back({column * width, offset, 0});
+      ++feature_segments_.back().count;
     }
+    next = feature + 1;
     ++column;
+  }
+  if (layout_.skips_zeros()) {
+    chunks_.push_back(std::ssize(row_segments_));
+    panels_ = AlignedBuffer<float>(column * width);
   }
   if (map_.is_range()) return;
   collapsed_ = AlignedBuffer<float>((column + 1) * width + kSlackFloats);
@@ -213,14 +219,15 @@ void MlpPass::Bind(const float* parameters) {
   if (map_.is_range()) {
     first_weights_ = parameters + first.weights;
     first_bias_ = parameters + first.bias;
-    return;
+  } else {
+    float* const weights = collapsed_.data();
+    float* const bias = weights + std::ssize(map_.features()) * first.outputs;
+    map_.Collapse(kernels_, first.outputs, parameters + first.weights, parameters + first.bias,
+                  weights, bias);
+    first_weights_ = weights;
+    first_bias_ = bias;
   }
-  float* const weights = collapsed_.data();
-  float* const bias = weights + std::ssize(map_.features()) * first.outputs;
-  map_.Collapse(kernels_, first.outputs, parameters + first.weights, parameters + first.bias,
-                weights, bias);
-  first_weights_ = weights;
-  first_bias_ = bias;
+  if (layout_.skips_zeros()) FillPanels();
 }
 
 // Layer by layer for one block; hidden[l] is where the activations of layer l go.

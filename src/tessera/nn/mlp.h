@@ -168,11 +168,15 @@ class MlpPass {
                      const float* x_rows = nullptr, int64_t x_row = 0);
   void ForwardSkipping(const FeatureBatch& x, int64_t block, float* out, float* const* hidden,
                        const float* x_rows, int64_t x_row);
+  // Rows first .. first+rows-1 of a block through the first layer, to c.
+  void FirstLayer(const FeatureBatch& x, int64_t block, int64_t first, int64_t rows,
+                  const float* x_rows, int64_t x_row, float* c) const;
   // C [m x rows] = A [m x k] times the transpose of a block's rows [rows x k].
   void TimesRows(Gemm gemm, int64_t rows, int64_t k, const float* values) const;
   void BackwardBlock(const FeatureBatch& output_gradient, int64_t block, bool weights);
   void BackwardSkipping(const FeatureBatch& output_gradient, int64_t block, bool weights);
   void TurnWeights();
+  void FillPanels();
   void SkippingWeightGradient(const FeatureBatch& output_gradient, int64_t layer, int64_t begin,
                               int64_t end, float* gradient);
   void FillRowSegments(const FeatureBatch& x);
@@ -190,8 +194,14 @@ class MlpPass {
 
   // The first layer as the kernels see it: on features, collapsed unless the map is a range.
   std::vector<int64_t> feature_offsets_;       // of each used feature in a block
-  std::vector<GemmSegment> feature_segments_;  // runs of used features, as the first layer's A or B
-  std::vector<GemmSegment> row_segments_;      // the same in x_rows of ForwardBlock
+  std::vector<GemmSegment> feature_segments_;  // runs of used features, as the first layer's B
+  // Where zeros are skipped: the runs of used features in a row of all (b: used ones before them),
+  // cut after each kInputChunk used ones; where each chunk starts among them, and the last one
+  // ends; and the weights in panels.
+  static constexpr int64_t kInputChunk = 160;
+  std::vector<GemmSegment> row_segments_;
+  std::vector<int64_t> chunks_;
+  AlignedBuffer<float> panels_;
   AlignedBuffer<float> collapsed_, collapsed_gradient_;
   const float* first_weights_ = nullptr;
   const float* first_bias_ = nullptr;

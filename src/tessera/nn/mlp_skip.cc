@@ -1,11 +1,19 @@
 // Passes that skip what a ReLU set to zero. Hidden activations and deltas lie row by row, so that a
 // row's zeros are known from one mask; inputs and outputs stay feature by feature.
 #include <algorithm>
+#include <span>
 
 #include "tessera/nn/mlp.h"
 #include "tessera/nn/wide_gemm.h"
 
 namespace tessera {
+namespace {
+
+// Rows that go through all layers together: two hidden layers of 64 and their weights stay in a
+// nearest cache of 32 KiB.
+constexpr int64_t kForwardRows = 48;
+
+}  // namespace
 
 // Few rows at a time: columns that are a block's rows apart would fall on few sets of the cache.
 void MlpPass::TimesRows(Gemm gemm, int64_t rows, int64_t k, const float* values) const {
@@ -21,48 +29,88 @@ void MlpPass::TimesRows(Gemm gemm, int64_t rows, int64_t k, const float* values)
   }
 }
 
+// The first layer's weights [features x width] in panels.
+void MlpPass::FillPanels() {
+  const int64_t features = InputsOf(0), width = layout_.layers()[0].outputs;
+  float* to = panels_.data();
+  for (int64_t j = 0; j < width; j += kPanelColumns) {
+    for (int64_t f = 0; f < features; ++f, to += kPanelColumns) {
+      std::copy_n(first_weights_ + f * width + j, kPanelColumns, to);
+    }
+  }
+}
+
+void MlpPass::FirstLayer(const FeatureBatch& x, int64_t block, int64_t first, int64_t rows,
+                         const float* x_rows, int64_t x_row, float* c) const {
+  alignas(64) float turned[kForwardRows * kInputChunk];
+  const int64_t features = InputsOf(0), width = layout_.layers()[0].outputs;
+  for (size_t chunk = 0; chunk + 1 < chunks_.size(); ++chunk) {
+    const std::span runs(row_segments_.begin() + chunks_[chunk],
+                         row_segments_.begin() + chunks_[chunk + 1]);
+    const bool last = chunk + 2 == chunks_.size();
+    const int64_t begin = static_cast<int64_t>(chunk) * kInputChunk;
+    PanelGemm gemm{.m = rows,
+                   .n = width,
+                   .panels = panels_.data() + begin * kPanelColumns,
+                   .panel = features * kPanelColumns,
+                   .c = c,
+                   .add = chunk > 0,
+                   .bias = last ? first_bias_ : nullptr};
+    const GemmSegment whole{0, 0, std::min(kInputChunk, features - begin)};
+    if (x_rows != nullptr) {
+      gemm.a = x_rows + first * x_row;
+      gemm.a_row = x_row;
+      gemm.segments = runs.data();
+      gemm.num_segments = std::ssize(runs);
+    } else {
+      for (const GemmSegment& run : runs) {
+        kernels_.transpose(run.count, rows, x.At(block, run.a) + first, kBlockRows,
+                           turned + run.b - begin, whole.count);
+      }
+      gemm.a = turned;
+      gemm.a_row = whole.count;
+      gemm.segments = &whole;
+      gemm.num_segments = 1;
+    }
+    kernels_.panel_gemm(gemm);
+  }
+}
+
+// A few rows at a time through all layers, so that they stay in the nearest cache.
 void MlpPass::ForwardSkipping(const FeatureBatch& x, int64_t block, float* out,
                               float* const* hidden, const float* x_rows, int64_t x_row) {
-  const int64_t rows = RowsToCompute(x.RowsIn(block));
-  const MlpLayout::Layer &first = layout_.layers().front(), &last = layout_.layers().back();
-  kernels_.gemm({.m = rows,
-                 .n = first.outputs,
-                 .a = x_rows != nullptr ? x_rows : x.At(block, 0),
-                 .a_row = x_rows != nullptr ? x_row : 1,
-                 .a_step = x_rows != nullptr ? 1 : kBlockRows,
-                 .b = first_weights_,
-                 .b_step = first.outputs,
-                 .segments = x_rows != nullptr ? row_segments_.data() : feature_segments_.data(),
-                 .num_segments = std::ssize(feature_segments_),
-                 .c = hidden[0],
-                 .c_row = first.outputs,
-                 .epilogue = Epilogue::kBiasRelu,
-                 .bias = first_bias_,
-                 .bias_per_column = true});
-  for (int64_t l = 1; l + 1 < num_layers(); ++l) {
-    const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
-    kernels_.skip_gemm({.m = rows,
-                        .n = layer.outputs,
-                        .k = layer.inputs,
-                        .a = hidden[l - 1],
-                        .pattern = hidden[l - 1],
-                        .b = parameters_ + layer.weights,
-                        .c = hidden[l],
-                        .bias = parameters_ + layer.bias});
-  }
-  // The output layer is narrow: its lanes are rows again.
+  const int64_t all = RowsToCompute(x.RowsIn(block));
+  const MlpLayout::Layer& last = layout_.layers().back();
   const GemmSegment whole{0, 0, last.inputs};
-  TimesRows({.m = last.outputs,
-             .a = parameters_ + last.weights,
-             .a_row = 1,
-             .a_step = last.outputs,
-             .segments = &whole,
-             .num_segments = 1,
-             .c = out,
-             .c_row = kBlockRows,
-             .epilogue = Epilogue::kBias,
-             .bias = parameters_ + last.bias},
-            rows, last.inputs, hidden[num_layers() - 2]);
+  for (int64_t r = 0; r < all; r += kForwardRows) {
+    const int64_t rows = std::min(kForwardRows, all - r);
+    const int64_t kept = mode_ == Mode::kTrain ? r : 0;  // rows before these that are kept
+    FirstLayer(x, block, r, rows, x_rows, x_row, hidden[0] + kept * layout_.layers()[0].outputs);
+    for (int64_t l = 1; l + 1 < num_layers(); ++l) {
+      const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
+      const float* const input = hidden[l - 1] + kept * layer.inputs;
+      kernels_.skip_gemm({.m = rows,
+                          .n = layer.outputs,
+                          .k = layer.inputs,
+                          .a = input,
+                          .pattern = input,
+                          .b = parameters_ + layer.weights,
+                          .c = hidden[l] + kept * layer.outputs,
+                          .bias = parameters_ + layer.bias});
+    }
+    // The output layer is narrow: its lanes are rows again.
+    TimesRows({.m = last.outputs,
+               .a = parameters_ + last.weights,
+               .a_row = 1,
+               .a_step = last.outputs,
+               .segments = &whole,
+               .num_segments = 1,
+               .c = out + r,
+               .c_row = kBlockRows,
+               .epilogue = Epilogue::kBias,
+               .bias = parameters_ + last.bias},
+              rows, last.inputs, hidden[num_layers() - 2] + kept * last.inputs);
+  }
 }
 
 // The weights of layer l, transposed, lie at the layer's place in the layout, less the first layer.

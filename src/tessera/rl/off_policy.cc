@@ -15,6 +15,9 @@ namespace {
 
 constexpr int64_t R = kBlockRows;
 constexpr float kTemperature = 1;
+// Next states that all target actors read in turn, each with its weights in the second-level
+// cache: as many blocks as fit beside them.
+constexpr int64_t kStripeFloats = 96 * 1024;
 
 AdamOptions AdamFor(const OffPolicyOptions& options, double rate) {
   return {.learning_rate = rate,
@@ -108,8 +111,7 @@ OffPolicyTeam::OffPolicyTeam(const LearnerSetup& setup, const OffPolicyOptions& 
       num_critics_(num_critics),
       kernels_(BestKernels()),
       replay_(std::move(replay)),
-      sampler_(std::move(sampler)),
-      next_rows_(setup.pool != nullptr ? setup.pool->threads() : 1) {
+      sampler_(std::move(sampler)) {
   const int64_t rows = options_.batch + sampler_->surplus();
   batch_ = ReplayBatch(replay_->layout(), rows);
   targets_ = FeatureBatch(1, rows);
@@ -141,7 +143,7 @@ void OffPolicyTeam::MakeNetworks() {
   const int64_t rows = batch_.now.max_rows();
   const int workers = setup_.pool != nullptr ? setup_.pool->threads() : 1;
   const auto scratch = std::make_shared<BlockScratch>(workers);
-  next_rows_.Reserve(features.base * R + kSlackFloats);
+  next_rows_ = AlignedBuffer<float>(std::max(kStripeFloats, features.base * R) + kSlackFloats);
   const InputMap critic_inputs = features.CriticInputs();
   const MlpLayout critic_layout(MlpShape{critic_inputs.inputs(), hidden, 1});
   int64_t largest = critic_layout.size();
@@ -192,15 +194,20 @@ void OffPolicyTeam::BindTargets(int64_t a) {
 }
 
 template <typename Body>
-void OffPolicyTeam::ForBlocks(const Body& body) const {
+void OffPolicyTeam::ForEach(int64_t count, const Body& body) const {
   const auto range = [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t b = begin; b < end; ++b) body(b, worker);
+    for (int64_t i = begin; i < end; ++i) body(i, worker);
   };
   if (setup_.pool == nullptr || setup_.pool->threads() == 1) {
-    range(0, batch_.now.blocks(), 0);
+    range(0, count, 0);
   } else {
-    setup_.pool->ParallelFor(batch_.now.blocks(), 1, std::ref(range));
+    setup_.pool->ParallelFor(count, 1, std::ref(range));
   }
+}
+
+template <typename Body>
+void OffPolicyTeam::ForBlocks(const Body& body) const {
+  ForEach(batch_.now.blocks(), body);
 }
 
 float* OffPolicyTeam::Scratch(int worker) {
@@ -313,18 +320,24 @@ void OffPolicyTeam::NextActions(int64_t trainer) {
   if (options_.shared_batch && trainer > 0) return;
   const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
   const FeatureLayout& features = replay_->layout();
-  ForBlocks([&](int64_t b, int worker) {
-    float* const noise = Scratch(worker);
-    float* const states = next_rows_.Of(worker);
-    kernels_.transpose(features.base, R, batch_.next.At(b, 0), R, states, features.base);
-    for (int64_t a = 0; a < num_agents(); ++a) {
+  const int64_t width = features.base, blocks = batch_.next.blocks();
+  const int64_t stripe = std::clamp<int64_t>(kStripeFloats / (width * R), 1, blocks);
+  for (int64_t first = 0; first < blocks; first += stripe) {
+    const int64_t count = std::min(stripe, blocks - first);
+    float* const rows = next_rows_.data();
+    ForEach(count, [&](int64_t i, int /*worker*/) {
+      kernels_.transpose(width, R, batch_.next.At(first + i, 0), R, rows + i * R * width, width);
+    });
+    ForEach(num_agents() * count, [&](int64_t task, int worker) {
+      const int64_t a = task / count, i = task % count, b = first + i;
+      float* const noise = Scratch(worker);
       float* const y = batch_.next.At(b, features.action_first[static_cast<size_t>(a)]);
-      agents_[static_cast<size_t>(a)].target_actor_pass->ForwardBlock(batch_.next, b, y, worker,
-                                                                      states, features.base);
+      agents_[static_cast<size_t>(a)].target_actor_pass->ForwardBlock(
+          batch_.next, b, y, worker, rows + i * R * width, width);
       Noise(trainer, a, round_, b, noise);
       GumbelSoftmax(kernels_, choices(a), y, noise, kTemperature, y);
-    }
-  });
+    });
+  }
   if (setup_.profiler == nullptr) return;
   for (const Agent& agent : agents_) {
     setup_.profiler->Add(Phase::kTargetQ, 0,

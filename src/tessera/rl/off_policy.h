@@ -152,6 +152,8 @@ class OffPolicyTeam {
                 std::unique_ptr<ReplayBuffer> replay, std::unique_ptr<Sampler> sampler);
 
   void MakeNetworks();
+  template <typename Body>  // body(index, worker)
+  void ForEach(int64_t count, const Body& body) const;
   template <typename Body>  // body(block, worker)
   void ForBlocks(const Body& body) const;
   float* Scratch(int worker);  // [most choices x kBlockRows]
@@ -172,7 +174,7 @@ class OffPolicyTeam {
   std::unique_ptr<MlpPass> critic_pass_;  // for all critics, in turns
 
   ReplayBatch batch_;
-  BlockScratch next_rows_;  // next states of one block row by row, for all target actors
+  AlignedBuffer<float> next_rows_;  // next states of a few blocks row by row
   FeatureBatch targets_, output_gradient_, logits_gradient_, kept_actions_;
   AlignedBuffer<float> gradient_, block_scratch_;
   std::vector<float> errors_;
