@@ -86,14 +86,16 @@ struct SkipGemm {
 };
 
 // Rows begin .. end-1 of C [k x n] += A' B for A [rows x k] and B [rows x n], without the terms
-// that the masks leave out (skip_masks of A's pattern).
+// that the masks leave out (skip_masks of A's pattern). n is a multiple of 16; k one of kSkipGroup.
 struct SkipOuter {
   int64_t rows = 0, n = 0, k = 0;
   int64_t begin = 0, end = 0;
   const float* a = nullptr;
   const uint64_t* masks = nullptr;
   const float* b = nullptr;
+  int64_t b_row = 0;
   float* c = nullptr;
+  int64_t c_row = 0;
 };
 
 // c[i * c_row + j] = sum over segments and r of a[i * a_row + s.a + r] * b[j * b_row + s.b + r].

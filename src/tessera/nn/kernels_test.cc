@@ -198,9 +198,9 @@ TEST(SkipGemm, GivesTheBitsOfTheDenseProduct) {
 }
 
 TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
-  const int64_t rows = 112, n = 64, k = 128;
+  const int64_t rows = 112, n = 272, k = 128, b_row = 280;
   std::vector<float> a = Randoms(rows * k, 1);
-  const std::vector<float> b = Randoms(rows * n, 2);
+  const std::vector<float> b = Randoms(rows * b_row, 2);
   for (float& value : a) value = std::max(value, 0.0f);
   for (const Kernels* kernels : Tables()) {
     std::vector<uint64_t> masks(static_cast<size_t>(2 * k));
@@ -221,7 +221,9 @@ TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
                            .a = a.data(),
                            .masks = masks.data(),
                            .b = b.data(),
-                           .c = c.data()});
+                           .b_row = b_row,
+                           .c = c.data(),
+                           .c_row = n});
     }
     const GemmSegment whole{0, 0, rows};
     kernels->gemm({.m = k,
@@ -230,7 +232,7 @@ TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
                    .a_row = 1,
                    .a_step = k,
                    .b = b.data(),
-                   .b_step = n,
+                   .b_step = b_row,
                    .segments = &whole,
                    .num_segments = 1,
                    .c = dense.data(),

@@ -40,14 +40,16 @@ void MlpPass::FillPanels() {
   }
 }
 
+std::span<const GemmSegment> MlpPass::RunsOf(size_t chunk) const {
+  return {row_segments_.begin() + chunks_[chunk], row_segments_.begin() + chunks_[chunk + 1]};
+}
+
 void MlpPass::FirstLayer(const FeatureBatch& x, int64_t block, int64_t first, int64_t rows,
-                         const float* x_rows, int64_t x_row, float* c) const {
+                         float* c) const {
   alignas(64) float turned[kForwardRows * kInputChunk];
   const int64_t features = InputsOf(0), width = layout_.layers()[0].outputs;
   for (size_t chunk = 0; chunk + 1 < chunks_.size(); ++chunk) {
-    const std::span runs(row_segments_.begin() + chunks_[chunk],
-                         row_segments_.begin() + chunks_[chunk + 1]);
-    const bool last = chunk + 2 == chunks_.size();
+    const std::span<const GemmSegment> runs = RunsOf(chunk);
     const int64_t begin = static_cast<int64_t>(chunk) * kInputChunk;
     PanelGemm gemm{.m = rows,
                    .n = width,
@@ -55,11 +57,11 @@ void MlpPass::FirstLayer(const FeatureBatch& x, int64_t block, int64_t first, in
                    .panel = features * kPanelColumns,
                    .c = c,
                    .add = chunk > 0,
-                   .bias = last ? first_bias_ : nullptr};
+                   .bias = chunk + 2 == chunks_.size() ? first_bias_ : nullptr};
     const GemmSegment whole{0, 0, std::min(kInputChunk, features - begin)};
-    if (x_rows != nullptr) {
-      gemm.a = x_rows + first * x_row;
-      gemm.a_row = x_row;
+    if (x.by_row()) {
+      gemm.a = x.Row(block * kBlockRows + first);
+      gemm.a_row = x.features();
       gemm.segments = runs.data();
       gemm.num_segments = std::ssize(runs);
     } else {
@@ -78,14 +80,14 @@ void MlpPass::FirstLayer(const FeatureBatch& x, int64_t block, int64_t first, in
 
 // A few rows at a time through all layers, so that they stay in the nearest cache.
 void MlpPass::ForwardSkipping(const FeatureBatch& x, int64_t block, float* out,
-                              float* const* hidden, const float* x_rows, int64_t x_row) {
+                              float* const* hidden) {
   const int64_t all = RowsToCompute(x.RowsIn(block));
   const MlpLayout::Layer& last = layout_.layers().back();
   const GemmSegment whole{0, 0, last.inputs};
   for (int64_t r = 0; r < all; r += kForwardRows) {
     const int64_t rows = std::min(kForwardRows, all - r);
     const int64_t kept = mode_ == Mode::kTrain ? r : 0;  // rows before these that are kept
-    FirstLayer(x, block, r, rows, x_rows, x_row, hidden[0] + kept * layout_.layers()[0].outputs);
+    FirstLayer(x, block, r, rows, hidden[0] + kept * layout_.layers()[0].outputs);
     for (int64_t l = 1; l + 1 < num_layers(); ++l) {
       const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
       const float* const input = hidden[l - 1] + kept * layer.inputs;
@@ -151,11 +153,50 @@ void MlpPass::BackwardSkipping(const FeatureBatch& output_gradient, int64_t bloc
                         .b = turned + layer.weights,
                         .c = space_->delta[l - 1].At(block, 0),
                         .gate = space_->hidden[l - 1].At(block, 0)});
-    if (!weights) continue;
-    kernels_.skip_masks(
-        rows, layer.inputs, space_->hidden[l - 1].At(block, 0),
-        space_->masks[l - 1].data() + block * (kBlockRows / kSkipGroup) * layer.inputs);
   }
+  if (!weights) return;
+  for (size_t l = 0; l == 0 || l + 1 < space_->hidden.size(); ++l) {
+    const int64_t width = layout_.layers()[l].outputs;
+    kernels_.skip_masks(rows, width, space_->hidden[l].At(block, 0),
+                        space_->masks[l].data() + block * (kBlockRows / kSkipGroup) * width);
+  }
+}
+
+// As the product of the deltas, which are zero where the activations are, with x.
+void MlpPass::SkippingFirstGradient(const FeatureBatch& x, int64_t begin, int64_t end,
+                                    float* gradient) {
+  alignas(64) float packed[kBlockRows * kInputChunk + kSlackFloats] = {};
+  const int64_t features = InputsOf(0), width = layout_.layers()[0].outputs;
+  const int64_t row = CeilDiv(features, 16) * 16;
+  float* const turned = space_->turned_first.data();
+  std::fill(turned + begin * row, turned + end * row, 0.0f);
+  for (int64_t b = 0; b < x.blocks(); ++b) {
+    const int64_t rows = RowsToCompute(x.RowsIn(b));
+    for (size_t chunk = 0; chunk + 1 < chunks_.size(); ++chunk) {
+      const std::span<const GemmSegment> runs = RunsOf(chunk);
+      const int64_t first = static_cast<int64_t>(chunk) * kInputChunk;
+      const bool whole = runs.size() == 1;
+      for (int64_t r = 0; !whole && r < rows; ++r) {
+        const float* const from = x.Row(b * kBlockRows + r);
+        for (const GemmSegment& run : runs) {
+          std::copy_n(from + run.a, run.count, packed + r * kInputChunk + run.b - first);
+        }
+      }
+      kernels_.skip_outer({.rows = rows,
+                           .n = std::min(kInputChunk, row - first),
+                           .k = width,
+                           .begin = begin,
+                           .end = end,
+                           .a = space_->delta[0].At(b, 0),
+                           .masks = space_->masks[0].data() + b * (kBlockRows / kSkipGroup) * width,
+                           .b = whole ? x.Row(b * kBlockRows) + runs[0].a : packed,
+                           .b_row = whole ? x.features() : kInputChunk,
+                           .c = turned + first,
+                           .c_row = row});
+    }
+  }
+  kernels_.transpose(end - begin, features, turned + begin * row, row,
+                     FirstGradient(gradient) + begin, width);
 }
 
 void MlpPass::SkippingWeightGradient(const FeatureBatch& output_gradient, int64_t layer,
@@ -176,7 +217,9 @@ void MlpPass::SkippingWeightGradient(const FeatureBatch& output_gradient, int64_
            .a = input.At(b, 0),
            .masks = space_->masks[at - 1].data() + b * (kBlockRows / kSkipGroup) * inputs,
            .b = space_->delta[at].At(b, 0),
-           .c = target});
+           .b_row = outputs,
+           .c = target,
+           .c_row = outputs});
     }
     return;
   }
