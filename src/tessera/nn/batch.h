@@ -27,7 +27,7 @@ class FeatureBatch {
         max_features_(features),
         max_rows_(max_rows),
         rows_(max_rows),
-        data_(CeilDiv(max_rows, kBlockRows) * features * kBlockRows + kSlackFloats) {}
+        data_(CeilDiv(max_rows, kBlockRows) * block_size() + kSlackFloats) {}
 
   bool by_row() const { return order_ == Order::kByRow; }
   int64_t features() const { return features_; }
@@ -35,7 +35,9 @@ class FeatureBatch {
   int64_t max_rows() const { return max_rows_; }
   int64_t rows() const { return rows_; }
   int64_t blocks() const { return CeilDiv(rows_, kBlockRows); }
-  int64_t block_size() const { return features_ * kBlockRows; }
+  int64_t block_size() const { return (by_row() ? row_size() : features_) * kBlockRows; }
+  // Floats from one row to the next in a batch by rows: whole cache lines.
+  int64_t row_size() const { return CeilDiv(features_, kLineFloats) * kLineFloats; }
   void set_rows(int64_t rows) {
     CHECK(rows >= 0 && rows <= max_rows_);
     rows_ = rows;
@@ -57,8 +59,8 @@ class FeatureBatch {
     return data() + b * block_size() + feature * kBlockRows;
   }
   // The features of one row in a batch by rows.
-  float* Row(int64_t row) { return data() + row * features_; }
-  const float* Row(int64_t row) const { return data() + row * features_; }
+  float* Row(int64_t row) { return data() + row * row_size(); }
+  const float* Row(int64_t row) const { return data() + row * row_size(); }
   float Get(int64_t row, int64_t feature) const { return data()[Place(row, feature)]; }
   void Set(int64_t row, int64_t feature, float value) { data()[Place(row, feature)] = value; }
   // Zeros in the rows of the last block that do not count.
@@ -72,7 +74,7 @@ class FeatureBatch {
   void GetFeatures(const Kernels& kernels, int64_t b, int64_t first, int64_t count,
                    float* values) const {
     if (by_row()) {
-      kernels.transpose(kBlockRows, count, Row(b * kBlockRows) + first, features_, values,
+      kernels.transpose(kBlockRows, count, Row(b * kBlockRows) + first, row_size(), values,
                         kBlockRows);
     } else {
       std::copy_n(At(b, first), count * kBlockRows, values);
@@ -82,7 +84,7 @@ class FeatureBatch {
                    const float* values) {
     if (by_row()) {
       kernels.transpose(count, kBlockRows, values, kBlockRows, Row(b * kBlockRows) + first,
-                        features_);
+                        row_size());
     } else {
       std::copy_n(values, count * kBlockRows, At(b, first));
     }
@@ -98,8 +100,10 @@ class FeatureBatch {
   }
 
  private:
+  static constexpr int64_t kLineFloats = 16;
+
   int64_t Place(int64_t row, int64_t feature) const {
-    if (by_row()) return row * features_ + feature;
+    if (by_row()) return row * row_size() + feature;
     return row / kBlockRows * block_size() + feature * kBlockRows + row % kBlockRows;
   }
 

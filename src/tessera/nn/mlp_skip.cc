@@ -11,7 +11,7 @@ namespace {
 
 // Rows that go through all layers together: two hidden layers of 64 and their weights stay in a
 // nearest cache of 32 KiB.
-constexpr int64_t kForwardRows = 48;
+constexpr int64_t kForwardRows = 64;
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void MlpPass::FirstLayer(const FeatureBatch& x, int64_t block, int64_t first, in
     const GemmSegment whole{0, 0, std::min(kInputChunk, features - begin)};
     if (x.by_row()) {
       gemm.a = x.Row(block * kBlockRows + first);
-      gemm.a_row = x.features();
+      gemm.a_row = x.row_size();
       gemm.segments = runs.data();
       gemm.num_segments = std::ssize(runs);
     } else {
@@ -190,7 +190,7 @@ void MlpPass::SkippingFirstGradient(const FeatureBatch& x, int64_t begin, int64_
                            .a = space_->delta[0].At(b, 0),
                            .masks = space_->masks[0].data() + b * (kBlockRows / kSkipGroup) * width,
                            .b = whole ? x.Row(b * kBlockRows) + runs[0].a : packed,
-                           .b_row = whole ? x.features() : kInputChunk,
+                           .b_row = whole ? x.row_size() : kInputChunk,
                            .c = turned + first,
                            .c_row = row});
     }

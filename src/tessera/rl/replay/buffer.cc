@@ -79,7 +79,7 @@ void CopyRows(int64_t b, int64_t first, int64_t width, std::span<const float* co
   float* out = to.Row(b * kBlockRows) + first;
   for (const float* const row : rows) {
     std::copy_n(row, width, out);
-    out += to.features();
+    out += to.row_size();
   }
 }
 
