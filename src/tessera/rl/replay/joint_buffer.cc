@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLineFloats = 16;
 // Asked for before they are copied: this many rows ahead, this much of each.
-constexpr int64_t kRowsAhead = 4, kLinesAhead = 8;
+constexpr int64_t kRowsAhead = 8, kLinesAhead = 8;
 
 class JointBuffer final : public ReplayBuffer {
  public:
