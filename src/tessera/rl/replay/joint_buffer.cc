@@ -96,8 +96,9 @@ class JointBuffer final : public ReplayBuffer {
     }
     if (!batch.now.by_row()) {
       GatherRewards(b, agent, batch);
-      CopyRows(b, 0, layout_.features(), std::span(rows, static_cast<size_t>(count)), batch.now);
-      CopyRows(b, 0, layout_.base, std::span(next, static_cast<size_t>(count)), batch.next);
+      const Kernels& kernels = BestKernels();
+      kernels.gather(count, layout_.features(), rows, batch.now.At(b, 0), kBlockRows);
+      kernels.gather(count, layout_.base, next, batch.next.At(b, 0), kBlockRows);
       return;
     }
     // Both records of a row at once: they are one stretch of memory, which the processor goes on

@@ -79,21 +79,14 @@ class PerAgentBuffer final : public ReplayBuffer {
   }
 
   void GatherBlock(int64_t b, int64_t agent, ReplayBatch& batch) const override {
-    const int64_t count = batch.now.RowsIn(b);
-    const int64_t* const slots = batch.slots.data() + b * kBlockRows;
-    const float* rows[kBlockRows];
-    const auto gather = [&](const AlignedBuffer<float>& from, int64_t first, int64_t width,
-                            FeatureBatch& to) {
-      for (int64_t r = 0; r < count; ++r) rows[r] = from.data() + slots[r] * width;
-      CopyRows(b, first, width, std::span(rows, static_cast<size_t>(count)), to);
-    };
-    for (const AgentArrays& from : agents_) {
-      gather(from.observations, from.offset, from.observation_size, batch.now);
-      gather(from.actions, layout_.base + from.action_offset, from.action_size, batch.now);
-      gather(from.next_observations, from.offset, from.observation_size, batch.next);
+    if (batch.now.by_row()) {
+      CopyRows(b, batch);
+    } else {
+      TransposeRows(b, batch);
     }
     GatherRewards(b, agent, batch);
-    for (int64_t r = 0; r < count; ++r) {
+    const int64_t* const slots = batch.slots.data() + b * kBlockRows;
+    for (int64_t r = 0; r < batch.now.RowsIn(b); ++r) {
       const bool terminal = kinds_[static_cast<size_t>(slots[r])] == SlotKind::kTerminated;
       batch.live.At(b, 0)[r] = terminal ? 0.0f : 1.0f;
     }
@@ -148,6 +141,37 @@ class PerAgentBuffer final : public ReplayBuffer {
     int64_t observation_size, action_size, offset, action_offset;
     AlignedBuffer<float> observations = {}, next_observations = {}, actions = {}, rewards = {};
   };
+
+  void CopyRows(int64_t b, ReplayBatch& batch) const {
+    for (int64_t r = 0; r < batch.now.RowsIn(b); ++r) {
+      const int64_t row = b * kBlockRows + r, slot = batch.slots[static_cast<size_t>(row)];
+      float* const now = batch.now.Row(row);
+      float* const next = batch.next.Row(row);
+      for (const AgentArrays& from : agents_) {
+        const int64_t width = from.observation_size, choices = from.action_size;
+        std::copy_n(from.observations.data() + slot * width, width, now + from.offset);
+        std::copy_n(from.actions.data() + slot * choices, choices,
+                    now + layout_.base + from.action_offset);
+        std::copy_n(from.next_observations.data() + slot * width, width, next + from.offset);
+      }
+    }
+  }
+
+  void TransposeRows(int64_t b, ReplayBatch& batch) const {
+    const Kernels& kernels = BestKernels();
+    const int64_t count = batch.now.RowsIn(b);
+    const int64_t* const slots = batch.slots.data() + b * kBlockRows;
+    const float* rows[kBlockRows];
+    const auto gather = [&](const AlignedBuffer<float>& from, int64_t width, float* to) {
+      for (int64_t r = 0; r < count; ++r) rows[r] = from.data() + slots[r] * width;
+      kernels.gather(count, width, rows, to, kBlockRows);
+    };
+    for (const AgentArrays& from : agents_) {
+      gather(from.observations, from.observation_size, batch.now.At(b, from.offset));
+      gather(from.actions, from.action_size, batch.now.At(b, layout_.base + from.action_offset));
+      gather(from.next_observations, from.observation_size, batch.next.At(b, from.offset));
+    }
+  }
 
   const FeatureLayout layout_;
   const int64_t capacity_;  // transitions of a lane
