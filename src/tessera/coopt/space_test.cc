@@ -120,6 +120,27 @@ TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
   EXPECT_GT(generated, passed * 8 / 10) << passed;
 }
 
+TEST(ScheduleSpaceTest, NoProgramIsBelowTheFloor) {
+  CounterRng rng(4, 5, 6);
+  for (const Generator generator : {Generator::kReference, Generator::kBest}) {
+    const ProblemOptions options = {.generator = generator};
+    for (const vta::ConvShape& shape :
+         {kC11, vta::SquareConv(64, 128, 28, 1, 2, 0), vta::SquareConv(3, 64, 28, 7, 2, 3),
+          vta::ConvShape{.ci = 512, .co = 1'000}}) {
+      const VtaSpace space(shape, vta::Config{}, options);
+      const std::vector<SchedulePoint> candidates = space.Candidates();
+      for (int trial = 0; trial < 20; ++trial) {
+        const int64_t drawn = rng.UniformInt(std::ssize(candidates));
+        const Outcome outcome = space.Measure(candidates[static_cast<size_t>(drawn)]);
+        if (!outcome.valid) continue;
+        EXPECT_GE(static_cast<double>(outcome.cycles), space.FloorCycles());
+      }
+    }
+  }
+  const VtaSpace connected({.ci = 512, .co = 1'000}, vta::Config{}, {});
+  EXPECT_EQ(connected.FloorCycles(), (512 + 512 * 1'008) / 8) << "weights, 63 blocks of 16";
+}
+
 TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
   const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
