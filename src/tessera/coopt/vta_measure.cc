@@ -87,7 +87,9 @@ int64_t FloorCycles(const vta::ConvShape& shape, const vta::Config& config,
 
 // Cycles of the matrix unit and the ALU, and those of the bus for operands without padding.
 int64_t VtaSpace::LowerBoundCycles(const SchedulePoint& point) const {
-  if (options_.generator != Generator::kReference) return 0;
+  if (options_.generator != Generator::kReference) {
+    return coopt::FloorCycles(shape_, config_, options_);
+  }
   const vta::ConvShape& s = shape_;
   const vta::Config& config = config_;
   const vta::Knobs k = ReferenceKnobs(point);
