@@ -68,8 +68,12 @@ std::vector<SchedulePoint> MostPromisingFirst(const Task& task) {
 // Measures, or remembers: accelerators that differ in nothing but buffers run the same programs.
 class Cache {
  public:
-  Cache(const Problem& problem, const Simulator& simulator)
-      : problem_(problem), simulator_(simulator) {}
+  Cache(const Problem& problem, const Simulator& simulator) : Cache(problem, simulator, {}) {}
+  Cache(const Problem& problem, const Simulator& simulator, std::function<bool(int64_t)> go_on)
+      : problem_(problem), simulator_(simulator), go_on_(std::move(go_on)) {}
+
+  // Whether the search is to be ended.
+  bool stopped() const { return stopped_; }
 
   // Returns how many were simulated. Energies are those of the accelerator that was measured.
   int64_t Measure(std::span<Measured> batch) {
@@ -80,6 +84,7 @@ class Cache {
     simulator_.Measure(fresh);
     for (const Measured& item : fresh) known_.emplace(KeyOf(item.request), item.outcome);
     for (Measured& item : batch) item.outcome = known_.at(KeyOf(item.request));
+    stopped_ = stopped_ || (go_on_ && !go_on_(std::ssize(known_)));
     return std::ssize(fresh);
   }
 
@@ -96,6 +101,8 @@ class Cache {
 
   const Problem& problem_;
   const Simulator& simulator_;
+  const std::function<bool(int64_t)> go_on_;
+  bool stopped_ = false;
   std::map<HardwarePoint, uint32_t> kinds_;
   std::unordered_map<Request, Outcome, RequestHash> known_;
 };
@@ -117,7 +124,7 @@ LayerOptimum Search(const Problem& problem, Cache& cache, size_t hardware, size_
   };
   size_t seen = 0;
   for (const SchedulePoint& point : MostPromisingFirst(problem.task(hardware, layer))) {
-    if (seen++ == most) break;
+    if (seen++ == most || cache.stopped()) break;
     if (by_cycles && Bound(problem, hardware, layer, point) >= limit) continue;
     batch.push_back({{static_cast<uint32_t>(hardware), static_cast<uint32_t>(layer), point}});
     if (batch.size() == kBatch) measure();
@@ -129,15 +136,20 @@ LayerOptimum Search(const Problem& problem, Cache& cache, size_t hardware, size_
 // Branch and bound over accelerators.
 class NetworkSearch {
  public:
-  NetworkSearch(const Problem& problem, const Simulator& simulator)
+  NetworkSearch(const Problem& problem, const Simulator& simulator, const GoOn& go_on)
       : problem_(problem),
         simulator_(simulator),
-        cache_(problem, simulator),
+        cache_(problem, simulator,
+               [this, &go_on](int64_t measured) {
+                 return !go_on ||
+                        go_on(measured,
+                              best_.layers.empty() ? std::nullopt : std::optional(best_.value));
+               }),
         best_{.value = kInfinity} {
     best_.layer_measured.resize(problem.layers().size());
   }
 
-  NetworkOptimum Run(std::span<const size_t> among) {
+  Result<NetworkOptimum> Run(std::span<const size_t> among) {
     struct Candidate {
       double bound;
       size_t hardware;
@@ -157,8 +169,15 @@ class NetworkSearch {
     }
     best_.hardware_tried = 0;
     for (const Candidate& candidate : order) {
-      if (candidate.bound > best_.value) break;
+      if (candidate.bound > best_.value || cache_.stopped()) break;
       Try(candidate.hardware, candidate.layers, std::numeric_limits<size_t>::max());
+    }
+    if (cache_.stopped()) {
+      return Error{.kind = ErrorKind::kBudget, .message = "ended before the optimum was known"};
+    }
+    if (best_.layers.empty()) {
+      return Error{.kind = ErrorKind::kInfeasible,
+                   .message = "no accelerator of the space runs all layers"};
     }
     simulator_.Measure(best_.layers);  // for the energies of this accelerator
     return std::move(best_);
@@ -177,7 +196,7 @@ class NetworkSearch {
       LayerOptimum optimum = Search(problem_, cache_, hardware, layer, most, limit);
       best_.measured += optimum.measured;
       best_.layer_measured[layer] += optimum.measured;
-      if (!optimum.best) return;
+      if (!optimum.best || cache_.stopped()) return;
       sum = others + optimum.best->outcome.value;
       if (sum > best_.value) return;
       layers.push_back(*std::move(optimum.best));
@@ -234,14 +253,9 @@ Result<void> CheckSize(const Problem& problem, std::span<const size_t> among) {
 }
 
 Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
-                                     std::span<const size_t> among) {
+                                     std::span<const size_t> among, const GoOn& go_on) {
   CHECK(problem.options().objective != Objective::kEdpProxy);
-  NetworkOptimum best = NetworkSearch(problem, simulator).Run(among);
-  if (best.layers.empty()) {
-    return Error{.kind = ErrorKind::kInfeasible,
-                 .message = "no accelerator of the space runs all layers"};
-  }
-  return best;
+  return NetworkSearch(problem, simulator, go_on).Run(among);
 }
 
 }  // namespace tessera::coopt

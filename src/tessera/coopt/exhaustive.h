@@ -4,6 +4,7 @@
 #define TESSERA_COOPT_EXHAUSTIVE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -35,15 +36,18 @@ struct NetworkOptimum {
 
 // Whether the schedules of all layers on all accelerators can be walked: those of spaces that do
 // not enumerate their candidates have no bound but the floor, so nearly all have to be measured.
-inline constexpr int64_t kMostUnbounded = 200'000;
+inline constexpr int64_t kMostUnbounded = 1'000'000;
 Result<void> CheckSize(const Problem& problem, std::span<const size_t> among);
+
+// Told how much was simulated so far, and the best value if there is one; false ends the search.
+using GoOn = std::function<bool(int64_t measured, std::optional<double> best)>;
 
 // The best accelerator of `among`, each with the best schedule of every layer. For objectives other
 // than energy only: the bounds are of cycles. Accelerators that differ in their buffers share what
 // was measured, since their programs are the same. The error is for a space in which no accelerator
-// runs all layers.
+// runs all layers, and for a search that was ended.
 Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
-                                     std::span<const size_t> among);
+                                     std::span<const size_t> among, const GoOn& go_on = {});
 
 }  // namespace tessera::coopt
 

@@ -201,6 +201,15 @@ TEST(ExhaustiveTest, BestOfNetworkIsTheBestOfAllAccelerators) {
   ASSERT_TRUE(optimum) << optimum.error();
   EXPECT_EQ(optimum->value, best);
   EXPECT_LT(optimum->measured, measured);
+  int64_t last = 0;
+  const Result<NetworkOptimum> ended =
+      BestOfNetwork(problem, simulator, among, [&last](int64_t so_far, std::optional<double>) {
+        last = so_far;
+        return so_far < 40;
+      });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().message, "ended before the optimum was known");
+  EXPECT_LT(last, 80);
 }
 
 TEST(ExhaustiveTest, WalksTheImprovedGeneratorWhereItsSchedulesAreFew) {
