@@ -22,15 +22,15 @@ struct MarlOptions {
   std::string assignment;
   double warmup = 0.1;
   int64_t batch = 6;
-  double rate = 1.5;
-  double top = 0.2;
-  int64_t elites = 16;
-  double imitate = 0.4;
-  double explore = 0.1;
-  double explore_last = 0.03;
-  double smooth = 0.4;
-  int64_t settle = 500;
-  int64_t patience = 1000;
+  double rate = 2.5;
+  double top = 0.3;
+  int64_t elites = 8;
+  double imitate = 1.5;
+  double explore = 0.2;
+  double explore_last = 0.06;
+  double smooth = 0.6;
+  int64_t settle = 250;
+  int64_t patience = 100;
 };
 
 class MarlSearcher final : public Searcher {
