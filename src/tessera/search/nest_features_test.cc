@@ -76,10 +76,10 @@ TEST(NestFeatures, KnowWhatRunsInsideTheSpreadLoop) {
   Point point(space.size());  // tiles of 1: every loop runs
   const size_t parallel = space.Find("parallel_l2"), order = space.Find("order_l2");
   point[parallel] = *space.decisions()[parallel].Parse("K");
-  point[order] = *space.decisions()[order].Parse("C,Y,X,R,S,K");
+  point[order] = *space.decisions()[order].Parse("C Y X R S K");
   features.Encode(point, row);
   EXPECT_EQ(row[kInside], 0);
-  point[order] = *space.decisions()[order].Parse("K,Y,X,R,S,C");
+  point[order] = *space.decisions()[order].Parse("K Y X R S C");
   features.Encode(point, row);
   EXPECT_EQ(row[kInside], 1);
 }
