@@ -12,7 +12,6 @@
 #include "tessera/run/journal.h"
 #include "tessera/run/verify.h"
 #include "tessera/run/warm_start.h"
-#include "tessera/space/translate.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "tessera/space/translate.h"
-
 namespace tessera {
 namespace {
 

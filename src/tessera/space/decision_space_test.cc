@@ -12,7 +12,6 @@
 #include "tessera/space/conformance.h"
 #include "tessera/space/problem.h"
 #include "tessera/space/synthetic.h"
-#include "tessera/space/translate.h"
 
 namespace tessera {
 namespace {
@@ -114,22 +113,6 @@ TEST(SyntheticProblem, SaysWhyAPointIsInfeasible) {
   const Outcome outcome = problem.Evaluate(point);
   EXPECT_EQ(outcome.kind, OutcomeKind::kInfeasible);
   EXPECT_EQ(outcome.why, "a_l2 * b_l2 = 4096 <= 1024");
-}
-
-TEST(Translate, KeepsDecisionsByName) {
-  const DecisionSpace from({Decision::Ordinal("tile", {1, 2, 4, 8}),
-                            Decision::Categorical("parallel", {"K", "C"}),
-                            Decision::Order("order", {"K", "C", "Y"})});
-  const DecisionSpace to(
-      {Decision::Order("order", {"Y", "C", "K"}), Decision::Categorical("parallel", {"C", "K"}),
-       Decision::Ordinal("other", {5, 6}), Decision::Ordinal("tile", {1, 3, 9})});
-  Point point(3);
-  point[0] = 2;  // 4
-  point[1] = 0;
-  point[2] = *from.decisions()[2].Parse("C K Y");
-  EXPECT_EQ(to.Describe(Translate(from, point, to)), "order=C,K,Y parallel=K other=5 tile=3");
-  point[0] = 3;  // the whole stays the whole
-  EXPECT_EQ(to.Describe(Translate(from, point, to)), "order=C,K,Y parallel=K other=5 tile=9");
 }
 
 }  // namespace
