@@ -35,7 +35,9 @@ Result<void> CooptimizeRun::Execute() {
                  .message = fmt::format("no accelerator has a schedule for every layer after {} "
                                         "measurements",
                                         result->measurements),
-                 .hint = "allow more --measurements or a larger budget"};
+                 .hint =
+                     "allow more --measurements or a larger budget, or use --generator "
+                     "reference, whose schedules are all known to have programs"};
   }
   return Show(*result);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -41,6 +42,8 @@ constexpr size_t kMaxWalkers = 256;
 constexpr size_t kFirstHardware = 24;
 constexpr size_t kNewHardware = 6;
 constexpr size_t kMaxHardware = 128;
+// Rounds in which one accelerator gets a schedule for every layer, before the next one is tried.
+constexpr int kPatience = 8;
 
 TeamKind KindOf(const std::string& name) {
   if (name == "one") return TeamKind::kOne;
@@ -77,6 +80,7 @@ class DcocSearcher final : public Searcher {
   std::vector<Request> Propose() override {
     CounterRng rng(setup_.seed, StreamId("coopt.dcoc"), rounds_++);
     const bool fixed = problem_.hardware().fixed();
+    if (!fixed && !complete_ && !problem_.task(0, 0).space.enumerates()) return CompleteOne(rng);
     const std::vector<uint32_t> hardware = fixed ? std::vector<uint32_t>{0} : ChooseHardware(rng);
     std::vector<Request> requests;
     for (const uint32_t one : hardware) ChooseSchedules(one, rng, requests);
@@ -89,6 +93,7 @@ class DcocSearcher final : public Searcher {
       model_.Add(item);
       if (!item.outcome.valid) continue;
       Best& best = best_[{item.request.hardware, item.request.layer}];
+      if (best.value == 0 && ++layers_done_[item.request.hardware] == layers_) complete_ = true;
       if (best.value == 0 || item.outcome.value < best.value) {
         best = {item.outcome.value, item.request.point};
       }
@@ -185,6 +190,28 @@ class DcocSearcher final : public Searcher {
     double sum = 0;
     for (uint32_t layer = 0; layer < layers_; ++layer) sum += std::exp(BestLog(hardware, layer));
     return sum;
+  }
+
+  // A target may refuse what looks valid. Layers must not spend their measurements on different
+  // accelerators then, of which none serves the network: one gets them until all layers have some.
+  std::vector<Request> CompleteOne(CounterRng& rng) {
+    std::vector<Request> requests;
+    for (int tries = 0; tries < kPatience && requests.empty(); ++tries) {
+      if (!first_ || ++first_rounds_ > kPatience || tries > 0) {
+        for (const uint32_t hardware : ChooseHardware(rng)) {
+          if (!tried_first_.insert(hardware).second) continue;
+          first_ = hardware;
+          break;
+        }
+        first_rounds_ = 0;
+      }
+      if (!first_) break;
+      ChooseSchedules(*first_, rng, requests);
+      std::erase_if(requests, [&](const Request& request) {
+        return best_.contains({request.hardware, request.layer});
+      });
+    }
+    return requests;
   }
 
   // Candidates are the accelerators whose matrix unit promises most, and those that the hardware
@@ -379,6 +406,11 @@ class DcocSearcher final : public Searcher {
   std::vector<uint32_t> pool_;
   std::unordered_set<uint32_t> in_pool_;
   std::map<uint32_t, int64_t> turns_;
+  std::map<uint32_t, size_t> layers_done_;  // by hardware, those with a schedule
+  bool complete_ = false;                   // an accelerator has a schedule for every layer
+  std::optional<uint32_t> first_;           // the accelerator that is to have them
+  int first_rounds_ = 0;
+  std::unordered_set<uint32_t> tried_first_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/session.h"
 #include "tessera/coopt/vta_target.h"
+#include "tessera/workload/format.h"
 
 namespace tessera::coopt {
 namespace {
@@ -107,6 +108,19 @@ TEST(DcocTest, ComesWithinAPercentOfTheOptimumInSixtyMeasurements) {
   for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
     const LayerOptimum optimum = BestOfLayer(problem, simulator, 0, layer);
     EXPECT_LE(result->best()->layers[layer]->outcome.value, 1.01 * optimum.best->outcome.value);
+  }
+}
+
+// The improved generator refuses some of what looks valid, which must not spread the measurements
+// of layers over accelerators of which none runs them all.
+TEST(DcocTest, FewMeasurementsAreEnoughForAnAcceleratorThatRunsAllLayers) {
+  const Result<Network> network = LoadNetwork("resnet18");
+  ASSERT_TRUE(network) << network.error();
+  const Problem problem(TasksOf({&*network, 1})->layers, *VtaTarget::Make({}), {});
+  for (const int64_t measurements : {1, 4}) {
+    const Result<SessionResult> result = RunMethod(problem, "dcoc", 1, measurements, 2);
+    ASSERT_TRUE(result) << result.error();
+    EXPECT_NE(result->best(), nullptr) << measurements;
   }
 }
 

@@ -89,6 +89,37 @@ TEST(ScheduleSpaceTest, KnobsOfHugeLayersFitAPoint) {
   EXPECT_EQ(space.knobs()[0].values.back(), 100'000);
 }
 
+// What the check rules out has no program with any trimming; of what it lets pass most has one.
+TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
+  CounterRng rng(1, 2, 3);
+  int64_t passed = 0, generated = 0;
+  for (const vta::ConvShape& shape :
+       {kC11, vta::SquareConv(64, 128, 56, 1, 2, 0), vta::SquareConv(64, 64, 14, 1, 1, 0),
+        vta::SquareConv(3, 64, 28, 7, 2, 3), vta::ConvShape{.ci = 512, .co = 1'000}}) {
+    for (const vta::Config& config : {vta::Config{}, vta::Config{.log_batch = 1}}) {
+      const VtaSpace space(shape, config, {.generator = Generator::kBest});
+      for (int trial = 0; trial < 200; ++trial) {
+        const SchedulePoint point = space.Sample(rng);
+        vta::TiledSchedule schedule = space.Tiled(point);
+        bool exists = false;
+        for (int trims = 0; trims < 4; ++trims) {
+          schedule.trim_rows = trims / 2 != 0;
+          schedule.trim_columns = trims % 2 != 0;
+          exists = exists || GenerateTiled(shape, schedule, config).ok();
+        }
+        const vta::Verdict verdict = space.Check(point);
+        if (verdict.valid()) {
+          ++passed;
+          generated += exists ? 1 : 0;
+        } else if (verdict.reason != "instructions") {
+          EXPECT_FALSE(exists) << verdict.reason << " " << ToString(schedule);
+        }
+      }
+    }
+  }
+  EXPECT_GT(generated, passed * 8 / 10) << passed;
+}
+
 TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
   const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});

@@ -13,8 +13,6 @@
 namespace tessera::coopt {
 namespace {
 
-using vta::Memory;
-
 // Positions of the knobs.
 enum : size_t { kTileH, kTileW, kTileCi, kTileCo, kOc, kH, kOrder, kLead };
 constexpr size_t kMappingKnobs = 4;
@@ -46,10 +44,6 @@ std::vector<int64_t> EvenPieces(int64_t total) {
     if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
   }
   return Thinned(std::move(sizes));
-}
-
-int64_t InputSpan(int64_t outputs, int64_t stride, int64_t kernel) {
-  return kernel == 1 ? outputs : (outputs - 1) * stride + kernel;
 }
 
 std::vector<ScheduleSpace::Knob> KnobsOf(const vta::ConvShape& shape, const vta::Config& config,
@@ -147,57 +141,6 @@ vta::TiledSchedule VtaSpace::Tiled(const SchedulePoint& point) const {
           .inp_slots = value(point, kH),
           .wgt_slots = value(point, kOc),
           .channels_outermost = value(point, kOrder) != 0};
-}
-
-vta::Verdict VtaSpace::Check(const SchedulePoint& point) const {
-  if (options_.generator == Generator::kBest) return CheckTiled(point);
-  const vta::Knobs k = ReferenceKnobs(point);
-  vta::Verdict verdict = CheckKnobs(shape_, k, config_);
-  if (!verdict.valid()) return verdict;
-  const int64_t tiles = BatchBlocks(shape_, config_) * (shape_.oh() / k.tile_h) *
-                        (shape_.ow() / k.tile_w) * (OutputBlocks(shape_, config_) / k.tile_co);
-  const int64_t chunks = InputBlocks(shape_, config_) / k.tile_ci;
-  const int64_t stores = k.tile_w == shape_.ow() ? 1 : k.tile_co;
-  const int64_t instructions = tiles * (chunks * (k.tile_ci + 2) + 6 + stores);
-  if (instructions > kMaxInstructions) {
-    return {"instructions", fmt::format("{} instructions > {}", instructions, kMaxInstructions)};
-  }
-  return {};
-}
-
-vta::Verdict VtaSpace::CheckTiled(const SchedulePoint& point) const {
-  const vta::TiledSchedule s = Tiled(point);
-  const int64_t batches = BatchBlocks(shape_, config_);
-  const int64_t rows = CeilDiv(shape_.oh(), s.tile_h), columns = CeilDiv(shape_.ow(), s.tile_w);
-  const int64_t chunks = CeilDiv(InputBlocks(shape_, config_), s.tile_ci);
-  const int64_t channels = CeilDiv(OutputBlocks(shape_, config_), s.tile_co);
-  const int64_t places = batches * rows * columns;
-  const int64_t inp_slots = std::min(s.inp_slots, places * chunks);
-  const int64_t wgt_slots = std::min(s.wgt_slots, channels * chunks);
-  const int64_t acc_slots = std::min<int64_t>(2, places * channels);
-  // With all padding trimmed; programs that cannot do so need more.
-  const int64_t window = std::min(InputSpan(s.tile_h, shape_.stride_h, shape_.kh), shape_.h) *
-                         std::min(InputSpan(s.tile_w, shape_.stride_w, shape_.kw), shape_.w);
-  struct Need {
-    std::string_view reason;
-    int64_t tiles;
-    Memory memory;
-  };
-  for (const Need& need :
-       {Need{"inp_sram", inp_slots * s.tile_ci * window + 1, Memory::kInp},
-        {"wgt_sram", (wgt_slots * s.tile_ci * shape_.kh * shape_.kw + 2) * s.tile_co, Memory::kWgt},
-        {"acc_sram", acc_slots * s.tile_h * s.tile_w * s.tile_co, Memory::kAcc}}) {
-    if (need.tiles > config_.Depth(need.memory)) {
-      return {need.reason, fmt::format("{} tiles > {}", need.tiles, config_.Depth(need.memory))};
-    }
-  }
-  const int64_t taps = std::min<int64_t>(shape_.kw, 3);
-  const int64_t instructions =
-      places * channels * (chunks * (s.tile_ci + 1 + taps) + 5 + s.tile_co);
-  if (instructions > kMaxInstructions) {
-    return {"instructions", fmt::format("{} instructions > {}", instructions, kMaxInstructions)};
-  }
-  return {};
 }
 
 Result<GeneratedSchedule> VtaSpace::Generate(const SchedulePoint& point) const {

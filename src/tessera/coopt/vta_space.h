@@ -38,8 +38,8 @@ class VtaSpace final : public ScheduleSpace {
   vta::Knobs ReferenceKnobs(const SchedulePoint& point) const;
   vta::TiledSchedule Tiled(const SchedulePoint& point) const;
 
-  // Whether a program exists, without making it: exact for the reference template; for the improved
-  // generator buffers are checked and micro-ops are not.
+  // Whether a program exists, without making it: exact for the reference template; the improved
+  // generator may still refuse a schedule for the micro-ops that it takes.
   vta::Verdict Check(const SchedulePoint& point) const;
 
   // The program; the improved generator trims as much padding as micro-ops allow. The error is for

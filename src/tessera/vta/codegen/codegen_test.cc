@@ -133,6 +133,20 @@ TEST(Codegen, ScheduleThatDoesNotFitIsRefusedWithTheLimit) {
             "a sum would be used again within two micro-ops");
 }
 
+// Tiles of one or two outputs, as in fully connected layers: sums are apart as soon as there are
+// three of them, whichever loop they are in.
+TEST(Codegen, FewOutputsPerTileAreNoHazardByThemselves) {
+  const ConvShape shape = {.ci = 96, .co = 96, .h = 2, .w = 2};
+  for (const int64_t tile_w : {1, 2}) {
+    const TiledSchedule wide = {.tile_h = 1, .tile_w = tile_w, .tile_ci = 1, .tile_co = 4};
+    const Result<Kernel> kernel = GenerateTiled(shape, wide, Config{});
+    ASSERT_TRUE(kernel) << kernel.error();
+    ExpectRight(*kernel, shape, {}, 1, ToString(wide));
+    const TiledSchedule deep = {.tile_h = 1, .tile_w = tile_w, .tile_ci = 2, .tile_co = 1};
+    EXPECT_FALSE(GenerateTiled(shape, deep, Config{})) << "one or two sums, used twice";
+  }
+}
+
 TEST(Codegen, LargeBiasNeedsTheAlu) {
   const ConvShape shape = {.ci = 16, .co = 16, .h = 4, .w = 4};
   ConvData data = RandomConvData(shape, true, 1);

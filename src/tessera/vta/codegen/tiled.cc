@@ -58,13 +58,13 @@ bool ReusesSumsTooSoon(const Loops& loops, std::span<const Uop> uops) {
     for (const Uop& uop : uops) dst.push_back(uop.dst + offset);
   };
   for (int64_t i = 0; i < std::min<int64_t>(loops.inner, 3); ++i) add(inner, i * loops.dst_inner);
+  if (loops.outer == 1 || loops.inner > 2) return NearRepeat(inner);
   for (int64_t o = 0; o < std::min<int64_t>(loops.outer, 3); ++o) {
-    for (const int64_t i : {int64_t{0}, int64_t{1}, loops.inner - 2, loops.inner - 1}) {
-      const bool counted = i >= 0 && i < loops.inner && !(i < 2 && i >= loops.inner - 2 && i > 1);
-      if (counted) add(outer, o * loops.dst_outer + i * loops.dst_inner);
+    for (int64_t i = 0; i < loops.inner; ++i) {
+      add(outer, o * loops.dst_outer + i * loops.dst_inner);
     }
   }
-  return NearRepeat(inner) || (loops.outer > 1 && loops.inner <= 2 && NearRepeat(outer));
+  return NearRepeat(outer);
 }
 
 class Generator {
@@ -113,6 +113,8 @@ class Generator {
     for (size_t t = 0; t < tiles_.size(); ++t) {
       for (size_t c = 0; c < chunks_.size(); ++c, ++step) Chunk(static_cast<int64_t>(t), c, step);
       Epilogue_(static_cast<int64_t>(t), t + 1 == tiles_.size());
+      // Checked along the way: most programs that are refused would be long ones.
+      if (Result<void> fits = CheckUops(); !fits) return fits.error();
     }
     code_.Finish();
     return Close();
@@ -537,17 +539,23 @@ class Generator {
     }
   }
 
-  Result<Kernel> Close() {
+  // Of the program so far.
+  Result<void> CheckUops() const {
     const int64_t limit = std::min(kMaxUops, config_.Depth(Memory::kUop));
     const int64_t count = std::ssize(kernel_.uops);
     if (count > limit) {
       return Error{.kind = ErrorKind::kInfeasible,
-                   .message = fmt::format("{} micro-ops > {}", count, limit)};
+                   .message = fmt::format("at least {} micro-ops > {}", count, limit)};
     }
     if (hazard_) {
       return Error{.kind = ErrorKind::kInfeasible,
                    .message = "a sum would be used again within two micro-ops"};
     }
+    return {};
+  }
+
+  Kernel Close() {
+    const int64_t count = std::ssize(kernel_.uops);
     kernel_.instructions.front().x_size = static_cast<uint32_t>(count);
     kernel_.instructions.front().x_stride = static_cast<uint32_t>(count);
     for (Tensor& tensor : kernel_.tensors) {
