@@ -265,6 +265,7 @@ TEST(MlpPass, RowsGiveTheBitsOfFeatures) {
   examples.emplace_back(MlpShape{30, {64, 64}, 5}, Differences(30), 32, 300);
   examples.emplace_back(MlpShape{333, {64, 128}, 1}, InputMap::Range(3, 333), 340, 150);
   examples.emplace_back(MlpShape{9, {64}, 2}, InputMap::Range(0, 9), 9, 40);
+  examples.emplace_back(MlpShape{170, {128, 64}, 3}, Differences(170), 172, 70);
   ThreadPool pool(3);
   for (const Example& example : examples) {
     const FeatureBatch rows = ByRow(example.x);
