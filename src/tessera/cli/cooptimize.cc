@@ -13,6 +13,7 @@
 #include "tessera/cli/network_argument.h"
 #include "tessera/cli/saved_flags.h"
 #include "tessera/cli/vta_arguments.h"
+#include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/vta_target.h"
 
@@ -221,9 +222,6 @@ Result<coopt::ProblemOptions> OptionsOf(const CooptimizeArguments& arguments) {
     if (*objective == coopt::Objective::kEdpProxy) {
       return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
     }
-    if (*generator == coopt::Generator::kBest) {
-      return refuse("cannot walk all schedules of --generator best", "add --generator reference");
-    }
   } else if (const Result<coopt::MethodChoice> method = coopt::ParseMethod(arguments.method);
              !method) {
     return method.error();
@@ -248,6 +246,13 @@ Result<void> RunIn(const CooptimizeArguments& arguments, uint64_t seed,
   const Result<TargetPointer> target = is_vta ? VtaHardware(arguments) : PeArrayHardware(arguments);
   if (!target) return target.error();
   coopt::Problem problem(std::move(tasks->layers), *target, *options);
+  if (arguments.method == kExhaustive) {
+    if (Result<void> walks = CheckSize(problem, (*target)->LargestBuffers()); !walks) {
+      Error error = walks.error();
+      error.hint = "use --generator reference, or a --layer with few schedules and --hardware";
+      return error;
+    }
+  }
   CooptimizeSettings settings = {.network = {},
                                  .method = arguments.method,
                                  .seed = seed,

@@ -116,8 +116,15 @@ void CooptimizeRun::Report(const coopt::SessionResult& result, ProgressObserver&
 }
 
 Result<coopt::SessionResult> CooptimizeRun::Exhaustive() {
+  const std::shared_ptr<ProgressObserver> progress =
+      context_.start_progress({.name_heading = "network", .samples_heading = "measurements"});
+  const auto go_on = [&](int64_t measured, std::optional<double> best) {
+    progress->OnProgress(ProgressEvent::kAdvanced,
+                         {.name = settings_.network, .best = best, .samples = measured});
+    return !context_.stopped || !context_.stopped();
+  };
   const Result<coopt::NetworkOptimum> optimum =
-      BestOfNetwork(problem_, simulator_, problem_.hardware().LargestBuffers());
+      BestOfNetwork(problem_, simulator_, problem_.hardware().LargestBuffers(), go_on);
   if (!optimum) return optimum.error();
   coopt::SessionResult result;
   coopt::HardwareScore score;

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "tessera/base/check.h"
+#include "tessera/base/text.h"
 
 namespace tessera::coopt {
 namespace {
@@ -27,8 +33,11 @@ double Bound(const Problem& problem, size_t hardware, size_t layer, const Schedu
 std::vector<double> LayerBounds(const Problem& problem, size_t hardware) {
   std::vector<double> bounds;
   for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
-    double least = kInfinity;
-    for (const SchedulePoint& point : problem.task(hardware, layer).candidates) {
+    const Task& task = problem.task(hardware, layer);
+    const auto floor = static_cast<int64_t>(task.space.FloorCycles());
+    double least = task.space.enumerates() ? kInfinity
+                                           : problem.Value(hardware, layer, floor, /*energy_pj=*/0);
+    for (const SchedulePoint& point : task.candidates) {
       least = std::min(least, Bound(problem, hardware, layer, point));
     }
     bounds.push_back(least);
@@ -36,25 +45,76 @@ std::vector<double> LayerBounds(const Problem& problem, size_t hardware) {
   return bounds;
 }
 
-// Candidates by what the estimate promises.
-std::vector<size_t> MostPromisingFirst(const Task& task) {
-  std::vector<size_t> order(task.candidates.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return task.estimates[a] < task.estimates[b]; });
+// All schedules that may have a program, by what the estimate promises.
+std::vector<SchedulePoint> MostPromisingFirst(const Task& task) {
+  std::vector<std::pair<double, SchedulePoint>> ranked;
+  if (task.space.enumerates()) {
+    for (size_t i = 0; i < task.candidates.size(); ++i) {
+      ranked.emplace_back(task.estimates[i], task.candidates[i]);
+    }
+  } else {
+    for (int64_t i = 0; i < task.space.size(); ++i) {
+      const SchedulePoint point = task.space.At(i);
+      if (task.space.Valid(point)) ranked.emplace_back(task.space.EstimateCycles(point), point);
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<SchedulePoint> order;
+  for (const auto& [estimate, point] : ranked) order.push_back(point);
   return order;
 }
 
-// The best of the first `most` candidates whose bound is below `limit`.
-LayerOptimum Search(const Problem& problem, const Simulator& simulator, size_t hardware,
-                    size_t layer, size_t most, double limit) {
-  const Task& task = problem.task(hardware, layer);
+// Measures, or remembers: accelerators that differ in nothing but buffers run the same programs.
+class Cache {
+ public:
+  Cache(const Problem& problem, const Simulator& simulator) : Cache(problem, simulator, {}) {}
+  Cache(const Problem& problem, const Simulator& simulator, std::function<bool(int64_t)> go_on)
+      : problem_(problem), simulator_(simulator), go_on_(std::move(go_on)) {}
+
+  // Whether the search is to be ended.
+  bool stopped() const { return stopped_; }
+
+  // Returns how many were simulated. Energies are those of the accelerator that was measured.
+  int64_t Measure(std::span<Measured> batch) {
+    std::vector<Measured> fresh;
+    for (const Measured& item : batch) {
+      if (!known_.contains(KeyOf(item.request))) fresh.push_back(item);
+    }
+    simulator_.Measure(fresh);
+    for (const Measured& item : fresh) known_.emplace(KeyOf(item.request), item.outcome);
+    for (Measured& item : batch) item.outcome = known_.at(KeyOf(item.request));
+    stopped_ = stopped_ || (go_on_ && !go_on_(std::ssize(known_)));
+    return std::ssize(fresh);
+  }
+
+ private:
+  // With the first accelerator of its kind.
+  Request KeyOf(Request request) {
+    HardwarePoint kind = problem_.hardware().point(request.hardware);
+    for (size_t knob = 0; knob < std::min(kind.size(), problem_.hardware().knobs()); ++knob) {
+      if (problem_.hardware().is_buffer(knob)) kind[knob] = 0;
+    }
+    request.hardware = kinds_.try_emplace(kind, request.hardware).first->second;
+    return request;
+  }
+
+  const Problem& problem_;
+  const Simulator& simulator_;
+  const std::function<bool(int64_t)> go_on_;
+  bool stopped_ = false;
+  std::map<HardwarePoint, uint32_t> kinds_;
+  std::unordered_map<Request, Outcome, RequestHash> known_;
+};
+
+// The best of the first `most` schedules whose bound is below `limit`.
+LayerOptimum Search(const Problem& problem, Cache& cache, size_t hardware, size_t layer,
+                    size_t most, double limit) {
   const bool by_cycles = problem.options().objective != Objective::kEdpProxy;
   LayerOptimum optimum;
   std::vector<Measured> batch;
   const auto measure = [&] {
-    simulator.Measure(batch);
-    optimum.measured += std::ssize(batch);
+    optimum.measured += cache.Measure(batch);
     for (const Measured& item : batch) {
       if (!item.outcome.valid) continue;
       if (!optimum.best || item.outcome.value < optimum.best->outcome.value) optimum.best = item;
@@ -63,9 +123,8 @@ LayerOptimum Search(const Problem& problem, const Simulator& simulator, size_t h
     batch.clear();
   };
   size_t seen = 0;
-  for (const size_t i : MostPromisingFirst(task)) {
-    if (seen++ == most) break;
-    const SchedulePoint& point = task.candidates[i];
+  for (const SchedulePoint& point : MostPromisingFirst(problem.task(hardware, layer))) {
+    if (seen++ == most || cache.stopped()) break;
     if (by_cycles && Bound(problem, hardware, layer, point) >= limit) continue;
     batch.push_back({{static_cast<uint32_t>(hardware), static_cast<uint32_t>(layer), point}});
     if (batch.size() == kBatch) measure();
@@ -77,12 +136,20 @@ LayerOptimum Search(const Problem& problem, const Simulator& simulator, size_t h
 // Branch and bound over accelerators.
 class NetworkSearch {
  public:
-  NetworkSearch(const Problem& problem, const Simulator& simulator)
-      : problem_(problem), simulator_(simulator), best_{.value = kInfinity} {
+  NetworkSearch(const Problem& problem, const Simulator& simulator, const GoOn& go_on)
+      : problem_(problem),
+        simulator_(simulator),
+        cache_(problem, simulator,
+               [this, &go_on](int64_t measured) {
+                 return !go_on ||
+                        go_on(measured,
+                              best_.layers.empty() ? std::nullopt : std::optional(best_.value));
+               }),
+        best_{.value = kInfinity} {
     best_.layer_measured.resize(problem.layers().size());
   }
 
-  NetworkOptimum Run(std::span<const size_t> among) {
+  Result<NetworkOptimum> Run(std::span<const size_t> among) {
     struct Candidate {
       double bound;
       size_t hardware;
@@ -102,9 +169,17 @@ class NetworkSearch {
     }
     best_.hardware_tried = 0;
     for (const Candidate& candidate : order) {
-      if (candidate.bound > best_.value) break;
+      if (candidate.bound > best_.value || cache_.stopped()) break;
       Try(candidate.hardware, candidate.layers, std::numeric_limits<size_t>::max());
     }
+    if (cache_.stopped()) {
+      return Error{.kind = ErrorKind::kBudget, .message = "ended before the optimum was known"};
+    }
+    if (best_.layers.empty()) {
+      return Error{.kind = ErrorKind::kInfeasible,
+                   .message = "no accelerator of the space runs all layers"};
+    }
+    simulator_.Measure(best_.layers);  // for the energies of this accelerator
     return std::move(best_);
   }
 
@@ -118,10 +193,10 @@ class NetworkSearch {
       const double others = sum - bounds[layer];
       // A little more than what is left: equal sums in another order may differ in the last bit.
       const double limit = (best_.value - others) * (1 + 1e-12);
-      LayerOptimum optimum = Search(problem_, simulator_, hardware, layer, most, limit);
+      LayerOptimum optimum = Search(problem_, cache_, hardware, layer, most, limit);
       best_.measured += optimum.measured;
       best_.layer_measured[layer] += optimum.measured;
-      if (!optimum.best) return;
+      if (!optimum.best || cache_.stopped()) return;
       sum = others + optimum.best->outcome.value;
       if (sum > best_.value) return;
       layers.push_back(*std::move(optimum.best));
@@ -137,6 +212,7 @@ class NetworkSearch {
 
   const Problem& problem_;
   const Simulator& simulator_;
+  Cache cache_;
   NetworkOptimum best_;
 };
 
@@ -144,7 +220,8 @@ class NetworkSearch {
 
 LayerOptimum BestOfLayer(const Problem& problem, const Simulator& simulator, size_t hardware,
                          size_t layer) {
-  return Search(problem, simulator, hardware, layer, std::numeric_limits<size_t>::max(), kInfinity);
+  Cache cache(problem, simulator);
+  return Search(problem, cache, hardware, layer, std::numeric_limits<size_t>::max(), kInfinity);
 }
 
 std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulator, size_t hardware,
@@ -157,15 +234,28 @@ std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulat
   return all;
 }
 
-Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
-                                     std::span<const size_t> among) {
-  CHECK(problem.options().objective != Objective::kEdpProxy);
-  NetworkOptimum best = NetworkSearch(problem, simulator).Run(among);
-  if (best.layers.empty()) {
-    return Error{.kind = ErrorKind::kInfeasible,
-                 .message = "no accelerator of the space runs all layers"};
+Result<void> CheckSize(const Problem& problem, std::span<const size_t> among) {
+  int64_t schedules = 0;
+  for (const size_t hardware : among) {
+    for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
+      const ScheduleSpace& space = problem.task(hardware, layer).space;
+      if (!space.enumerates()) schedules += space.size();
+      if (schedules <= kMostUnbounded) continue;
+      return Error{
+          .kind = ErrorKind::kInfeasible,
+          .message = fmt::format("more than {} schedules have no bound to rule them out "
+                                 "by; {} alone has {} on {}",
+                                 WithThousands(kMostUnbounded), problem.layers()[layer].name,
+                                 WithThousands(space.size()), problem.hardware().Name(hardware))};
+    }
   }
-  return best;
+  return {};
+}
+
+Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
+                                     std::span<const size_t> among, const GoOn& go_on) {
+  CHECK(problem.options().objective != Objective::kEdpProxy);
+  return NetworkSearch(problem, simulator, go_on).Run(among);
 }
 
 }  // namespace tessera::coopt

@@ -4,6 +4,7 @@
 #define TESSERA_COOPT_EXHAUSTIVE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace tessera::coopt {
 
-// The best candidate of a task, of equal ones the first; none if nothing fits. `measured` counts
+// The best schedule of a task, of equal ones the first; none if nothing fits. `measured` counts
 // what was simulated.
 struct LayerOptimum {
   std::optional<Measured> best = {};
@@ -33,12 +34,20 @@ struct NetworkOptimum {
   int64_t hardware_tried = 0;  // the others were ruled out by a lower bound
 };
 
-// The best accelerator of `among`, each with the best candidate of every layer. For the reference
-// template and objectives other than energy only: the bound that rules accelerators out is one of
-// cycles with padding counted as data. The error is for a
-// space in which no accelerator runs all layers.
+// Whether the schedules of all layers on all accelerators can be walked: those of spaces that do
+// not enumerate their candidates have no bound but the floor, so nearly all have to be measured.
+inline constexpr int64_t kMostUnbounded = 1'000'000;
+Result<void> CheckSize(const Problem& problem, std::span<const size_t> among);
+
+// Told how much was simulated so far, and the best value if there is one; false ends the search.
+using GoOn = std::function<bool(int64_t measured, std::optional<double> best)>;
+
+// The best accelerator of `among`, each with the best schedule of every layer. For objectives other
+// than energy only: the bounds are of cycles. Accelerators that differ in their buffers share what
+// was measured, since their programs are the same. The error is for a space in which no accelerator
+// runs all layers, and for a search that was ended.
 Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
-                                     std::span<const size_t> among);
+                                     std::span<const size_t> among, const GoOn& go_on = {});
 
 }  // namespace tessera::coopt
 

@@ -32,6 +32,7 @@ class HardwareSpace {
   size_t knobs() const { return knobs_.size(); }
   std::string_view name(size_t knob) const { return knobs_[knob].name; }
   std::span<const int> values(size_t knob) const { return knobs_[knob].values; }
+  bool is_buffer(size_t knob) const { return knobs_[knob].buffer; }
 
   // The accelerators that can be built, in lexicographic order of their points.
   size_t size() const { return points_.size(); }

@@ -128,7 +128,8 @@ HardwareCost MaestroTarget::Cost(size_t hardware, double /*clock_mhz*/) const {
   return {.macs = own.num_pes, .sram_bytes = SramBytes(own), .area_um2 = PeArrayAreaUm2(own)};
 }
 
-double MaestroTarget::FloorCycles(size_t hardware, const TaskLayer& layer) const {
+double MaestroTarget::FloorCycles(size_t hardware, const TaskLayer& layer,
+                                  const ProblemOptions& /*options*/) const {
   const Result<TiledShape> shape = TiledShapeOf(layer.layer);
   CHECK(shape.ok());
   return static_cast<double>(shape->macs()) / static_cast<double>(array(hardware).num_pes);

@@ -49,7 +49,8 @@ class MaestroTarget final : public Target {
   std::string FileText(size_t hardware) const override;
   HardwareCost Cost(size_t hardware, double clock_mhz) const override;
   int64_t Images(size_t /*hardware*/) const override { return 1; }
-  double FloorCycles(size_t hardware, const TaskLayer& layer) const override;
+  double FloorCycles(size_t hardware, const TaskLayer& layer,
+                     const ProblemOptions& options) const override;
   std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
                                                  const ProblemOptions& options) const override;
 

@@ -81,7 +81,7 @@ double Problem::Value(size_t hardware, size_t layer, int64_t cycles, double ener
 double Problem::FloorCycles(size_t hardware) const {
   double sum = 0;
   for (const TaskLayer& layer : layers_) {
-    sum += static_cast<double>(layer.count) * target_->FloorCycles(hardware, layer);
+    sum += static_cast<double>(layer.count) * target_->FloorCycles(hardware, layer, options_);
   }
   return options_.objective == Objective::kLatency ? sum
                                                    : sum / static_cast<double>(images(hardware));

@@ -65,7 +65,7 @@ class Problem {
   // The part of a layer in the objective.
   double Value(size_t hardware, size_t layer, int64_t cycles, double energy_pj) const;
 
-  // A lower bound of the objective (of its cycles) from the matrix unit alone.
+  // A lower bound of the objective (of its cycles), whatever the schedules.
   double FloorCycles(size_t hardware) const;
 
  private:

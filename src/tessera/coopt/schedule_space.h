@@ -75,7 +75,7 @@ class ScheduleSpace {
   virtual bool enumerates() const = 0;
 
   // What counting alone tells of a valid point: the cycles that it should take, those that it takes
-  // at least (0: no bound is known), and those of the MACs alone, whatever the point.
+  // at least (0: no bound is known), and those that no point of the layer is below.
   virtual double EstimateCycles(const SchedulePoint& point) const = 0;
   virtual int64_t LowerBoundCycles(const SchedulePoint& point) const = 0;
   virtual double FloorCycles() const = 0;

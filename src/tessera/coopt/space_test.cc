@@ -120,6 +120,27 @@ TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
   EXPECT_GT(generated, passed * 8 / 10) << passed;
 }
 
+TEST(ScheduleSpaceTest, NoProgramIsBelowTheFloor) {
+  CounterRng rng(4, 5, 6);
+  for (const Generator generator : {Generator::kReference, Generator::kBest}) {
+    const ProblemOptions options = {.generator = generator};
+    for (const vta::ConvShape& shape :
+         {kC11, vta::SquareConv(64, 128, 28, 1, 2, 0), vta::SquareConv(3, 64, 28, 7, 2, 3),
+          vta::ConvShape{.ci = 512, .co = 1'000}}) {
+      const VtaSpace space(shape, vta::Config{}, options);
+      const std::vector<SchedulePoint> candidates = space.Candidates();
+      for (int trial = 0; trial < 20; ++trial) {
+        const int64_t drawn = rng.UniformInt(std::ssize(candidates));
+        const Outcome outcome = space.Measure(candidates[static_cast<size_t>(drawn)]);
+        if (!outcome.valid) continue;
+        EXPECT_GE(static_cast<double>(outcome.cycles), space.FloorCycles());
+      }
+    }
+  }
+  const VtaSpace connected({.ci = 512, .co = 1'000}, vta::Config{}, {});
+  EXPECT_EQ(connected.FloorCycles(), (512 + 512 * 1'008) / 8) << "weights, 63 blocks of 16";
+}
+
 TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
   const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
                         {.generator = Generator::kReference});
@@ -150,6 +171,63 @@ TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
   ASSERT_TRUE(optimum.best);
   EXPECT_EQ(optimum.best->outcome.cycles, least);
   EXPECT_LT(optimum.measured, std::ssize(batch));
+}
+
+// What accelerators with other buffers tell and bounds rule out changes nothing but the effort.
+TEST(ExhaustiveTest, BestOfNetworkIsTheBestOfAllAccelerators) {
+  Result<std::shared_ptr<const VtaTarget>> target =
+      VtaTarget::Make({.macs = 256, .sram_bytes = 256 << 10, .max_batch = 2});
+  ASSERT_TRUE(target) << target.error();
+  const Problem problem({{"C10", "net", {}, vta::SquareConv(256, 512, 14, 1, 2, 0), 1},
+                         {"fc", "net", {}, {.ci = 512, .co = 1'000}, 1}},
+                        *target, {.generator = Generator::kReference});
+  ThreadPool pool;
+  const Simulator simulator(problem, pool);
+  std::vector<size_t> among = problem.hardware().LargestBuffers();
+  among.resize(12);
+  double best = 0;
+  int64_t measured = 0;
+  for (const size_t hardware : among) {
+    double sum = 0;
+    for (size_t layer = 0; layer < 2; ++layer) {
+      const LayerOptimum optimum = BestOfLayer(problem, simulator, hardware, layer);
+      ASSERT_TRUE(optimum.best);
+      sum += optimum.best->outcome.value;
+      measured += optimum.measured;
+    }
+    if (best == 0 || sum < best) best = sum;
+  }
+  const Result<NetworkOptimum> optimum = BestOfNetwork(problem, simulator, among);
+  ASSERT_TRUE(optimum) << optimum.error();
+  EXPECT_EQ(optimum->value, best);
+  EXPECT_LT(optimum->measured, measured);
+  int64_t last = 0;
+  const Result<NetworkOptimum> ended =
+      BestOfNetwork(problem, simulator, among, [&last](int64_t so_far, std::optional<double>) {
+        last = so_far;
+        return so_far < 40;
+      });
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().message, "ended before the optimum was known");
+  EXPECT_LT(last, 80);
+}
+
+TEST(ExhaustiveTest, WalksTheImprovedGeneratorWhereItsSchedulesAreFew) {
+  const Problem small({{"fc", "net", {}, {.ci = 64, .co = 64}, 1}}, VtaTarget::Fixed(vta::Config{}),
+                      {});
+  ThreadPool pool;
+  const std::vector<size_t> one = {0};
+  EXPECT_TRUE(CheckSize(small, one).ok());
+  const Result<NetworkOptimum> optimum = BestOfNetwork(small, Simulator(small, pool), one);
+  ASSERT_TRUE(optimum) << optimum.error();
+  for (const Measured& item : Landscape(small, Simulator(small, pool), 0, 0)) {
+    if (!item.outcome.valid) continue;
+    EXPECT_GE(item.outcome.value, optimum->value);
+  }
+  const Problem large({{"C11", "net", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}), {});
+  const Result<void> refused = CheckSize(large, one);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("C11 alone has 1,"), std::string::npos) << refused.error();
 }
 
 TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {

@@ -72,8 +72,9 @@ class Target : public HardwareSpace {
   // Images that a program of this accelerator works on.
   virtual int64_t Images(size_t hardware) const = 0;
 
-  // Cycles that a layer needs at least, for all images, from the MACs alone.
-  virtual double FloorCycles(size_t hardware, const TaskLayer& layer) const = 0;
+  // Cycles that a layer needs at least, for all images, whatever the schedule.
+  virtual double FloorCycles(size_t hardware, const TaskLayer& layer,
+                             const ProblemOptions& options) const = 0;
 
   virtual std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
                                                          const ProblemOptions& options) const = 0;

@@ -6,6 +6,7 @@
 #include "tessera/coopt/vta_space.h"
 #include "tessera/coopt/vta_target.h"
 #include "tessera/vta/codegen/best.h"
+#include "tessera/vta/codegen/geometry.h"
 #include "tessera/vta/sim/cycles.h"
 
 namespace tessera::coopt {
@@ -36,6 +37,22 @@ double EnergyPj(const vta::Kernel& kernel) {
   return energy_pj + kDramPjPerByte * static_cast<double>(traffic.read() + traffic.written);
 }
 
+// Pairs of an output and a tap along an axis that do not meet padding.
+int64_t ProductsOf(const vta::Axis& axis, int64_t outputs) {
+  int64_t products = 0;
+  for (int64_t tap = 0; tap < axis.kernel; ++tap) {
+    const vta::Window whole = WindowOf(axis, {0, outputs}, /*trim=*/true, /*may_skip=*/false);
+    products += OutputsOfTap(whole, outputs, tap).size();
+  }
+  return products;
+}
+
+// Inputs along an axis that some output needs.
+int64_t InputsOf(const vta::Axis& axis, int64_t outputs) {
+  const bool gaps = axis.kernel < axis.stride;
+  return gaps ? outputs : std::min(axis.size, (outputs - 1) * axis.stride + axis.kernel - axis.pad);
+}
+
 // Zeros that all tiles along an axis take for padding, at most.
 int64_t MostPadding(int64_t pad, int64_t tile, int64_t stride) {
   return pad * CeilDiv(pad, tile * stride);
@@ -52,9 +69,27 @@ Outcome VtaSpace::Measure(const SchedulePoint& point) const {
   return {.valid = true, .cycles = report->cycles, .energy_pj = EnergyPj(code->kernel)};
 }
 
+int64_t FloorCycles(const vta::ConvShape& shape, const vta::Config& config,
+                    const ProblemOptions& options) {
+  const vta::Axis rows = {shape.h, shape.kh, shape.stride_h, shape.pad_top};
+  const vta::Axis columns = {shape.w, shape.kw, shape.stride_w, shape.pad_left};
+  const int64_t in = InputBlocks(shape, config), out = OutputBlocks(shape, config);
+  const int64_t batches = BatchBlocks(shape, config);
+  const int64_t products =
+      options.generator == Generator::kReference
+          ? GemmFloor(shape, config)
+          : batches * in * out * ProductsOf(rows, shape.oh()) * ProductsOf(columns, shape.ow());
+  const int64_t inputs = batches * in * InputsOf(rows, shape.oh()) * InputsOf(columns, shape.ow());
+  const int64_t bytes = inputs * config.TileBytes(Memory::kInp) +
+                        in * out * shape.kh * shape.kw * config.TileBytes(Memory::kWgt);
+  return std::max(products, bytes / options.timing.bus_bytes * options.timing.beat_gap_cycles);
+}
+
 // Cycles of the matrix unit and the ALU, and those of the bus for operands without padding.
 int64_t VtaSpace::LowerBoundCycles(const SchedulePoint& point) const {
-  if (options_.generator != Generator::kReference) return 0;
+  if (options_.generator != Generator::kReference) {
+    return coopt::FloorCycles(shape_, config_, options_);
+  }
   const vta::ConvShape& s = shape_;
   const vta::Config& config = config_;
   const vta::Knobs k = ReferenceKnobs(point);

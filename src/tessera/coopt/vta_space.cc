@@ -119,7 +119,9 @@ double VtaSpace::EstimateCycles(const SchedulePoint& point) const {
   return coopt::EstimateCycles(*this, point);
 }
 
-double VtaSpace::FloorCycles() const { return static_cast<double>(GemmFloor(shape_, config_)); }
+double VtaSpace::FloorCycles() const {
+  return static_cast<double>(coopt::FloorCycles(shape_, config_, options_));
+}
 
 std::string VtaSpace::Describe(const SchedulePoint& point) const {
   const Result<GeneratedSchedule> code = Generate(point);

@@ -67,6 +67,11 @@ class VtaSpace final : public ScheduleSpace {
   ProblemOptions options_;
 };
 
+// Cycles that no program is below: one product a cycle, or all operands over the bus once. Products
+// with padding count for the reference template, which makes them.
+int64_t FloorCycles(const vta::ConvShape& shape, const vta::Config& config,
+                    const ProblemOptions& options);
+
 // Programs with more instructions would take longer to simulate than all others together; they are
 // ruled out with the reason "instructions".
 inline constexpr int64_t kMaxInstructions = 250'000;

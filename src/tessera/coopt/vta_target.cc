@@ -149,8 +149,10 @@ std::shared_ptr<const VtaTarget> VtaTarget::Fixed(const Config& config) {
   return target;
 }
 
-double VtaTarget::FloorCycles(size_t hardware, const TaskLayer& layer) const {
-  return static_cast<double>(GemmFloor(ForBatch(layer.shape, Images(hardware)), config(hardware)));
+double VtaTarget::FloorCycles(size_t hardware, const TaskLayer& layer,
+                              const ProblemOptions& options) const {
+  const vta::ConvShape shape = ForBatch(layer.shape, Images(hardware));
+  return static_cast<double>(coopt::FloorCycles(shape, config(hardware), options));
 }
 
 std::unique_ptr<const ScheduleSpace> VtaTarget::MakeSpace(size_t hardware, const TaskLayer& layer,

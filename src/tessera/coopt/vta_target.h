@@ -82,7 +82,8 @@ class VtaTarget final : public Target {
     return CostOf(config(hardware), clock_mhz);
   }
   int64_t Images(size_t hardware) const override { return config(hardware).batch(); }
-  double FloorCycles(size_t hardware, const TaskLayer& layer) const override;
+  double FloorCycles(size_t hardware, const TaskLayer& layer,
+                     const ProblemOptions& options) const override;
   std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
                                                  const ProblemOptions& options) const override;
 

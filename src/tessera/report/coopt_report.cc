@@ -158,7 +158,7 @@ std::string CooptSummary(const Problem& problem, const SessionResult& result) {
       WithThousands(cost.sram_bytes), WithThousands(std::llround(cost.area_um2)),
       images > 1 ? fmt::format(", {} images at once (no RTL exists)", images) : "");
   text += fmt::format(
-      "{} cycles per image ({:+.1f} % against one product a cycle, padding included), {:.2f} "
+      "{} cycles per image ({:+.1f} % above the floor of products and bus), {:.2f} "
       "inferences/s at {:g} MHz after {} measurements\n",
       WithThousands(std::llround(best.cycles)),
       100 * (best.cycles *
