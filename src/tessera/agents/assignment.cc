@@ -116,13 +116,7 @@ Result<Assignment> ParseAssignment(std::string_view text, const std::string& fil
   if (!root) return root.error();
   MapReader reader(*root, "assignment");
   if (Result<void> map = reader.Check(); !map) return map.error();
-  const Result<const Node*> format = reader.Require("format");
-  if (!format) return format.error();
-  if ((*format)->scalar != kFormat) {
-    return (*format)->ErrorHere(
-        ErrorKind::kBadValue,
-        fmt::format("format is {}, but must be '{}'", Quoted((*format)->scalar), kFormat));
-  }
+  if (Result<void> format = reader.RequireFormat(kFormat); !format) return format.error();
   const Result<const Node*> agents = reader.Require("agents");
   if (!agents) return agents.error();
   if ((*agents)->kind != Node::Kind::kSequence || (*agents)->items.empty()) {

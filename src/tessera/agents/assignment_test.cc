@@ -81,7 +81,7 @@ TEST(Assignment, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(MessageOf(R"({"format": "tessera-assignment-1", "agents": [["k"], ["k"]]})"),
             "a.json:1:55: decision 'k' has two agents");
   EXPECT_EQ(MessageOf(R"({"format": "x", "agents": []})"),
-            "a.json:1:12: format is 'x', but must be 'tessera-assignment-1'");
+            "a.json:1:12: unknown format 'x'; this version reads tessera-assignment-1");
   EXPECT_EQ(MessageOf(R"({"format": "tessera-assignment-1", "agents": [[]]})"),
             "a.json:1:47: an agent must be a list of decisions");
   EXPECT_EQ(MessageOf(R"({"format": "tessera-assignment-1", "agents": 7})"),

@@ -167,7 +167,7 @@ class Reader {
   Result<Accelerator> Read() {
     MapReader top(root_, "accelerator");
     if (Result<void> ok = top.Check(); !ok) return ok.error();
-    if (Result<void> ok = ReadFormat(top); !ok) return ok.error();
+    if (Result<void> ok = top.RequireFormat(kFormatName); !ok) return ok.error();
     Accelerator accelerator;
     const Result<const Node*> name = top.Require("name");
     if (!name) return name.error();
@@ -196,17 +196,6 @@ class Reader {
   }
 
  private:
-  static Result<void> ReadFormat(MapReader& top) {
-    const Result<const Node*> node = top.Require("format");
-    if (!node) return node.error();
-    const Result<std::string> format = (*node)->AsString();
-    if (!format) return format.error();
-    if (*format == kFormatName) return {};
-    return (*node)->ErrorHere(ErrorKind::kUnsupported,
-                              fmt::format("unknown format {}", Quoted(*format)),
-                              fmt::format("this version reads {}", kFormatName));
-  }
-
   Result<void> ReadHierarchy(const Node& node, Hierarchy& hierarchy) {
     parts_.push_back({"hierarchy", &node});
     MapReader map(node, "hierarchy");

@@ -297,6 +297,21 @@ Result<const Node*> MapReader::Require(std::string_view key) {
   return node_.ErrorHere(ErrorKind::kBadValue, fmt::format("{} without '{}'", what_, key));
 }
 
+Result<void> MapReader::RequireFormat(std::string_view name) {
+  const Result<const Node*> node = Require("format");
+  if (!node) {
+    Error error = node.error();
+    error.hint = fmt::format("the file starts with 'format: {}'", name);
+    return error;
+  }
+  const Result<std::string> format = (*node)->AsString();
+  if (!format) return format.error();
+  if (*format == name) return {};
+  return (*node)->ErrorHere(ErrorKind::kUnsupported,
+                            fmt::format("unknown format {}", Quoted(*format)),
+                            fmt::format("this version reads {}", name));
+}
+
 Result<void> MapReader::Finish() const {
   for (const Node::Entry& entry : node_.entries) {
     if (std::find(asked_.begin(), asked_.end(), entry.key) == asked_.end()) {

@@ -85,6 +85,9 @@ class MapReader {
   // The value of a key that must be there.
   Result<const Node*> Require(std::string_view key);
 
+  // An error unless the key 'format' is there and names the format that this version reads.
+  Result<void> RequireFormat(std::string_view name);
+
   // An error at the first key that was never asked for, with the nearest one that was.
   Result<void> Finish() const;
 

@@ -50,6 +50,26 @@ struct Gemm {
   int64_t gate_row = 0;
 };
 
+// Columns of one panel of PanelGemm's B.
+inline constexpr int64_t kPanelColumns = 16;
+
+// C [m x n] = AB, or C + AB if `add`, then ReLU(C + bias) if there is a bias. A(i, p) =
+// a[i * a_row + s.a + p] over the segments s; their s.b is not looked at. B lies in panels of
+// kPanelColumns columns, `panel` floats apart, each with the rows of B one after another: what a
+// tile reads is one stretch of memory. m is a multiple of 16, n one of 64. The bits are `gemm`'s.
+struct PanelGemm {
+  int64_t m = 0, n = 0;
+  const float* a = nullptr;
+  int64_t a_row = 0;
+  const GemmSegment* segments = nullptr;
+  int64_t num_segments = 0;
+  const float* panels = nullptr;
+  int64_t panel = 0;
+  float* c = nullptr;  // row by row
+  bool add = false;
+  const float* bias = nullptr;  // one per column
+};
+
 // Products behind a ReLU come in groups of this many columns, inner values and rows.
 inline constexpr int64_t kSkipGroup = 64;
 
@@ -66,14 +86,16 @@ struct SkipGemm {
 };
 
 // Rows begin .. end-1 of C [k x n] += A' B for A [rows x k] and B [rows x n], without the terms
-// that the masks leave out (skip_masks of A's pattern).
+// that the masks leave out (skip_masks of A's pattern). n is a multiple of 16; k one of kSkipGroup.
 struct SkipOuter {
   int64_t rows = 0, n = 0, k = 0;
   int64_t begin = 0, end = 0;
   const float* a = nullptr;
   const uint64_t* masks = nullptr;
   const float* b = nullptr;
+  int64_t b_row = 0;
   float* c = nullptr;
+  int64_t c_row = 0;
 };
 
 // c[i * c_row + j] = sum over segments and r of a[i * a_row + s.a + r] * b[j * b_row + s.b + r].
@@ -103,6 +125,7 @@ struct AdamStep {
 struct Kernels {
   const char* name;
   void (*gemm)(const Gemm& gemm);
+  void (*panel_gemm)(const PanelGemm& gemm);
   void (*skip_gemm)(const SkipGemm& gemm);
   // One word per group of rows and column: bit i of masks[g * width + j] tells whether
   // pattern [rows x width] is positive in row 64 g + i and column j.

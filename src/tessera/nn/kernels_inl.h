@@ -61,26 +61,40 @@ inline Vec Exp(Vec x) {
   return p * FromBits(exponent << 23);
 }
 
-// ln x = k ln 2 + ln m with m in [sqrt(1/2), sqrt(2)); x is a normal positive number.
+// ln x = k ln 2 + ln m with m in [sqrt(1/2), sqrt(2)); x are normal positive numbers. Several
+// vectors at a time, step by step, because each one's steps wait for each other.
+template <int V>
+inline void LogInPlace(Vec (&x)[V]) {
+  Vec k[V], m[V], square[V], p[V];
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) {
+    const Ints bits = ToBits(x[v]) - 0x3f3504f3;  // distance from sqrt(1/2)
+    k[v] = ToFloat(bits >> 23);
+    m[v] = FromBits((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
+    square[v] = m[v] * m[v];
+    p[v] = Broadcast(7.0376836292e-2f);
+  }
+  constexpr float kTerms[] = {-1.1514610310e-1f, 1.1676998740e-1f,  -1.2420140846e-1f,
+                              1.4249322787e-1f,  -1.6668057665e-1f, 2.0000714765e-1f,
+                              -2.4999993993e-1f, 3.3333331174e-1f};
+#pragma GCC unroll 8
+  for (const float term : kTerms) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) p[v] = Fma(p[v], m[v], Broadcast(term));
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) {
+    p[v] = p[v] * m[v] * square[v];
+    p[v] = Fma(k[v], Broadcast(-2.12194440e-4f), p[v]);
+    p[v] = Fma(square[v], Broadcast(-0.5f), p[v]);
+    x[v] = Fma(k[v], Broadcast(0.693359375f), m[v] + p[v]);
+  }
+}
+
 inline Vec Log(Vec x) {
-  const Ints bits = ToBits(x) - 0x3f3504f3;  // distance from sqrt(1/2)
-  const Ints k = bits >> 23;
-  const Vec m = FromBits((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
-  const Vec square = m * m;
-  Vec p = Broadcast(7.0376836292e-2f);
-  p = Fma(p, m, Broadcast(-1.1514610310e-1f));
-  p = Fma(p, m, Broadcast(1.1676998740e-1f));
-  p = Fma(p, m, Broadcast(-1.2420140846e-1f));
-  p = Fma(p, m, Broadcast(1.4249322787e-1f));
-  p = Fma(p, m, Broadcast(-1.6668057665e-1f));
-  p = Fma(p, m, Broadcast(2.0000714765e-1f));
-  p = Fma(p, m, Broadcast(-2.4999993993e-1f));
-  p = Fma(p, m, Broadcast(3.3333331174e-1f));
-  p = p * m * square;
-  const Vec kf = ToFloat(k);
-  p = Fma(kf, Broadcast(-2.12194440e-4f), p);
-  p = Fma(square, Broadcast(-0.5f), p);
-  return Fma(kf, Broadcast(0.693359375f), m + p);
+  Vec one[1] = {x};
+  LogInPlace(one);
+  return one[0];
 }
 
 inline Vec Tanh(Vec x) {
@@ -278,6 +292,61 @@ void GemmAll(const Gemm& g) {
       ++chunk.segment;
     }
     if (chunk.last) break;
+  }
+}
+
+template <int R>
+__attribute__((always_inline)) inline void PanelTile(const PanelGemm& g, const float* a,
+                                                     const float* b, const float* bias, float* c) {
+  Vec sums[R][kTileVecs] = {};
+  if (g.add) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kTileVecs; ++v) sums[i][v] = Load(c + i * g.n + v * kLanes);
+    }
+  }
+  for (int64_t s = 0; s < g.num_segments; ++s) {
+    const float* const values = a + g.segments[s].a;
+    for (int64_t p = 0; p < g.segments[s].count; ++p, b += kPanelColumns) {
+      Vec weights[kTileVecs];
+#pragma GCC unroll 8
+      for (int v = 0; v < kTileVecs; ++v) {
+        constexpr int kPanel = kPanelColumns;
+        weights[v] = Load(b + v * kLanes / kPanel * g.panel + v * kLanes % kPanel);
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < R; ++i) {
+        const Vec factor = Broadcast(values[i * g.a_row + p]);
+#pragma GCC unroll 8
+        for (int v = 0; v < kTileVecs; ++v) sums[i][v] = Fma(factor, weights[v], sums[i][v]);
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kTileVecs; ++v) {
+      const Vec sum = sums[i][v];
+      Store(c + i * g.n + v * kLanes,
+            bias == nullptr ? sum : Max(sum + Load(bias + v * kLanes), Vec{}));
+    }
+  }
+}
+
+void PanelGemmAll(const PanelGemm& g) {
+  // Tiles of fewer than four rows would wait for their sums; two full tiles leave a multiple of it.
+  static_assert(kTileRows % 2 == 0);
+  for (int64_t j = 0; j < g.n; j += kTileColumns) {
+    const float* const b = g.panels + j / kPanelColumns * g.panel + j % kPanelColumns;
+    const float* const bias = g.bias != nullptr ? g.bias + j : nullptr;
+    int64_t i = 0;
+    for (; i + 2 * kTileRows <= g.m; i += 2 * kTileRows) {
+      for (int64_t row = i; row < i + 2 * kTileRows; row += kTileRows) {
+        PanelTile<kTileRows>(g, g.a + row * g.a_row, b, bias, g.c + row * g.n + j);
+      }
+    }
+    for (; i < g.m; i += 4) PanelTile<4>(g, g.a + i * g.a_row, b, bias, g.c + i * g.n + j);
   }
 }
 
@@ -531,60 +600,81 @@ void Softmax(int64_t choices, int64_t rows, int64_t row, const float* logits, fl
   }
 }
 
-// One 32 x 32 bit multiplication of ten rounds, for kLanes/2 blocks in 64-bit lanes.
+// One of ten rounds, for kLanes/2 blocks in 64-bit lanes. What the high halves hold is not looked
+// at: neither the multiplication nor the final narrowing reads them.
 inline void PhiloxRound(Words c[4], uint64_t key0, uint64_t key1) {
   const Words product0 = MultiplyLow32(c[0], 0xD2511F53u);
   const Words product1 = MultiplyLow32(c[2], 0xCD9E8D57u);
-  const Words low = Words{} + 0xffffffffu;
-  const Words next0 = (product1 >> 32) ^ c[1] ^ key0, next2 = (product0 >> 32) ^ c[3] ^ key1;
-  c[1] = product1 & low;
-  c[3] = product0 & low;
-  c[0] = next0;
-  c[2] = next2;
+  c[0] = (product1 >> 32) ^ (c[1] ^ key0);
+  c[2] = (product0 >> 32) ^ (c[3] ^ key1);
+  c[1] = product1;
+  c[3] = product0;
 }
 
 void Philox(const uint32_t key[2], uint64_t step, uint64_t first_block, int64_t groups,
             uint32_t* out) {
   constexpr int kWide = kLanes / 2;
+  constexpr int kAtOnce = kLanes == kVirtualLanes ? 1 : 2;  // rounds of one wait for each other
   using Narrow = uint32_t __attribute__((vector_size(kWide * sizeof(uint32_t))));
   Words lanes;
   for (int l = 0; l < kWide; ++l) lanes[l] = static_cast<uint64_t>(l);
   for (int64_t g = 0; g < groups; ++g, out += 4 * kVirtualLanes) {
-    for (int lane = 0; lane < kVirtualLanes; lane += kWide) {
-      Words c[4];
-      const Words block = lanes + (first_block + static_cast<uint64_t>(g * kVirtualLanes + lane));
-      c[0] = block & 0xffffffffu;
-      c[1] = block >> 32;
-      c[2] = Words{} + (step & 0xffffffffu);
-      c[3] = Words{} + (step >> 32);
+    for (int lane = 0; lane < kVirtualLanes; lane += kAtOnce * kWide) {
+      Words c[kAtOnce][4];
+#pragma GCC unroll 2
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int64_t first = g * kVirtualLanes + lane + i * kWide;
+        c[i][0] = lanes + (first_block + static_cast<uint64_t>(first));
+        c[i][1] = c[i][0] >> 32;
+        c[i][2] = Words{} + step;
+        c[i][3] = Words{} + (step >> 32);
+      }
       uint32_t key0 = key[0], key1 = key[1];
       for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
-        PhiloxRound(c, key0, key1);
+#pragma GCC unroll 2
+        for (int i = 0; i < kAtOnce; ++i) PhiloxRound(c[i], key0, key1);
       }
-      for (int w = 0; w < 4; ++w) {
-        const Narrow words = __builtin_convertvector(c[w], Narrow);
-        __builtin_memcpy(out + w * kVirtualLanes + lane, &words, sizeof words);
+#pragma GCC unroll 2
+      for (int i = 0; i < kAtOnce; ++i) {
+        for (int w = 0; w < 4; ++w) {
+          const Narrow words = __builtin_convertvector(c[i][w], Narrow);
+          __builtin_memcpy(out + w * kVirtualLanes + lane + i * kWide, &words, sizeof words);
+        }
       }
     }
   }
 }
 
-inline Vec GumbelVec(const uint32_t* bits) {
-  Ints words;
-  __builtin_memcpy(&words, bits, sizeof words);
-  // An arithmetic shift would smear the sign; 23 bits are left either way.
-  const Vec u = (ToFloat((words >> 9) & 0x7fffff) + 0.5f) * 0x1.0p-23f;
-  return -Log(-Log(u));
+template <int V>
+inline void GumbelVecs(const uint32_t* bits, float* noise) {
+  Vec u[V];
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) {
+    Ints words;
+    __builtin_memcpy(&words, bits + v * kLanes, sizeof words);
+    // An arithmetic shift would smear the sign; 23 bits are left either way.
+    u[v] = (ToFloat((words >> 9) & 0x7fffff) + 0.5f) * 0x1.0p-23f;
+  }
+  LogInPlace(u);
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) u[v] = -u[v];
+  LogInPlace(u);
+#pragma GCC unroll 8
+  for (int v = 0; v < V; ++v) Store(noise + v * kLanes, -u[v]);
 }
 
 void Gumbel(int64_t n, const uint32_t* bits, float* noise) {
+  constexpr int kAtOnce = 4;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) Store(noise + i, GumbelVec(bits + i));
+  for (; i + kAtOnce * kLanes <= n; i += kAtOnce * kLanes) {
+    GumbelVecs<kAtOnce>(bits + i, noise + i);
+  }
+  for (; i + kLanes <= n; i += kLanes) GumbelVecs<1>(bits + i, noise + i);
   if (i == n) return;
   uint32_t padded[kLanes] = {};
   float result[kLanes];
   for (int64_t l = 0; i + l < n; ++l) padded[l] = bits[i + l];
-  Store(result, GumbelVec(padded));
+  GumbelVecs<1>(padded, result);
   for (int64_t l = 0; i + l < n; ++l) noise[i + l] = result[l];
 }
 
@@ -607,6 +697,7 @@ float FmaLoop(int64_t n) {
 constexpr Kernels MakeTable(const char* name) {
   return {.name = name,
           .gemm = GemmAll,
+          .panel_gemm = PanelGemmAll,
           .skip_gemm = SkipGemmAll,
           .skip_masks = SkipMasks,
           .skip_outer = SkipOuterAll,

@@ -52,8 +52,10 @@ inline uint32_t PositiveBits(Vec x) {
   for (int l = 0; l < kLanes; ++l) bits |= (x[l] > 0 ? 1u : 0u) << l;
   return bits;
 }
-// The low halves of 64-bit lanes, whose high halves are zero, with `factor`.
-inline Words MultiplyLow32(Words x, uint32_t factor) { return x * uint64_t{factor}; }
+// The low halves of 64-bit lanes with `factor`.
+inline Words MultiplyLow32(Words x, uint32_t factor) {
+  return (x & 0xffffffffu) * uint64_t{factor};
+}
 
 #include "tessera/nn/kernels_inl.h"
 

@@ -18,16 +18,15 @@ inline uint64_t PositiveMask(const float* values) {
 }
 
 // sums[:] += a[p * a_step] * b[p * b_step + :] for the set bits p of `mask`, in ascending order.
+template <int V>
 inline void AddMasked(uint64_t mask, const float* a, int64_t a_step, const float* b, int64_t b_step,
-                      Vec (&sums)[kSkipVecs]) {
+                      Vec (&sums)[V]) {
   for (; mask != 0; mask &= mask - 1) {
     const int64_t p = __builtin_ctzll(mask);
     const Vec factor = Broadcast(a[p * a_step]);
     const float* const row = b + p * b_step;
-#pragma GCC unroll 16
-    for (int v = 0; v < kSkipVecs; ++v) {
-      sums[v] = Fma(factor, Load(row + v * kLanes), sums[v]);
-    }
+#pragma GCC unroll 32
+    for (int v = 0; v < V; ++v) sums[v] = Fma(factor, Load(row + v * kLanes), sums[v]);
   }
 }
 
@@ -108,18 +107,35 @@ void SkipMasks(int64_t rows, int64_t width, const float* pattern, uint64_t* mask
   }
 }
 
+// Columns j .. j+16U-1 for the 64 rows from r on.
+template <int U>
+void SkipOuterColumns(const SkipOuter& g, int64_t r, int64_t j) {
+  constexpr int V = U * kVecsPerSum;
+  const uint64_t* const masks = g.masks + r / kSkipGroup * g.k;
+  for (int64_t p = g.begin; p < g.end; ++p) {
+    float* const c = g.c + p * g.c_row + j;
+    Vec sums[V];
+#pragma GCC unroll 32
+    for (int v = 0; v < V; ++v) sums[v] = Load(c + v * kLanes);
+    AddMasked<V>(masks[p], g.a + r * g.k + p, g.k, g.b + r * g.b_row + j, g.b_row, sums);
+#pragma GCC unroll 32
+    for (int v = 0; v < V; ++v) Store(c + v * kLanes, sums[v]);
+  }
+}
+
+// Columns are shared out in groups of up to 80: ten sums hide the latency of multiply-adds, and 64
+// rows of a group stay in the nearest cache.
 void SkipOuterAll(const SkipOuter& g) {
+  const int64_t units = g.n / kVirtualLanes, groups = (units + 4) / 5;
   for (int64_t r = 0; r < g.rows; r += kSkipGroup) {
-    const uint64_t* const masks = g.masks + r / kSkipGroup * g.k;
-    for (int64_t j = 0; j < g.n; j += kSkipGroup) {
-      for (int64_t p = g.begin; p < g.end; ++p) {
-        float* const c = g.c + p * g.n + j;
-        Vec sums[kSkipVecs];
-#pragma GCC unroll 16
-        for (int v = 0; v < kSkipVecs; ++v) sums[v] = Load(c + v * kLanes);
-        AddMasked(masks[p], g.a + r * g.k + p, g.k, g.b + r * g.n + j, g.n, sums);
-#pragma GCC unroll 16
-        for (int v = 0; v < kSkipVecs; ++v) Store(c + v * kLanes, sums[v]);
+    for (int64_t i = 0; i < groups; ++i) {
+      const int64_t first = units * i / groups, j = first * kVirtualLanes;
+      switch (units * (i + 1) / groups - first) {
+        case 1: SkipOuterColumns<1>(g, r, j); break;
+        case 2: SkipOuterColumns<2>(g, r, j); break;
+        case 3: SkipOuterColumns<3>(g, r, j); break;
+        case 4: SkipOuterColumns<4>(g, r, j); break;
+        default: SkipOuterColumns<5>(g, r, j); break;
       }
     }
   }

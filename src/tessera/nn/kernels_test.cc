@@ -96,6 +96,60 @@ TEST_P(GemmTest, EqualsTheSumOfProductsWithEveryEpilogue) {
   }
 }
 
+TEST(PanelGemm, GivesTheBitsOfTheDenseProduct) {
+  for (const int64_t m : {16, 32, 80, 128}) {
+    const int64_t n = 128, k = 27, a_row = 40;
+    const std::vector<float> a = Randoms(m * a_row, 1), b = Randoms(k * n, 2), bias = Randoms(n, 3);
+    std::vector<float> panels(b.size());
+    for (int64_t p = 0; p < k; ++p) {
+      for (int64_t j = 0; j < n; ++j) {
+        const int64_t at = j / kPanelColumns * k * kPanelColumns + p * kPanelColumns;
+        panels[static_cast<size_t>(at + j % kPanelColumns)] = b[static_cast<size_t>(p * n + j)];
+      }
+    }
+    // Columns 3 .. 22 and 30 .. 36 of A; in one product, and in two of which the second adds.
+    const GemmSegment segments[] = {{3, 0, 20}, {30, 20 * n, 7}};
+    std::vector<float> c(static_cast<size_t>(m * n)), parts = c, dense = c;
+    for (const Kernels* kernels : Tables()) {
+      PanelGemm gemm{.m = m,
+                     .n = n,
+                     .a = a.data(),
+                     .a_row = a_row,
+                     .segments = segments,
+                     .num_segments = 2,
+                     .panels = panels.data(),
+                     .panel = k * kPanelColumns,
+                     .c = c.data(),
+                     .bias = bias.data()};
+      kernels->panel_gemm(gemm);
+      gemm.c = parts.data();
+      gemm.num_segments = 1;
+      gemm.bias = nullptr;
+      kernels->panel_gemm(gemm);
+      gemm.segments = segments + 1;
+      gemm.panels += 20 * kPanelColumns;
+      gemm.add = true;
+      gemm.bias = bias.data();
+      kernels->panel_gemm(gemm);
+      kernels->gemm({.m = m,
+                     .n = n,
+                     .a = a.data(),
+                     .a_row = a_row,
+                     .b = b.data(),
+                     .b_step = n,
+                     .segments = segments,
+                     .num_segments = 2,
+                     .c = dense.data(),
+                     .c_row = n,
+                     .epilogue = Epilogue::kBiasRelu,
+                     .bias = bias.data(),
+                     .bias_per_column = true});
+      EXPECT_EQ(c, dense) << kernels->name;
+      EXPECT_EQ(parts, dense) << kernels->name;
+    }
+  }
+}
+
 // The dense product that a skipping one stands for; gate null: bias and ReLU.
 std::vector<float> Dense(const Kernels& kernels, const SkipGemm& g) {
   const GemmSegment whole{0, 0, g.k};
@@ -144,9 +198,9 @@ TEST(SkipGemm, GivesTheBitsOfTheDenseProduct) {
 }
 
 TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
-  const int64_t rows = 112, n = 64, k = 128;
+  const int64_t rows = 112, n = 272, k = 128, b_row = 280;
   std::vector<float> a = Randoms(rows * k, 1);
-  const std::vector<float> b = Randoms(rows * n, 2);
+  const std::vector<float> b = Randoms(rows * b_row, 2);
   for (float& value : a) value = std::max(value, 0.0f);
   for (const Kernels* kernels : Tables()) {
     std::vector<uint64_t> masks(static_cast<size_t>(2 * k));
@@ -167,7 +221,9 @@ TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
                            .a = a.data(),
                            .masks = masks.data(),
                            .b = b.data(),
-                           .c = c.data()});
+                           .b_row = b_row,
+                           .c = c.data(),
+                           .c_row = n});
     }
     const GemmSegment whole{0, 0, rows};
     kernels->gemm({.m = k,
@@ -176,7 +232,7 @@ TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
                    .a_row = 1,
                    .a_step = k,
                    .b = b.data(),
-                   .b_step = n,
+                   .b_step = b_row,
                    .segments = &whole,
                    .num_segments = 1,
                    .c = dense.data(),

@@ -18,6 +18,7 @@ constexpr int64_t kNarrow = 8;
 constexpr int64_t kMaxLayers = 16;
 // Rows of a weight gradient that one task computes.
 constexpr int64_t kGradientRows = 48;
+constexpr int64_t kGradientColumns = 16;
 
 Epilogue HiddenEpilogue(Activation activation) {
   return activation == Activation::kRelu ? Epilogue::kBiasRelu : Epilogue::kBiasTanh;
@@ -144,9 +145,10 @@ MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap input
     : MlpPass(kernels, layout, std::move(inputs), Mode::kTrain) {
   space_ = std::move(workspace);
   CHECK(std::ssize(space_->delta_rows) == num_layers());
-  if (layout_.skips_zeros()) {
-    turned_weights_ = AlignedBuffer<float>(layout_.size() - layout_.layers()[1].weights);
-  }
+  if (!layout_.skips_zeros()) return;
+  turned_weights_ = AlignedBuffer<float>(layout_.size() - layout_.layers()[1].weights);
+  const int64_t turned = layout_.layers()[0].outputs * CeilDiv(InputsOf(0), 16) * 16;
+  if (space_->turned_first.size() < turned) space_->turned_first = AlignedBuffer<float>(turned);
 }
 
 MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, int64_t max_rows,
@@ -175,20 +177,26 @@ MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap input
   CHECK(map_.inputs() == layout_.shape().inputs);
   CHECK(num_layers() <= kMaxLayers);
   const int64_t width = layout_.layers()[0].outputs;
-  int64_t column = 0;
+  chunks_ = {0};
+  int64_t column = 0, next = -1;
   for (const int64_t feature : map_.features()) {
     const int64_t offset = feature * kBlockRows;
     feature_offsets_.push_back(offset);
-    if (column > 0 && offset == feature_offsets_[static_cast<size_t>(column - 1)] + kBlockRows) {
-      ++feature_segments_.back().count;
-      if (layout_.skips_zeros()) ++row_segments_.back().count;
-    } else if (layout_.skips_zeros()) {
-      feature_segments_.push_back({offset, column * width, 1});
-      row_segments_.push_back({feature, column * width, 1});
+    if (layout_.skips_zeros()) {
+      const bool cut = column > 0 && column % kInputChunk == 0;
+      if (cut) chunks_.push_back(std::ssize(row_segments_));
+      if (feature != next || cut) row_segments_.push_back({feature, column, 0});
+      ++row_segments_.back().count;
     } else {
-      feature_segments_.push_back({column * width, offset, 1});
+      if (feature != next) feature_segments_.push_back({column * width, offset, 0});
+      ++feature_segments_.back().count;
     }
+    next = feature + 1;
     ++column;
+  }
+  if (layout_.skips_zeros()) {
+    chunks_.push_back(std::ssize(row_segments_));
+    panels_ = AlignedBuffer<float>(column * width);
   }
   if (map_.is_range()) return;
   collapsed_ = AlignedBuffer<float>((column + 1) * width + kSlackFloats);
@@ -213,21 +221,23 @@ void MlpPass::Bind(const float* parameters) {
   if (map_.is_range()) {
     first_weights_ = parameters + first.weights;
     first_bias_ = parameters + first.bias;
-    return;
+  } else {
+    float* const weights = collapsed_.data();
+    float* const bias = weights + std::ssize(map_.features()) * first.outputs;
+    map_.Collapse(kernels_, first.outputs, parameters + first.weights, parameters + first.bias,
+                  weights, bias);
+    first_weights_ = weights;
+    first_bias_ = bias;
   }
-  float* const weights = collapsed_.data();
-  float* const bias = weights + std::ssize(map_.features()) * first.outputs;
-  map_.Collapse(kernels_, first.outputs, parameters + first.weights, parameters + first.bias,
-                weights, bias);
-  first_weights_ = weights;
-  first_bias_ = bias;
+  if (layout_.skips_zeros()) FillPanels();
 }
 
 // Layer by layer for one block; hidden[l] is where the activations of layer l go.
-void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden,
-                            const float* x_rows, int64_t x_row) {
+void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
+                            float* const* hidden) {
   CHECK(parameters_ != nullptr);
-  if (layout_.skips_zeros()) return ForwardSkipping(x, block, out, hidden, x_rows, x_row);
+  if (layout_.skips_zeros()) return ForwardSkipping(x, block, out, hidden);
+  CHECK(!x.by_row());
   const float* input = x.At(block, 0);
   for (int64_t l = 0; l < num_layers(); ++l) {
     const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
@@ -252,8 +262,7 @@ void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out, fl
   }
 }
 
-void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker,
-                           const float* x_rows, int64_t x_row) {
+void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker) {
   CHECK(mode_ == Mode::kForward);
   float* hidden[kMaxLayers] = {};
   float* at = scratch_->Of(worker);
@@ -261,7 +270,7 @@ void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int
     hidden[l] = at;
     at += layout_.layers()[static_cast<size_t>(l)].outputs * kBlockRows;
   }
-  ForwardLayers(x, block, out, hidden, x_rows, x_row);
+  ForwardLayers(x, block, out, hidden);
 }
 
 void MlpPass::Forward(const FeatureBatch& x, ThreadPool* pool) {
@@ -319,17 +328,19 @@ int64_t MlpPass::InputsOf(int64_t layer) const {
                     : layout_.layers()[static_cast<size_t>(layer)].inputs;
 }
 
-// Rows begin .. end-1 of one layer's weight gradient; FillRowSegments has run.
+// Rows begin .. end-1 of one layer's weight gradient, or columns of the first one's if x lies by
+// rows; FillRowSegments has run.
 void MlpPass::WeightGradient(const FeatureBatch& x, const FeatureBatch& output_gradient,
                              int64_t layer, int64_t begin, int64_t end, float* gradient) {
   if (layout_.skips_zeros() && layer > 0) {
     return SkippingWeightGradient(output_gradient, layer, begin, end, gradient);
   }
+  if (x.by_row()) return SkippingFirstGradient(x, begin, end, gradient);
   const size_t at = static_cast<size_t>(layer);
   const int64_t outputs = layout_.layers()[at].outputs;
   const FeatureBatch& input = layer == 0 ? x : space_->hidden[at - 1];
-  float* const target = layer == 0 && !map_.is_range() ? collapsed_gradient_.data()
-                                                       : gradient + layout_.layers()[at].weights;
+  float* const target =
+      layer == 0 ? FirstGradient(gradient) : gradient + layout_.layers()[at].weights;
   const GemmSegment* const segments =
       space_->row_segments.data() + layer * (std::ssize(space_->row_segments) / num_layers());
   const bool dots = !layout_.skips_zeros() && space_->delta_rows[at].size() == 0;
@@ -417,17 +428,26 @@ void MlpPass::Backward(const FeatureBatch& x, const FeatureBatch& output_gradien
   });
   if (gradient == nullptr) return;
   FillRowSegments(x);
+  // Rows of each weight gradient, or columns of the first one's where x lies by rows; one task each
+  // kGradientRows, but all columns are one where there is one thread: the task reads all of x.
+  const bool one_thread = pool == nullptr || pool->threads() == 1;
+  const int64_t first_width = layout_.layers()[0].outputs;
+  const auto extent = [&](int64_t l) { return l == 0 && x.by_row() ? first_width : InputsOf(l); };
+  const auto piece = [&](int64_t l) {
+    return l > 0 || !x.by_row() ? kGradientRows : one_thread ? first_width : kGradientColumns;
+  };
   int64_t tasks = 0;
-  for (int64_t l = 0; l < num_layers(); ++l) tasks += CeilDiv(InputsOf(l), kGradientRows);
+  for (int64_t l = 0; l < num_layers(); ++l) tasks += CeilDiv(extent(l), piece(l));
   ParallelFor(pool, tasks, [&](int64_t begin, int64_t end, int /*worker*/) {
     for (int64_t task = begin; task < end; ++task) {
       int64_t layer = 0, chunk = task;
-      while (chunk >= CeilDiv(InputsOf(layer), kGradientRows)) {
-        chunk -= CeilDiv(InputsOf(layer++), kGradientRows);
+      while (chunk >= CeilDiv(extent(layer), piece(layer))) {
+        chunk -= CeilDiv(extent(layer), piece(layer));
+        ++layer;
       }
-      const int64_t from = chunk * kGradientRows;
-      WeightGradient(x, output_gradient, layer, from,
-                     std::min(from + kGradientRows, InputsOf(layer)), gradient);
+      const int64_t from = chunk * piece(layer);
+      WeightGradient(x, output_gradient, layer, from, std::min(from + piece(layer), extent(layer)),
+                     gradient);
     }
   });
   BiasGradients(output_gradient, gradient);

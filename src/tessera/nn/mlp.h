@@ -91,10 +91,10 @@ struct MlpWorkspace {
 
   std::vector<AlignedBuffer<float>> delta_rows;  // delta row by row, for dense weight gradients
 
-  // For layouts that skip zeros: which activations of each hidden layer are positive, and the
-  // output layer's weight gradient [outputs x inputs].
+  // For layouts that skip zeros: which activations of each hidden layer are positive, and weight
+  // gradients [outputs x inputs] of the output layer and of first layers of batches by rows.
   std::vector<AlignedBuffer<uint64_t>> masks;
-  AlignedBuffer<float> turned_gradient;
+  AlignedBuffer<float> turned_gradient, turned_first;
 };
 
 // Memory for the hidden layers of one block per worker. Passes for kForward that take turns share
@@ -109,7 +109,8 @@ class BlockScratch {
   std::vector<AlignedBuffer<float>> workers_;
 };
 
-// Passes of one network over batches of up to max_rows rows.
+// Passes of one network over batches of up to max_rows rows. Networks that skip zeros take batches
+// by rows, too, and are faster with them.
 //
 // Contract:
 //   Threads      one thread at a time uses a pass; the pool's threads work inside its calls.
@@ -139,10 +140,8 @@ class MlpPass {
   // Computes the outputs of all rows of x. With a pool, blocks are spread over its threads.
   void Forward(const FeatureBatch& x, ThreadPool* pool = nullptr);
   // The same for one block, written to out [outputs x kBlockRows]. Mode kForward only; different
-  // workers may run at once. x_rows may be null, or the first features of the block, `x_row` per
-  // row and all that this pass reads among them: faster where zeros are skipped.
-  void ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker = 0,
-                    const float* x_rows = nullptr, int64_t x_row = 0);
+  // workers may run at once.
+  void ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker = 0);
 
   FeatureBatch& output() { return mode_ == Mode::kTrain ? space_->output : output_; }
   const FeatureBatch& output() const { return mode_ == Mode::kTrain ? space_->output : output_; }
@@ -164,17 +163,27 @@ class MlpPass {
 
  private:
   MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, Mode mode);
-  void ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden,
-                     const float* x_rows = nullptr, int64_t x_row = 0);
-  void ForwardSkipping(const FeatureBatch& x, int64_t block, float* out, float* const* hidden,
-                       const float* x_rows, int64_t x_row);
+  void ForwardLayers(const FeatureBatch& x, int64_t block, float* out, float* const* hidden);
+  void ForwardSkipping(const FeatureBatch& x, int64_t block, float* out, float* const* hidden);
+  // Rows first .. first+rows-1 of a block through the first layer, to c.
+  void FirstLayer(const FeatureBatch& x, int64_t block, int64_t first, int64_t rows,
+                  float* c) const;
+  // The runs of used features in one chunk of the first layer's inputs.
+  std::span<const GemmSegment> RunsOf(size_t chunk) const;
   // C [m x rows] = A [m x k] times the transpose of a block's rows [rows x k].
   void TimesRows(Gemm gemm, int64_t rows, int64_t k, const float* values) const;
   void BackwardBlock(const FeatureBatch& output_gradient, int64_t block, bool weights);
   void BackwardSkipping(const FeatureBatch& output_gradient, int64_t block, bool weights);
   void TurnWeights();
+  void FillPanels();
   void SkippingWeightGradient(const FeatureBatch& output_gradient, int64_t layer, int64_t begin,
                               int64_t end, float* gradient);
+  // Columns begin .. end-1 of the first layer's weight gradient; x by rows.
+  void SkippingFirstGradient(const FeatureBatch& x, int64_t begin, int64_t end, float* gradient);
+  // Where the first layer's weight gradient goes, as the kernels see that layer.
+  float* FirstGradient(float* gradient) {
+    return map_.is_range() ? gradient + layout_.layers()[0].weights : collapsed_gradient_.data();
+  }
   void FillRowSegments(const FeatureBatch& x);
   void WeightGradient(const FeatureBatch& x, const FeatureBatch& output_gradient, int64_t layer,
                       int64_t begin, int64_t end, float* gradient);
@@ -190,8 +199,14 @@ class MlpPass {
 
   // The first layer as the kernels see it: on features, collapsed unless the map is a range.
   std::vector<int64_t> feature_offsets_;       // of each used feature in a block
-  std::vector<GemmSegment> feature_segments_;  // runs of used features, as the first layer's A or B
-  std::vector<GemmSegment> row_segments_;      // the same in x_rows of ForwardBlock
+  std::vector<GemmSegment> feature_segments_;  // runs of used features, as the first layer's B
+  // Where zeros are skipped: the runs of used features in a row of all (b: used ones before them),
+  // cut after each kInputChunk used ones; where each chunk starts among them, and the last one
+  // ends; and the weights in panels.
+  static constexpr int64_t kInputChunk = 160;
+  std::vector<GemmSegment> row_segments_;
+  std::vector<int64_t> chunks_;
+  AlignedBuffer<float> panels_;
   AlignedBuffer<float> collapsed_, collapsed_gradient_;
   const float* first_weights_ = nullptr;
   const float* first_bias_ = nullptr;

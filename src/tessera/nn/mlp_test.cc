@@ -251,19 +251,40 @@ TEST(ForwardRows, GivesTheBitsOfAPass) {
   }
 }
 
-TEST(MlpPass, RowsOfABlockGiveTheBitsOfItsFeatures) {
-  const Example example(MlpShape{30, {64, 64}, 5}, Differences(30), 32, 100);
-  MlpPass pass(BestKernels(), example.layout, example.map, 100, /*workers=*/1);
-  pass.Bind(example.parameters.data());
-  std::vector<float> rows(static_cast<size_t>(32 * kBlockRows)), expected(5 * kBlockRows), y = rows;
-  for (int64_t r = 0; r < 100; ++r) {
-    for (int64_t f = 0; f < 32; ++f) rows[static_cast<size_t>(32 * r + f)] = example.x.Get(r, f);
+// A batch of the same values in the other order.
+FeatureBatch ByRow(const FeatureBatch& x) {
+  FeatureBatch rows(x.features(), x.rows(), FeatureBatch::Order::kByRow);
+  for (int64_t r = 0; r < x.rows(); ++r) {
+    for (int64_t f = 0; f < x.features(); ++f) rows.Set(r, f, x.Get(r, f));
   }
-  pass.ForwardBlock(example.x, 0, expected.data());
-  pass.ForwardBlock(example.x, 0, y.data(), /*worker=*/0, rows.data(), 32);
-  for (int64_t o = 0; o < 5; ++o) {
-    EXPECT_EQ(0, std::memcmp(&y[static_cast<size_t>(o * kBlockRows)],
-                             &expected[static_cast<size_t>(o * kBlockRows)], 100 * sizeof(float)));
+  return rows;
+}
+
+TEST(MlpPass, RowsGiveTheBitsOfFeatures) {
+  std::vector<Example> examples;
+  examples.emplace_back(MlpShape{30, {64, 64}, 5}, Differences(30), 32, 300);
+  examples.emplace_back(MlpShape{333, {64, 128}, 1}, InputMap::Range(3, 333), 340, 150);
+  examples.emplace_back(MlpShape{9, {64}, 2}, InputMap::Range(0, 9), 9, 40);
+  ThreadPool pool(3);
+  for (const Example& example : examples) {
+    const FeatureBatch rows = ByRow(example.x);
+    const std::vector<float> expected = example.Gradient(BestKernels());
+    for (ThreadPool* const threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+      for (const Kernels* kernels : Tables()) {
+        MlpPass pass(*kernels, example.layout, example.map, rows.rows());
+        pass.Bind(example.parameters.data());
+        pass.Forward(rows, threads);
+        std::vector<float> gradient(expected.size());
+        pass.Backward(rows, example.output_gradient, gradient.data(), threads);
+        EXPECT_EQ(gradient, expected) << kernels->name;
+        MlpPass forward(*kernels, example.layout, example.map, rows.rows(), /*workers=*/3);
+        forward.Bind(example.parameters.data());
+        forward.Forward(rows, threads);
+        for (int64_t r = 0; r < rows.rows(); ++r) {
+          ASSERT_EQ(forward.output().Get(r, 0), pass.output().Get(r, 0));
+        }
+      }
+    }
   }
 }
 

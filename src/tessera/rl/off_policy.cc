@@ -15,6 +15,9 @@ namespace {
 
 constexpr int64_t R = kBlockRows;
 constexpr float kTemperature = 1;
+// Next states that all target actors read in turn, so that these and the weights of one stay in the
+// second-level cache.
+constexpr int64_t kStripeFloats = 96 * 1024;
 
 AdamOptions AdamFor(const OffPolicyOptions& options, double rate) {
   return {.learning_rate = rate,
@@ -108,18 +111,21 @@ OffPolicyTeam::OffPolicyTeam(const LearnerSetup& setup, const OffPolicyOptions& 
       num_critics_(num_critics),
       kernels_(BestKernels()),
       replay_(std::move(replay)),
-      sampler_(std::move(sampler)),
-      next_rows_(setup.pool != nullptr ? setup.pool->threads() : 1) {
+      sampler_(std::move(sampler)) {
   const int64_t rows = options_.batch + sampler_->surplus();
-  batch_ = ReplayBatch(replay_->layout(), rows);
+  const std::vector<int64_t> hidden(static_cast<size_t>(options_.layers), options_.hidden);
+  const bool by_row = MlpLayout(MlpShape{.inputs = 1, .hidden = hidden}).skips_zeros();
+  batch_ = ReplayBatch(replay_->layout(), rows,
+                       by_row ? FeatureBatch::Order::kByRow : FeatureBatch::Order::kByFeature);
   targets_ = FeatureBatch(1, rows);
   output_gradient_ = FeatureBatch(1, rows);
   int64_t widest = 1;
   for (int64_t a = 0; a < spec_.num_agents(); ++a) widest = std::max(widest, choices(a));
   logits_gradient_ = FeatureBatch(widest, rows);
+  own_actions_ = FeatureBatch(widest, rows);
   kept_actions_ = FeatureBatch(widest, rows);
   const int workers = setup_.pool != nullptr ? setup_.pool->threads() : 1;
-  block_scratch_ = AlignedBuffer<float>(workers * widest * R);
+  block_scratch_ = AlignedBuffer<float>(workers * 2 * widest * R);
   MakeNetworks();
   const int64_t padded = CeilDiv(setup_.lanes, 16) * 16;
   int64_t scratch = 0;
@@ -141,7 +147,6 @@ void OffPolicyTeam::MakeNetworks() {
   const int64_t rows = batch_.now.max_rows();
   const int workers = setup_.pool != nullptr ? setup_.pool->threads() : 1;
   const auto scratch = std::make_shared<BlockScratch>(workers);
-  next_rows_.Reserve(features.base * R + kSlackFloats);
   const InputMap critic_inputs = features.CriticInputs();
   const MlpLayout critic_layout(MlpShape{critic_inputs.inputs(), hidden, 1});
   int64_t largest = critic_layout.size();
@@ -192,19 +197,24 @@ void OffPolicyTeam::BindTargets(int64_t a) {
 }
 
 template <typename Body>
-void OffPolicyTeam::ForBlocks(const Body& body) const {
+void OffPolicyTeam::ForEach(int64_t count, const Body& body) const {
   const auto range = [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t b = begin; b < end; ++b) body(b, worker);
+    for (int64_t i = begin; i < end; ++i) body(i, worker);
   };
   if (setup_.pool == nullptr || setup_.pool->threads() == 1) {
-    range(0, batch_.now.blocks(), 0);
+    range(0, count, 0);
   } else {
-    setup_.pool->ParallelFor(batch_.now.blocks(), 1, std::ref(range));
+    setup_.pool->ParallelFor(count, 1, std::ref(range));
   }
 }
 
+template <typename Body>
+void OffPolicyTeam::ForBlocks(const Body& body) const {
+  ForEach(batch_.now.blocks(), body);
+}
+
 float* OffPolicyTeam::Scratch(int worker) {
-  return block_scratch_.data() + worker * logits_gradient_.max_features() * R;
+  return block_scratch_.data() + worker * 2 * logits_gradient_.max_features() * R;
 }
 
 void OffPolicyTeam::Act(int64_t rows, std::span<const float> observations, ActMode mode,
@@ -313,18 +323,20 @@ void OffPolicyTeam::NextActions(int64_t trainer) {
   if (options_.shared_batch && trainer > 0) return;
   const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
   const FeatureLayout& features = replay_->layout();
-  ForBlocks([&](int64_t b, int worker) {
-    float* const noise = Scratch(worker);
-    float* const states = next_rows_.Of(worker);
-    kernels_.transpose(features.base, R, batch_.next.At(b, 0), R, states, features.base);
-    for (int64_t a = 0; a < num_agents(); ++a) {
-      float* const y = batch_.next.At(b, features.action_first[static_cast<size_t>(a)]);
-      agents_[static_cast<size_t>(a)].target_actor_pass->ForwardBlock(batch_.next, b, y, worker,
-                                                                      states, features.base);
+  const int64_t blocks = batch_.next.blocks();
+  const int64_t stripe = std::clamp<int64_t>(kStripeFloats / (features.base * R), 1, blocks);
+  for (int64_t first = 0; first < blocks; first += stripe) {
+    const int64_t count = std::min(stripe, blocks - first);
+    ForEach(num_agents() * count, [&](int64_t task, int worker) {
+      const int64_t a = task / count, b = first + task % count, size = choices(a);
+      float* const y = Scratch(worker);
+      float* const noise = y + size * R;
+      agents_[static_cast<size_t>(a)].target_actor_pass->ForwardBlock(batch_.next, b, y, worker);
       Noise(trainer, a, round_, b, noise);
-      GumbelSoftmax(kernels_, choices(a), y, noise, kTemperature, y);
-    }
-  });
+      GumbelSoftmax(kernels_, size, y, noise, kTemperature, y);
+      batch_.next.SetFeatures(kernels_, b, features.action_first[static_cast<size_t>(a)], size, y);
+    });
+  }
   if (setup_.profiler == nullptr) return;
   for (const Agent& agent : agents_) {
     setup_.profiler->Add(Phase::kTargetQ, 0,
@@ -424,10 +436,10 @@ double OffPolicyTeam::ActorStep(int64_t trainer, const LogitsTerm& add_gradient)
     float* const action_gradient = Scratch(worker);
     float* const out = logits_gradient_.At(b, 0);
     critic_pass_->InputGradient(b, first, size, action_gradient);
-    GumbelSoftmaxGradient(size, batch_.now.At(b, first), action_gradient, kTemperature, out);
+    GumbelSoftmaxGradient(size, own_actions_.At(b, 0), action_gradient, kTemperature, out);
     block_losses_[static_cast<size_t>(b)] = add_gradient(b, logits.At(b, 0), out);
     if (options_.shared_batch) {
-      std::copy_n(kept_actions_.At(b, 0), size * R, batch_.now.At(b, first));
+      batch_.now.SetFeatures(kernels_, b, first, size, kept_actions_.At(b, 0));
     }
   });
   for (const double term : block_losses_) loss += term;
@@ -451,13 +463,17 @@ void OffPolicyTeam::DrawOwnActions(int64_t trainer) {
   agent.actor_pass->Bind(agent.actor->parameters.data());
   agent.actor_pass->Forward(batch_.now, setup_.pool);
   const FeatureBatch& logits = agent.actor_pass->output();
+  own_actions_.Reshape(size, batch_.rows());
   kept_actions_.Reshape(size, batch_.rows());
   ForBlocks([&](int64_t b, int worker) {
     float* const noise = Scratch(worker);
-    float* const y = batch_.now.At(b, first);
-    if (options_.shared_batch) std::copy_n(y, size * R, kept_actions_.At(b, 0));
+    float* const y = own_actions_.At(b, 0);
+    if (options_.shared_batch) {
+      batch_.now.GetFeatures(kernels_, b, first, size, kept_actions_.At(b, 0));
+    }
     Noise(trainer, /*agent=*/-1, round_, b, noise);
     GumbelSoftmax(kernels_, size, logits.At(b, 0), noise, kTemperature, y);
+    batch_.now.SetFeatures(kernels_, b, first, size, y);
   });
 }
 

@@ -152,9 +152,11 @@ class OffPolicyTeam {
                 std::unique_ptr<ReplayBuffer> replay, std::unique_ptr<Sampler> sampler);
 
   void MakeNetworks();
+  template <typename Body>  // body(index, worker)
+  void ForEach(int64_t count, const Body& body) const;
   template <typename Body>  // body(block, worker)
   void ForBlocks(const Body& body) const;
-  float* Scratch(int worker);  // [most choices x kBlockRows]
+  float* Scratch(int worker);  // [2 x most choices x kBlockRows]
   void DrawOwnActions(int64_t trainer);
   void BindTargets(int64_t agent);
   void KeepErrors(const FeatureBatch& values);
@@ -172,8 +174,8 @@ class OffPolicyTeam {
   std::unique_ptr<MlpPass> critic_pass_;  // for all critics, in turns
 
   ReplayBatch batch_;
-  BlockScratch next_rows_;  // next states of one block row by row, for all target actors
-  FeatureBatch targets_, output_gradient_, logits_gradient_, kept_actions_;
+  FeatureBatch targets_, output_gradient_, logits_gradient_;
+  FeatureBatch own_actions_, kept_actions_;  // of the trainer: drawn anew; as they were played
   AlignedBuffer<float> gradient_, block_scratch_;
   std::vector<float> errors_;
   std::vector<double> block_losses_;

@@ -147,13 +147,7 @@ Result<Constraints> ParseConstraints(std::string_view text, const std::string& f
   if (!root) return root.error();
   MapReader reader(*root, "constraints file");
   if (Result<void> map = reader.Check(); !map) return map.error();
-  const Result<const Node*> format = reader.Require("format");
-  if (!format) return format.error();
-  if ((*format)->scalar != kFormat) {
-    return (*format)->ErrorHere(
-        ErrorKind::kBadValue,
-        fmt::format("format is {}, but must be '{}'", Quoted((*format)->scalar), kFormat));
-  }
+  if (Result<void> format = reader.RequireFormat(kFormat); !format) return format.error();
   Constraints constraints;
   const std::array<std::pair<std::string_view, Constraints::Rule>, 3> sections = {
       {{"fixed", Constraints::Rule::kFixed},

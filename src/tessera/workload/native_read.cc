@@ -24,7 +24,7 @@ class Reader {
   Result<Network> Read() {
     MapReader top(root_, "network");
     if (Result<void> ok = top.Check(); !ok) return ok.error();
-    if (Result<void> ok = ReadFormat(top); !ok) return ok.error();
+    if (Result<void> ok = top.RequireFormat(kFormatName); !ok) return ok.error();
     Network header;
     if (Result<void> ok = ReadText(top.Find("name"), header.name); !ok) return ok.error();
     if (Result<void> ok = ReadText(top.Find("source"), header.source); !ok) return ok.error();
@@ -54,21 +54,6 @@ class Reader {
   }
 
  private:
-  Result<void> ReadFormat(MapReader& top) const {
-    const Result<const Node*> node = top.Require("format");
-    if (!node) {
-      Error error = node.error();
-      error.hint = fmt::format("a network file starts with 'format: {}'", kFormatName);
-      return error;
-    }
-    const Result<std::string> format = (*node)->AsString();
-    if (!format) return format.error();
-    if (*format == kFormatName) return {};
-    return (*node)->ErrorHere(ErrorKind::kUnsupported,
-                              fmt::format("unknown format {}", Quoted(*format)),
-                              fmt::format("this version reads {}", kFormatName));
-  }
-
   // Optional text, which stays empty where the file does not have it.
   static Result<void> ReadText(const Node* node, std::string& text) {
     if (node == nullptr) return {};

@@ -167,7 +167,7 @@ TEST(Native, SaysWhatIsWrongWithTheFile) {
       {"# nothing\n", "t.yaml: the file holds no values"},
       {"[1, 2]", "t.yaml:1:1: expected a map of the keys of a network, found a list"},
       {"name: t\n" + layers,
-       "t.yaml:1:1: network without 'format'; a network file starts with 'format: "
+       "t.yaml:1:1: network without 'format'; the file starts with 'format: "
        "tessera-network-1'"},
       {"format: tessera-network-2\nname: t\n" + layers,
        "t.yaml:1:9: unknown format 'tessera-network-2'; this version reads tessera-network-1"},

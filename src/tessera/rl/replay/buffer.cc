@@ -1,9 +1,12 @@
 // Feature layouts, batches, and the choice of a memory layout.
 #include "tessera/rl/replay/buffer.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/nn/kernels.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {
@@ -54,9 +57,9 @@ FeatureLayout FeatureLayout::Compact(const EnvSpec& spec) {
   return layout;
 }
 
-ReplayBatch::ReplayBatch(const FeatureLayout& layout, int64_t max_rows)
-    : now(layout.features(), max_rows),
-      next(layout.features(), max_rows),
+ReplayBatch::ReplayBatch(const FeatureLayout& layout, int64_t max_rows, FeatureBatch::Order order)
+    : now(layout.features(), max_rows, order),
+      next(layout.features(), max_rows, order),
       rewards(1, max_rows),
       live(1, max_rows) {
   slots.reserve(static_cast<size_t>(max_rows));
@@ -65,6 +68,19 @@ ReplayBatch::ReplayBatch(const FeatureLayout& layout, int64_t max_rows)
 
 void ReplayBatch::SetRows() {
   for (FeatureBatch* part : {&now, &next, &rewards, &live}) part->set_rows(rows());
+}
+
+void CopyRows(int64_t b, int64_t first, int64_t width, std::span<const float* const> rows,
+              FeatureBatch& to) {
+  if (!to.by_row()) {
+    BestKernels().gather(std::ssize(rows), width, rows.data(), to.At(b, first), kBlockRows);
+    return;
+  }
+  float* out = to.Row(b * kBlockRows) + first;
+  for (const float* const row : rows) {
+    std::copy_n(row, width, out);
+    out += to.row_size();
+  }
 }
 
 Result<ReplayLayout> ParseReplayLayout(std::string_view name) {

@@ -52,7 +52,8 @@ struct StepView {
   EpisodeEnd end = EpisodeEnd::kNone;
 };
 
-// A mini-batch. `next` has room for the next actions, which target actors fill in.
+// A mini-batch, `now` and `next` by features or by rows. `next` has room for the next actions,
+// which target actors fill in.
 struct ReplayBatch {
   std::vector<int64_t> slots;
   std::vector<float> weights;  // importance of each row in the loss, mean about 1
@@ -61,7 +62,7 @@ struct ReplayBatch {
   FeatureBatch live;           // [1], 0 where a transition is terminal, else 1
 
   ReplayBatch() = default;
-  ReplayBatch(const FeatureLayout& layout, int64_t max_rows);
+  ReplayBatch(const FeatureLayout& layout, int64_t max_rows, FeatureBatch::Order order);
   int64_t rows() const { return std::ssize(slots); }
   // Prepares the batches for the rows of `slots`.
   void SetRows();

@@ -93,9 +93,8 @@ class JointBuffer final : public ReplayBuffer {
       live[r] = kinds_[static_cast<size_t>(slot)] == SlotKind::kTerminated ? 0.0f : 1.0f;
     }
     GatherRewards(b, agent, batch);
-    const Kernels& kernels = BestKernels();
-    kernels.gather(count, layout_.features(), rows, batch.now.At(b, 0), kBlockRows);
-    kernels.gather(count, layout_.base, next, batch.next.At(b, 0), kBlockRows);
+    CopyRows(b, 0, layout_.features(), std::span(rows, static_cast<size_t>(count)), batch.now);
+    CopyRows(b, 0, layout_.base, std::span(next, static_cast<size_t>(count)), batch.next);
   }
 
   void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const override {

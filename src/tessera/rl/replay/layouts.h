@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "tessera/rl/replay/buffer.h"
 
@@ -13,6 +14,10 @@ std::unique_ptr<ReplayBuffer> MakeJointBuffer(ReplayLayout layout, const EnvSpec
                                               int64_t capacity, int64_t lanes);
 std::unique_ptr<ReplayBuffer> MakePerAgentBuffer(ReplayLayout layout, const EnvSpec& spec,
                                                  int64_t capacity, int64_t lanes);
+
+// Copies rows of `width` floats to features first .. first+width-1 of block b.
+void CopyRows(int64_t b, int64_t first, int64_t width, std::span<const float* const> rows,
+              FeatureBatch& to);
 
 }  // namespace tessera
 

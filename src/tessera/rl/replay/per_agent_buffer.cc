@@ -79,18 +79,18 @@ class PerAgentBuffer final : public ReplayBuffer {
   }
 
   void GatherBlock(int64_t b, int64_t agent, ReplayBatch& batch) const override {
-    const Kernels& kernels = BestKernels();
     const int64_t count = batch.now.RowsIn(b);
     const int64_t* const slots = batch.slots.data() + b * kBlockRows;
     const float* rows[kBlockRows];
-    const auto gather = [&](const AlignedBuffer<float>& from, int64_t width, float* to) {
+    const auto gather = [&](const AlignedBuffer<float>& from, int64_t first, int64_t width,
+                            FeatureBatch& to) {
       for (int64_t r = 0; r < count; ++r) rows[r] = from.data() + slots[r] * width;
-      kernels.gather(count, width, rows, to, kBlockRows);
+      CopyRows(b, first, width, std::span(rows, static_cast<size_t>(count)), to);
     };
     for (const AgentArrays& from : agents_) {
-      gather(from.observations, from.observation_size, batch.now.At(b, from.offset));
-      gather(from.actions, from.action_size, batch.now.At(b, layout_.base + from.action_offset));
-      gather(from.next_observations, from.observation_size, batch.next.At(b, from.offset));
+      gather(from.observations, from.offset, from.observation_size, batch.now);
+      gather(from.actions, layout_.base + from.action_offset, from.action_size, batch.now);
+      gather(from.next_observations, from.offset, from.observation_size, batch.next);
     }
     GatherRewards(b, agent, batch);
     for (int64_t r = 0; r < count; ++r) {

@@ -79,8 +79,9 @@ class Feeder {
 
 class LayoutTest : public testing::TestWithParam<ReplayLayout> {};
 
-void ExpectBatch(const ReplayBuffer& buffer, const Feeder& feeder, int64_t agent) {
-  ReplayBatch batch(buffer.layout(), 400);
+void ExpectBatchInOrder(const ReplayBuffer& buffer, const Feeder& feeder, int64_t agent,
+                        FeatureBatch::Order order) {
+  ReplayBatch batch(buffer.layout(), 400, order);
   for (const auto& [slot, transition] : feeder.held) batch.slots.push_back(slot);
   batch.SetRows();
   for (int64_t b = 0; b < batch.now.blocks(); ++b) buffer.GatherBlock(b, agent, batch);
@@ -95,6 +96,11 @@ void ExpectBatch(const ReplayBuffer& buffer, const Feeder& feeder, int64_t agent
     ASSERT_EQ(batch.rewards.Get(r, 0), t.rewards[static_cast<size_t>(agent)]);
     ASSERT_EQ(batch.live.Get(r, 0), t.end == EpisodeEnd::kTerminated ? 0.0f : 1.0f);
   }
+}
+
+void ExpectBatch(const ReplayBuffer& buffer, const Feeder& feeder, int64_t agent) {
+  ExpectBatchInOrder(buffer, feeder, agent, FeatureBatch::Order::kByFeature);
+  ExpectBatchInOrder(buffer, feeder, agent, FeatureBatch::Order::kByRow);
 }
 
 TEST_P(LayoutTest, HoldsTheNewestTransitions) {

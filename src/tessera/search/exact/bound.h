@@ -7,6 +7,7 @@
 #ifndef TESSERA_SEARCH_EXACT_BOUND_H_
 #define TESSERA_SEARCH_EXACT_BOUND_H_
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,6 +15,14 @@
 #include "tessera/search/exact/model.h"
 
 namespace tessera::exact {
+
+inline bool Has(uint32_t set, int item) { return (set >> item & 1) != 0; }
+
+// Under Timeloop's rules read-only fills are cut to whole words, and other counts are rounded.
+inline constexpr double kCut = 1, kRounded = 0.5;
+
+// Whole cycles, forgiving the rounding of what led to them.
+inline double CeilCycles(double cycles) { return std::ceil(cycles * (1 - 1e-12)); }
 
 // Lower bounds on what mappings below a node cost.
 struct Bound {

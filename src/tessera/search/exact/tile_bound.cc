@@ -8,8 +8,6 @@
 namespace tessera::exact {
 namespace {
 
-bool Has(uint32_t set, int item) { return (set >> item & 1) != 0; }
-
 // Least a / m + b / n over m <= most_m, n <= most_n, m * n <= fan.
 double SharedFanout(double a, double b, double most_m, double most_n, double fan) {
   if (most_m * most_n <= fan) return a / most_m + b / most_n;
