@@ -56,13 +56,14 @@ double CounterRng::Uniform() { return static_cast<double>(Bits64() >> 11) * 0x1.
 int64_t CounterRng::UniformInt(int64_t bound) {
   CHECK(bound > 0);
   // Lemire's multiply-and-reject: the high half of a product is uniform once the low half has
-  // passed the threshold that makes every result equally likely.
+  // passed the threshold that makes every result equally likely. It is less than the range, so
+  // that its slow division is seldom needed.
   const uint64_t range = static_cast<uint64_t>(bound);
-  const uint64_t threshold = (0 - range) % range;
   while (true) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(Bits64()) * range;
-    if (static_cast<uint64_t>(product) >= threshold) return static_cast<int64_t>(product >> 64);
+    const uint64_t low = static_cast<uint64_t>(product);
+    if (low >= range || low >= (0 - range) % range) return static_cast<int64_t>(product >> 64);
   }
 }
 

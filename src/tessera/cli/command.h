@@ -70,6 +70,9 @@ struct GlobalOptions {
   // Seed of everything random: equal seeds give equal results. Default: 1.
   int64_t seed = 1;
 
+  // Whether --seed was given, for commands whose input has a seed of its own. Default: false.
+  bool seed_given = false;
+
   // Threads; results do not depend on it. Default: 0 (one per core).
   int64_t threads = 0;
 

@@ -73,10 +73,9 @@ Result<void> CheckFound(const Comparison& comparison) {
   const bool broken = first.result.failed == first.result.samples;
   return Error{
       .kind = broken ? ErrorKind::kIo : ErrorKind::kBudget,
-      .message = fmt::format("no run found a feasible mapping; {} seed {}: {} samples, {}; "
-                             "the last one: {}",
+      .message = fmt::format("no run found a feasible mapping; {} seed {}: {} samples, {}; {}",
                              first.method, first.seed, first.result.samples,
-                             broken ? "all failed" : "none feasible", first.result.last_problem)};
+                             broken ? "all failed" : "none feasible", WhyNothing(first.result))};
 }
 
 Result<void> WriteFiles(const MapJob& job, const Comparison& comparison, const std::string& out) {

@@ -53,7 +53,7 @@ std::vector<Flag> Flags(EnvArguments& arguments) {
            .value = "NAME"},
           {.name = "--env-set",
            .target = &arguments.settings,
-           .help = "a setting of the environment; repeatable",
+           .help = "a setting of the environment",
            .value = "NAME=VALUE"}};
 }
 

@@ -34,12 +34,10 @@ Result<void> CheckFound(const NetworkMapping& mapping) {
           .message = fmt::format("layer '{}': all {} evaluations failed; the last one: {}",
                                  layer.name, layer.search.samples, layer.search.last_problem)};
     }
-    return Error{
-        .kind = ErrorKind::kBudget,
-        .message = fmt::format("layer '{}': no feasible mapping among {} samples; the "
-                               "last one: {}",
-                               layer.name, layer.search.samples, layer.search.last_problem),
-        .hint = "try more samples, another method or a larger machine"};
+    return Error{.kind = ErrorKind::kBudget,
+                 .message = fmt::format("layer '{}': no feasible mapping among {} samples; {}",
+                                        layer.name, layer.search.samples, WhyNothing(layer.search)),
+                 .hint = "try more samples, another method or a larger machine"};
   }
   return {};
 }

@@ -262,6 +262,10 @@ Result<ParsedLine> ParseLine(std::span<const Command* const> commands,
   if (!left.empty()) return Leftover(left[0], line.command, active, commands);
   for (const Binding& binding : active) {
     if (Result<void> ok = FillFlag(binding); !ok) return ok.error();
+    int64_t* const* const number = std::get_if<int64_t*>(&binding.flag.target);
+    if (number != nullptr && *number == &line.options.seed && binding.option->count() > 0) {
+      line.options.seed_given = true;
+    }
   }
   return line;
 }

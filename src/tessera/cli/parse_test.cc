@@ -77,6 +77,7 @@ TEST(ParseLine, FillsEveryTypeOfFlag) {
   ASSERT_TRUE(line) << line.error();
   EXPECT_EQ(line->command, &kMap);
   EXPECT_EQ(line->options.seed, 7);
+  EXPECT_TRUE(line->options.seed_given);
   EXPECT_EQ(line->options.threads, 2);
   EXPECT_TRUE(line->options.json);
   EXPECT_EQ(g_values.network, "vgg16");
@@ -89,7 +90,9 @@ TEST(ParseLine, FillsEveryTypeOfFlag) {
 }
 
 TEST(ParseLine, LeavesWhatIsNotGiven) {
-  ASSERT_TRUE(Parse({"map", "vgg16", "-l", "conv1"}));
+  const Result<ParsedLine> line = Parse({"map", "vgg16", "-l", "conv1"});
+  ASSERT_TRUE(line) << line.error();
+  EXPECT_FALSE(line->options.seed_given);
   EXPECT_EQ(g_values.layer, "conv1");
   EXPECT_EQ(g_values.samples, std::nullopt);
   EXPECT_EQ(g_values.share, 0.5);

@@ -93,10 +93,33 @@ class ProfileTable {
   Table table_;
 };
 
+// What is measured are updates from replay.
+Result<void> CheckHasReplay(const std::string& algorithm) {
+  const Result<const LearnerInfo*> info = FindLearner(algorithm);
+  if (!info) return info.error();
+  const std::vector<ParameterInfo> parameters = (*info)->parameters();
+  if (std::ranges::count(parameters, "replay", &ParameterInfo::name) > 0) return {};
+  return Error{.kind = ErrorKind::kUnsupported,
+               .message = fmt::format("algorithm {} has no replay to profile", algorithm),
+               .hint = "take maddpg or masac"};
+}
+
 Result<void> Run(const ProfileArguments& arguments, Context& context) {
   const auto or_default = [](const std::vector<std::string>& given, const char* fallback) {
     return given.empty() ? std::vector<std::string>{fallback} : given;
   };
+  const std::string algorithm = arguments.training.algorithm.value_or(TrainingConfig().algorithm);
+  if (Result<void> checked = CheckHasReplay(algorithm); !checked) return checked;
+  std::vector<int64_t> sizes;
+  for (const std::string& size : or_default(arguments.sizes, "3")) {
+    const Result<int64_t> agents = ParseInt(size);
+    if (!agents) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = fmt::format("--agents: {}", agents.error().message),
+                   .hint = "write team sizes as in 3,6,12"};
+    }
+    sizes.push_back(*agents);
+  }
   const Calibration calibration = Calibrate();
   const Result<std::unique_ptr<HardwareCounters>> counters = HardwareCounters::Open();
   Output& output = context.output;
@@ -116,14 +139,12 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
     return shown;
   }
   ProfileTable table(calibration);
-  for (const std::string& size : or_default(arguments.sizes, "3")) {
-    const Result<int64_t> agents = ParseInt(size);
-    if (!agents) return agents.error();
+  for (const int64_t agents : sizes) {
     for (const std::string& replay : or_default(arguments.replays, "compact")) {
       for (const std::string& sampler : or_default(arguments.samplers, "uniform")) {
         if (context.stopped()) break;
         TrainingFlags flags = arguments.training;
-        flags.agents = *agents;
+        flags.agents = agents;
         flags.replay = replay;
         flags.sampler = sampler;
         TrainingConfig base;
@@ -138,7 +159,7 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
             ProfileRun(*training->env, *training->learner, profiler,
                        {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed});
         if (!measured) return measured;
-        table.Add(*agents, replay, sampler, profiler, counters.ok());
+        table.Add(agents, replay, sampler, profiler, counters.ok());
       }
     }
   }

@@ -85,7 +85,7 @@ class TrainRun {
       }
       Result<TrainingConfig> stored = ReadTrainingConfig(ConfigPath());
       if (!stored) return stored.error();
-      if (context_.options.seed != GlobalOptions().seed && base.seed != stored->seed) {
+      if (context_.options.seed_given && base.seed != stored->seed) {
         return Error{.kind = ErrorKind::kUsage,
                      .message = fmt::format("a resumed run keeps its seed, which is {}, not {}",
                                             stored->seed, base.seed),

@@ -163,11 +163,11 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
        .value = "NAME"},
       {.name = "--set",
        .target = &flags.settings,
-       .help = "a setting of the algorithm; repeatable",
+       .help = "a setting of the algorithm",
        .value = "NAME=VALUE"},
       {.name = "--env-set",
        .target = &flags.env_settings,
-       .help = "a setting of the environment; repeatable",
+       .help = "a setting of the environment",
        .value = "NAME=VALUE"},
   };
 }

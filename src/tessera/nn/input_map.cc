@@ -75,14 +75,15 @@ void InputMap::Collapse(const Kernels& kernels, int64_t width, const float* weig
 
 void InputMap::Expand(const Kernels& kernels, int64_t width, const float* feature_gradient,
                       const float* bias_gradient, float* gradient) const {
-  std::fill_n(gradient, inputs_ * width, 0.0f);
-  for (const Column& term : terms_) {
-    kernels.add_scaled(width, term.factor, feature_gradient + term.column * width,
-                       gradient + term.input * width);
-  }
-  for (int64_t i = 0; i < std::ssize(offsets_); ++i) {
-    kernels.add_scaled(width, offsets_[static_cast<size_t>(i)], bias_gradient,
-                       gradient + i * width);
+  auto term = terms_.begin();  // sorted by input
+  for (int64_t i = 0; i < inputs_; ++i) {
+    float* const row = gradient + i * width;
+    std::fill_n(row, width, 0.0f);
+    for (; term != terms_.end() && term->input == i; ++term) {
+      kernels.add_scaled(width, term->factor, feature_gradient + term->column * width, row);
+    }
+    if (offsets_.empty()) continue;
+    kernels.add_scaled(width, offsets_[static_cast<size_t>(i)], bias_gradient, row);
   }
 }
 

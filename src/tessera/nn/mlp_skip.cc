@@ -165,7 +165,7 @@ void MlpPass::BackwardSkipping(const FeatureBatch& output_gradient, int64_t bloc
 // As the product of the deltas, which are zero where the activations are, with x.
 void MlpPass::SkippingFirstGradient(const FeatureBatch& x, int64_t begin, int64_t end,
                                     float* gradient) {
-  alignas(64) float packed[kBlockRows * kInputChunk + kSlackFloats] = {};
+  alignas(64) float packed[kBlockRows * kInputChunk];
   const int64_t features = InputsOf(0), width = layout_.layers()[0].outputs;
   const int64_t row = CeilDiv(features, 16) * 16;
   float* const turned = space_->turned_first.data();
@@ -175,15 +175,17 @@ void MlpPass::SkippingFirstGradient(const FeatureBatch& x, int64_t begin, int64_
     for (size_t chunk = 0; chunk + 1 < chunks_.size(); ++chunk) {
       const std::span<const GemmSegment> runs = RunsOf(chunk);
       const int64_t first = static_cast<int64_t>(chunk) * kInputChunk;
+      const int64_t columns = std::min(kInputChunk, row - first);
       const bool whole = runs.size() == 1;
       for (int64_t r = 0; !whole && r < rows; ++r) {
         const float* const from = x.Row(b * kBlockRows + r);
-        for (const GemmSegment& run : runs) {
-          std::copy_n(from + run.a, run.count, packed + r * kInputChunk + run.b - first);
-        }
+        float* const to = packed + r * kInputChunk;
+        for (const GemmSegment& run : runs)
+          std::copy_n(from + run.a, run.count, to + run.b - first);
+        std::fill(to + std::min(columns, features - first), to + columns, 0.0f);
       }
       kernels_.skip_outer({.rows = rows,
-                           .n = std::min(kInputChunk, row - first),
+                           .n = columns,
                            .k = width,
                            .begin = begin,
                            .end = end,

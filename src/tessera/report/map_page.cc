@@ -58,7 +58,7 @@ std::string LayerRow(const LayerMapping& layer, double total_cycles) {
   if (!layer.cost) {
     return fmt::format(
         "<tr><td>{}</td><td>{}</td><td colspan=\"7\">{}</td><td class=\"{}\">{}</td></tr>\n", name,
-        layer.count, EscapedXml(layer.search.last_problem), status, status);
+        layer.count, EscapedXml(WhyNothing(layer.search)), status, status);
   }
   const double cycles = static_cast<double>(layer.count * layer.cost->cycles);
   const double part = total_cycles > 0 ? cycles / total_cycles : 0;

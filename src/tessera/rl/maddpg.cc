@@ -13,17 +13,10 @@ struct MaddpgOptions : OffPolicyOptions {
   double logit_penalty = 1e-3;
 };
 
-class Maddpg final : public Learner {
+class Maddpg final : public OffPolicyLearner {
  public:
   Maddpg(const MaddpgOptions& options, std::unique_ptr<OffPolicyTeam> team)
-      : penalty_(options.logit_penalty), team_(std::move(team)) {}
-
-  void Act(int64_t rows, std::span<const float> observations, ActMode mode,
-           std::span<float> actions) override {
-    team_->Act(rows, observations, mode, actions);
-  }
-  Result<void> Observe(const TransitionBatch& batch) override { return team_->Observe(batch); }
-  bool UpdateDue() const override { return team_->UpdateDue(); }
+      : OffPolicyLearner(std::move(team)), penalty_(options.logit_penalty) {}
 
   // Agents are updated one after another; later ones already see the targets of earlier ones move,
   // as in the reference.
@@ -46,13 +39,6 @@ class Maddpg final : public Learner {
     return report;
   }
 
-  void Save(const std::string& prefix, TensorWriter& writer) const override {
-    team_->Save(prefix, writer);
-  }
-  Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    return team_->Load(prefix, reader);
-  }
-
  private:
   // penalty * mean(logits^2), which keeps policies from becoming certain too early.
   double LogitPenalty(int64_t block, const float* logits, float* gradient) const {
@@ -71,7 +57,6 @@ class Maddpg final : public Learner {
   }
 
   const double penalty_;
-  const std::unique_ptr<OffPolicyTeam> team_;
   int64_t trainer_ = 0;
 };
 

@@ -16,17 +16,12 @@ struct MasacOptions : OffPolicyOptions {
   bool mean_entropy = false;
 };
 
-class Masac final : public Learner {
+class Masac final : public OffPolicyLearner {
  public:
   Masac(const MasacOptions& options, std::unique_ptr<OffPolicyTeam> team)
-      : options_(options), team_(std::move(team)), bonus_(1, team_->batch().now.max_rows()) {}
-
-  void Act(int64_t rows, std::span<const float> observations, ActMode mode,
-           std::span<float> actions) override {
-    team_->Act(rows, observations, mode, actions);
-  }
-  Result<void> Observe(const TransitionBatch& batch) override { return team_->Observe(batch); }
-  bool UpdateDue() const override { return team_->UpdateDue(); }
+      : OffPolicyLearner(std::move(team)),
+        options_(options),
+        bonus_(1, team_->batch().now.max_rows()) {}
 
   Result<UpdateReport> Update() override {
     UpdateReport report;
@@ -49,13 +44,6 @@ class Masac final : public Learner {
     }
     team_->EndRound();
     return report;
-  }
-
-  void Save(const std::string& prefix, TensorWriter& writer) const override {
-    team_->Save(prefix, writer);
-  }
-  Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    return team_->Load(prefix, reader);
   }
 
  private:
@@ -135,7 +123,6 @@ class Masac final : public Learner {
   };
 
   const MasacOptions options_;
-  const std::unique_ptr<OffPolicyTeam> team_;
   FeatureBatch bonus_;
   Buffers buffers_;
   int64_t trainer_ = 0;

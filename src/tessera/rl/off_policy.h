@@ -188,6 +188,28 @@ class OffPolicyTeam {
   int64_t due_ = 0;
 };
 
+// A learner whose update rounds are all that it adds to a team.
+class OffPolicyLearner : public Learner {
+ public:
+  void Act(int64_t rows, std::span<const float> observations, ActMode mode,
+           std::span<float> actions) override {
+    team_->Act(rows, observations, mode, actions);
+  }
+  Result<void> Observe(const TransitionBatch& batch) override { return team_->Observe(batch); }
+  bool UpdateDue() const override { return team_->UpdateDue(); }
+  void Save(const std::string& prefix, TensorWriter& writer) const override {
+    team_->Save(prefix, writer);
+  }
+  Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
+    return team_->Load(prefix, reader);
+  }
+
+ protected:
+  explicit OffPolicyLearner(std::unique_ptr<OffPolicyTeam> team) : team_(std::move(team)) {}
+
+  const std::unique_ptr<OffPolicyTeam> team_;
+};
+
 }  // namespace tessera
 
 #endif  // TESSERA_RL_OFF_POLICY_H_

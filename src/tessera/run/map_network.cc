@@ -16,6 +16,7 @@
 #include "tessera/run/any_factors.h"
 #include "tessera/run/journal.h"
 #include "tessera/run/terminal.h"
+#include "tessera/run/warm_start.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
@@ -96,15 +97,16 @@ class Mapper {
 
   Result<NetworkMapping> Go() {
     mapping_.layers.resize(job_.network.layers.size());
-    if (Result<void> ready = ForEachLayer([&](size_t i) { return Prepare(i); }); !ready) {
+    const size_t layers = mapping_.layers.size();
+    if (Result<void> ready = ForEachLayer(0, layers, [&](size_t i) { return Prepare(i); });
+        !ready) {
       return ready.error();
     }
     if (job_.prove) {
       if (Result<void> started = prover_.Start(); !started) return started.error();
     }
     if (job_.method) {
-      Result<void> searched = ForEachLayer([&](size_t i) { return Search(i); });
-      if (!searched) return searched.error();
+      if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
     if (job_.prove) {
       if (Result<void> proved = prover_.Go(ProofDeadline()); !proved) return proved.error();
@@ -123,13 +125,25 @@ class Mapper {
 
  private:
   // On all threads; the error of the first layer that has one, with its name.
-  Result<void> ForEachLayer(const std::function<Result<void>(size_t)>& work) {
-    std::vector<Result<void>> outcomes(mapping_.layers.size());
+  Result<void> ForEachLayer(size_t first, size_t last,
+                            const std::function<Result<void>(size_t)>& work) {
+    std::vector<Result<void>> outcomes(last - first);
     pool_.ParallelFor(std::ssize(outcomes), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
-      outcomes[static_cast<size_t>(begin)] = work(static_cast<size_t>(begin));
+      outcomes[static_cast<size_t>(begin)] = work(first + static_cast<size_t>(begin));
     });
     for (size_t i = 0; i < outcomes.size(); ++i) {
-      if (!outcomes[i]) return InLayer(mapping_.layers[i].name, outcomes[i].error());
+      if (!outcomes[i]) return InLayer(mapping_.layers[first + i].name, outcomes[i].error());
+    }
+    return {};
+  }
+
+  Result<void> SearchAll() {
+    const size_t layers = mapping_.layers.size();
+    for (size_t begin = 0, end = 0; begin < layers; begin = end) {
+      end = StartsWarm(job_) ? WaveEnd(begin, layers) : layers;
+      solved_ = begin;
+      Result<void> searched = ForEachLayer(begin, end, [&](size_t i) { return Search(i); });
+      if (!searched) return searched;
     }
     return {};
   }
@@ -168,10 +182,12 @@ class Mapper {
 
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
     const Budget budget = LayerBudget();
+    const std::span<const LayerMapping> solved(mapping_.layers.data(), solved_);
     const Result<std::unique_ptr<Searcher>> searcher =
         job_.method->Make({.space = problem.space(),
                            .seed = LayerSeed(job_.settings.seed, made.layer),
-                           .samples = budget.samples});
+                           .samples = budget.samples,
+                           .hints = HintsOf(solved, made.layer, problem, job_)});
     if (!searcher) return searcher.error();
     JournalContents recorded;
     std::unique_ptr<Journal> journal;
@@ -259,6 +275,7 @@ class Mapper {
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
+  size_t solved_ = 0;  // layers whose results the others may use
   Prover prover_;
   const double start_ = SteadySeconds();
 };

@@ -11,6 +11,7 @@
 #include "tessera/run/export.h"
 #include "tessera/run/journal.h"
 #include "tessera/run/verify.h"
+#include "tessera/run/warm_start.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -145,6 +146,56 @@ TEST(MapNetwork, ResumesToTheSameResult) {
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(ReadJournal(directory->JournalFile(i))->trials.size(), 300u);
   }
+}
+
+// Layers of a later wave begin with what earlier ones found, whatever the threads and stops.
+TEST(MapNetwork, LearnsFromSolvedLayers) {
+  NetworkBuilder builder(Network{.name = "alike"});
+  Layer conv;
+  conv.c = 8, conv.y = conv.x = 14, conv.r = conv.s = 3;
+  for (const int64_t k : {16, 32, 64, 48}) {
+    conv.k = k;
+    ASSERT_TRUE(builder.Add("k" + std::to_string(k), conv));
+  }
+  MapSettings settings{.accelerator = "maestro-256", .model = "maestro", .objective = "edp"};
+  settings.method = "team";
+  settings.budget.samples = 60;
+  const Result<MapJob> job = MakeMapJob(settings, builder.Take());
+  ASSERT_TRUE(job) << job.error();
+  const Result<NetworkMapping> whole = MapNetwork(*job, 1, {}), two = MapNetwork(*job, 2, {});
+  ASSERT_TRUE(whole && two);
+  ExpectEqual(*whole, *two);
+  TemporaryFolder folder;
+  {
+    const Result<RunDirectory> directory = RunDirectory::Create(folder.File("run"));
+    ASSERT_TRUE(SaveMapJob(*job, *directory));
+    int polls = 0;
+    ASSERT_TRUE(
+        MapNetwork(*job, 1, {.stopped = [&] { return ++polls > 25; }, .directory = &*directory}));
+  }
+  const Result<RunDirectory> directory = RunDirectory::Open(folder.File("run"));
+  const Result<NetworkMapping> resumed = MapNetwork(*job, 2, {.directory = &*directory});
+  ASSERT_TRUE(resumed) << resumed.error();
+  ExpectEqual(*resumed, *whole);
+  // The first sample of the second layer is the best point of the first, in its own words.
+  const Result<JournalContents> journal = ReadJournal(directory->JournalFile(1));
+  ASSERT_TRUE(journal && !journal->trials.empty());
+  const auto problem = [&](size_t i) {
+    return *MappingProblem::Make(job->network.layers[i].layer, job->accelerator, "maestro",
+                                 job->problem);
+  };
+  EXPECT_EQ(journal->trials[0].point,
+            Translate(problem(0)->space(), *whole->layers[0].point, problem(1)->space()));
+}
+
+TEST(WarmStart, IsForMethodsThatTakeHintsAndForBudgetsOfSamples) {
+  EXPECT_TRUE(StartsWarm(Job({.method = "team"})));
+  EXPECT_FALSE(StartsWarm(Job({.method = "ga"})));
+  EXPECT_FALSE(StartsWarm(Job({.method = "team", .budget = {.samples = 300, .seconds = 1}})));
+  EXPECT_EQ(WaveEnd(0, 10), 1u);
+  EXPECT_EQ(WaveEnd(1, 10), 3u);
+  EXPECT_EQ(WaveEnd(3, 10), 7u);
+  EXPECT_EQ(WaveEnd(7, 10), 10u);
 }
 
 TEST(MapNetwork, StopsAtTheTargetGap) {

@@ -142,28 +142,24 @@ double Critic::Fits(std::span<const double> row) const {
 
 void Critic::Fit(std::span<const double> rows, std::span<const CriticCost> costs) {
   LearnCapacities(rows, costs);
-  std::vector<double> feasible_rows, first, second, all_rows, labels;
-  const size_t limit = static_cast<size_t>(options_.history);
+  std::vector<double> feasible_rows, first, second, labels;
   any_infeasible_ = false;
   for (size_t i = 0; i < costs.size(); ++i) {
     const std::span<const double> row = rows.subspan(i * width_, width_);
     const bool good = std::isfinite(costs[i].total());
     any_infeasible_ = any_infeasible_ || !good;
-    if (good && first.size() < limit) {
+    if (good) {
       feasible_rows.insert(feasible_rows.end(), row.begin(), row.end());
       first.push_back(costs[i].first);
       second.push_back(costs[i].second);
     }
-    if (labels.size() < limit) {
-      all_rows.insert(all_rows.end(), row.begin(), row.end());
-      labels.push_back(good ? 1.0 : 0.0);
-    }
+    labels.push_back(good ? 1.0 : 0.0);
   }
   LearnFactor(factors_[0], feasible_rows, first);
   LearnFactor(factors_[1], feasible_rows, second);
   ++fits_;
   if (any_infeasible_) {
-    feasibility_.Fit(all_rows, labels, {.length = 1.0, .noise = 0.05, .slope = 0.5});
+    feasibility_.Fit(rows, labels, {.length = 1.0, .noise = 0.05, .slope = 0.5});
   }
 }
 

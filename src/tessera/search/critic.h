@@ -22,9 +22,6 @@ struct CriticOptions {
 
   // Weight of the bare decisions beside the above. Default: 0.3.
   double raw = 0.3;
-
-  // Points that it learns from at a time. Default: 160.
-  int64_t history = 160;
 };
 
 // What a point costs, as the logarithms of two factors that are learned apart because they follow
@@ -53,7 +50,7 @@ class Critic {
   // step may stand anywhere.
   size_t Signature(std::span<const double> row) const;
 
-  // Learns from rows and their costs, replacing what it knew. The first ones are the best.
+  // Learns from rows and their costs, replacing what it knew.
   void Fit(std::span<const double> rows, std::span<const CriticCost> costs);
 
   // Starts to consider candidates.

@@ -101,6 +101,22 @@ TEST_F(CriticTest, WorksWithoutAnyFeasibleSampleOfASize) {
   EXPECT_LE(critic.SizeRank(row), 1);
 }
 
+// However many good samples there are, a bad one is remembered: otherwise a critic that expects too
+// much of a place would send the search there again and again.
+TEST_F(CriticTest, LearnsFromBadSamplesBesideManyGoodOnes) {
+  Critic critic(problem_->space(), {}, 1);
+  const std::vector<Point> points = Draw(1, 200);
+  std::vector<CriticCost> costs(points.size(), {.first = 10});
+  for (size_t i = 0; i < costs.size(); ++i) costs[i].first += 0.01 * static_cast<double>(i % 7);
+  costs.back().first = 30;
+  std::vector<double> rows;
+  critic.Encode(points, rows);
+  critic.Fit(rows, costs);
+  critic.Consider(rows);
+  EXPECT_GT(critic.mean(points.size() - 1), 25);
+  EXPECT_LT(critic.mean(0), 15);
+}
+
 // Loops of one step may stand in any order; another tile is another nest.
 TEST_F(CriticTest, KnowsEqualNests) {
   const DecisionSpace& space = problem_->space();

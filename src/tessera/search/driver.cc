@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -109,6 +110,10 @@ class Run {
     result_.infeasible += outcome.kind == OutcomeKind::kInfeasible;
     if (!outcome.feasible()) {
       result_.last_problem = outcome.why;
+      if (outcome.excess > 0 && outcome.excess < least_excess_) {
+        least_excess_ = outcome.excess;
+        result_.closest_problem = outcome.why;
+      }
     } else if (!result_.best || outcome.value < result_.best->outcome.value) {
       result_.best = trial;
       result_.curve.push_back({.samples = result_.samples, .value = outcome.value});
@@ -122,10 +127,16 @@ class Run {
   const Clock::time_point start_ = Clock::now();
   SearchResult result_;
   int64_t failures_in_a_row_ = 0;
+  double least_excess_ = std::numeric_limits<double>::infinity();  // of infeasible points
   std::vector<Trial> trials_;
 };
 
 }  // namespace
+
+std::string WhyNothing(const SearchResult& result) {
+  return result.closest_problem.empty() ? "the last one: " + result.last_problem
+                                        : "the closest one: " + result.closest_problem;
+}
 
 std::string_view ToString(StopReason reason) {
   constexpr std::array<std::string_view, 6> kNames = {

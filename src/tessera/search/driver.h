@@ -73,10 +73,15 @@ struct SearchResult {
   int64_t infeasible = 0;
   int64_t failed = 0;
   std::string last_problem = {};  // why the last infeasible or failed point was so
+  // Which rule the infeasible point broke that came closest to the rules, if the problem can tell.
+  std::string closest_problem = {};
   StopReason stop = StopReason::kSamples;
   double seconds = 0;  // wall time, evaluation included
   std::vector<Note> notes = {};
 };
+
+// What a run without a feasible point says of itself: "the closest one: ...", or of the last one.
+std::string WhyNothing(const SearchResult& result);
 
 // Told of everything that a run evaluates, in order. An error ends the run with that error.
 class SearchObserver {

@@ -195,5 +195,30 @@ TEST_F(DriverTest, GivesUpOnAProblemThatAlwaysFails) {
   EXPECT_FALSE(result->best);
 }
 
+// Nothing fits; how far a point is from fitting grows with its first decision.
+class TooSmall final : public Problem {
+ public:
+  const DecisionSpace& space() const override { return space_; }
+  Outcome Evaluate(const Point& point, Workspace& /*workspace*/) const override {
+    const double words = static_cast<double>(space_.decisions()[0].value(point[0]));
+    return Outcome::Infeasible("L1: " + std::to_string(point[0] + 9) + " > 8", words / 8);
+  }
+
+ private:
+  const DecisionSpace space_{{Decision::Ordinal("tile", {9, 10, 11, 12, 13, 14})}};
+};
+
+TEST_F(DriverTest, QuotesTheClosestPointWhereNothingIsFeasible) {
+  const TooSmall problem;
+  const auto searcher = ParseMethodChoice("random")->Make({.space = problem.space()});
+  ThreadPool pool(1);
+  Evaluator evaluator(problem, pool);
+  const auto result = RunSearch(**searcher, evaluator, {.budget = {.samples = 100}});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_FALSE(result->best);
+  EXPECT_EQ(WhyNothing(*result), "the closest one: L1: 9 > 8");
+  EXPECT_EQ(WhyNothing({.last_problem = "no licence"}), "the last one: no licence");
+}
+
 }  // namespace
 }  // namespace tessera

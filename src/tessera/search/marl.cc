@@ -21,16 +21,16 @@ struct MarlOptions {
   int64_t agents = 0;
   std::string assignment;
   double warmup = 0.1;
-  int64_t batch = 6;
-  double rate = 1.5;
-  double top = 0.2;
+  int64_t batch = 8;
+  double rate = 2.5;
+  double top = 0.3;
   int64_t elites = 16;
-  double imitate = 0.4;
+  double imitate = 0.8;
   double explore = 0.1;
   double explore_last = 0.03;
-  double smooth = 0.4;
-  int64_t settle = 500;
-  int64_t patience = 1000;
+  double smooth = 0.6;
+  int64_t settle = 250;
+  int64_t patience = 100;
 };
 
 class MarlSearcher final : public Searcher {

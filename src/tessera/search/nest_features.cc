@@ -16,8 +16,19 @@ constexpr TensorDims kConvTensors[] = {{"KCRSG"}, {"NCYXPQG"}, {"NKYXPQG"}};
 constexpr size_t kInput = 1;  // whose windows overlap
 constexpr TensorDims kGemmTensors[] = {{"MKH"}, {"KNH"}, {"MNH"}};
 
-// Units, padding of what is spread over them and of the rest, words of tiles, fetched, streamed.
-constexpr size_t kPerLevel = 6;
+// Columns of a level: units at work, whether others are idle, whether loops run inside the one that
+// is spread over units, padding of that loop and of the rest, words of tiles, fetched, streamed.
+enum LevelColumn : size_t {
+  kUnits,
+  kIdle,
+  kInside,
+  kUneven,
+  kPadding,
+  kWords,
+  kFetched,
+  kStreamed,
+  kPerLevel
+};
 constexpr size_t kPerTensor = 3;  // the last three again, for each tensor
 
 }  // namespace
@@ -116,6 +127,7 @@ void NestFeatures::FromTiles(const Point& point, Nest& nest) const {
     Loops& loops = nest.levels[l];
     const double units = l == 0 ? std::floor(units_ / cluster) : cluster;
     nest.uneven[l] = nest.padding[l] = 0;
+    nest.idle[l] = std::log2(units);
     std::string_view parallel;
     if (level.parallel != kNone) {
       const Decision& decision = space_.decisions()[level.parallel];
@@ -130,6 +142,7 @@ void NestFeatures::FromTiles(const Point& point, Nest& nest) const {
       const double trips = std::ceil(enclosing[d] / tile);
       const bool spread = dims_[d] == parallel;
       loops.spatial[d] = spread ? std::min(trips, units) : 1;
+      nest.idle[l] -= std::log2(loops.spatial[d]);
       loops.temporal[d] = std::ceil(trips / loops.spatial[d]);
       loops.filled[d] = enclosing[d] / (loops.temporal[d] * loops.spatial[d] * tile);
       (spread ? nest.uneven : nest.padding)[l] -= std::log2(loops.filled[d]);
@@ -199,6 +212,25 @@ double NestFeatures::Fetches(const Level& level, const Loops& loops, const Point
   return fetches;
 }
 
+// Whether loops run inside the one that is spread over units. Its place matters even where it has a
+// single step: cost models may count transfers of units at the edge once per step outside.
+bool NestFeatures::RunsInside(const Level& level, const Loops& loops, const Point& point) const {
+  if (level.order == kNone || level.parallel == kNone) return false;
+  const Decision& parallel = space_.decisions()[level.parallel];
+  const std::string& spread =
+      parallel.labels()[static_cast<size_t>(parallel.value(point[level.parallel]))];
+  const Decision& decision = space_.decisions()[level.order];
+  const Permutation order = decision.OrderAt(point[level.order]);
+  for (size_t place = order.size; place-- > 0;) {
+    const std::string& label = decision.labels()[order.items[place]];
+    if (label == spread) return false;
+    const size_t d =
+        static_cast<size_t>(std::find(dims_.begin(), dims_.end(), label) - dims_.begin());
+    if (d < dims_.size() && loops.temporal[d] > 1) return true;
+  }
+  return false;
+}
+
 // Words that stream into the tile while the loops of a level run, if a step brings what is new to
 // the tile and nothing else: steps of loops that a tensor does not have bring nothing, and windows
 // that overlap bring what they do not share. Results leave at every step.
@@ -266,10 +298,12 @@ void NestFeatures::Encode(const Point& point, std::span<double> out) const {
       numbers[1] = std::log2(volume) + std::log2(Fetches(levels_[l], loops, point, t));
       numbers[2] = std::log2(Streamed(levels_[l], loops, point, t, tile));
     }
-    row[0] = units;
-    row[1] = nest.uneven[l];
-    row[2] = nest.padding[l];
-    row[3] = std::log2(words);
+    row[kUnits] = units;
+    row[kIdle] = nest.idle[l] > 0 ? 1 : 0;
+    row[kInside] = RunsInside(levels_[l], loops, point) ? 1 : 0;
+    row[kUneven] = nest.uneven[l];
+    row[kPadding] = nest.padding[l];
+    row[kWords] = std::log2(words);
     busy_units += units - nest.uneven[l];
     if (l + 1 == levels_.size()) out[size_ - 2] = std::log2(held);
     for (size_t d = 0; d < dims_.size(); ++d) tile[d] *= loops.temporal[d] * loops.spatial[d];
@@ -292,8 +326,8 @@ void NestFeatures::Encode(const Point& point, std::span<double> out) const {
         if (has_[t][d]) rounds[t] += std::log2(loops.spatial[d]);
       }
     }
-    row[4] = std::log2(fetched);
-    row[5] = std::log2(streamed);
+    row[kFetched] = std::log2(fetched);
+    row[kStreamed] = std::log2(streamed);
   }
   out[size_ - 1] = busy_units;
 }
@@ -301,15 +335,15 @@ void NestFeatures::Encode(const Point& point, std::span<double> out) const {
 size_t NestFeatures::Group(size_t column) const {
   const size_t width = kPerLevel + kPerTensor * has_.size(), place = column % width;
   if (column + 2 == size_) return 1;
-  if (column + 1 == size_ || place == 4 || place == 5) return 4;
-  if (place < 3) return 0;
-  return place == 3 ? 1 : 1 + (place - kPerLevel) % kPerTensor;
+  if (column + 1 == size_ || place == kFetched || place == kStreamed) return 4;
+  if (place < kWords) return 0;
+  return place == kWords ? 1 : 1 + (place - kPerLevel) % kPerTensor;
 }
 
 std::vector<size_t> NestFeatures::WordsColumns() const {
   std::vector<size_t> columns;
   const size_t width = kPerLevel + kPerTensor * has_.size();
-  for (size_t l = 0; size_ > 0 && l < levels_.size(); ++l) columns.push_back(l * width + 3);
+  for (size_t l = 0; size_ > 0 && l < levels_.size(); ++l) columns.push_back(l * width + kWords);
   if (size_ > 0 && tiles_) columns.push_back(size_ - 2);
   return columns;
 }
@@ -317,7 +351,7 @@ std::vector<size_t> NestFeatures::WordsColumns() const {
 double NestFeatures::Guess(std::span<const double> row) const {
   const size_t width = kPerLevel + kPerTensor * has_.size();
   double guess = -row[size_ - 1];
-  for (size_t l = 0; l < levels_.size(); ++l) guess += 0.25 * row[l * width + 5];
+  for (size_t l = 0; l < levels_.size(); ++l) guess += 0.25 * row[l * width + kStreamed];
   return guess;
 }
 

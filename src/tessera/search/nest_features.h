@@ -20,10 +20,11 @@ namespace tessera {
 inline constexpr size_t kNestGroups = 5;
 
 // Logarithms to base 2. Per level of the nest, outermost first: the units that work in parallel,
-// the padding of what is spread over them and of the rest, and for every tensor the size of the
-// tile below and the words that are fetched into it, once if it is filled anew whenever it changes,
-// and once if only what is new streams in; the sums over tensors of these; and the units of all
-// levels that are busy on average. The space must outlive the features.
+// whether others stand idle and whether loops run inside the one that is spread, the padding of
+// what is spread over them and of the rest, and for every tensor the size of the tile below and the
+// words that are fetched into it, once if it is filled anew whenever it changes, and once if only
+// what is new streams in; the sums over tensors of these; and the units of all levels that are busy
+// on average. The space must outlive the features.
 class NestFeatures {
  public:
   explicit NestFeatures(const DecisionSpace& space);
@@ -61,6 +62,7 @@ class NestFeatures {
   struct Nest {
     Loops levels[kMaxLevels];
     double uneven[kMaxLevels], padding[kMaxLevels];  // of what is spread over units, of the rest
+    double idle[kMaxLevels];                         // logarithm of units / units at work
     double tiles[kMaxLevels][kMaxDims];              // where decisions are tiles
   };
 
@@ -70,6 +72,7 @@ class NestFeatures {
   void FromTiles(const Point& point, Nest& nest) const;
   void FromFactors(const Point& point, Nest& nest) const;
   double Fetches(const Level& level, const Loops& loops, const Point& point, size_t tensor) const;
+  bool RunsInside(const Level& level, const Loops& loops, const Point& point) const;
   double Streamed(const Level& level, const Loops& loops, const Point& point, size_t tensor,
                   const double* tile) const;
   double Volume(const double* tile, size_t tensor) const;

@@ -20,9 +20,10 @@ std::unique_ptr<MappingProblem> Problem(const std::string& machine, const std::s
   return *std::move(problem);
 }
 
-// Level 0 has 6 numbers (units, two kinds of padding, words, fetched and streamed words) and 3 per
-// tensor, as has level 1.
-constexpr size_t kUnits = 0, kPadding = 1, kWords = 3, kFirstTensor = 6, kLevel = 15;
+// Level 0 has 8 numbers (units, idle ones, loops inside, two kinds of padding, words, fetched and
+// streamed words) and 3 per tensor, as has level 1.
+constexpr size_t kUnits = 0, kIdle = 1, kInside = 2, kPadding = 3, kWords = 5, kFirstTensor = 8,
+                 kLevel = 17;
 
 TEST(NestFeatures, CountsUnitsTilesAndFetches) {
   const auto problem = Problem("maestro-256", "maestro");
@@ -51,6 +52,8 @@ TEST(NestFeatures, CountsUnitsTilesAndFetches) {
   EXPECT_EQ(row[kUnits], 3);               // 16 / 2 tiles of K on 64 clusters
   EXPECT_EQ(row[kLevel + kUnits], 2);      // 8 / 2 tiles of C on 4 PEs
   EXPECT_EQ(row[features.size() - 1], 5);  // 32 PEs work
+  EXPECT_EQ(row[kIdle], 1);                // 8 of 64 clusters work
+  EXPECT_EQ(row[kLevel + kIdle], 0);       // all PEs of a cluster work
   EXPECT_EQ(row[kPadding], 0);             // all tiles divide
   EXPECT_EQ(row[kLevel + kPadding], 0);
   // Weights of a PE: K 2, C 2, 3 x 3; inputs: C 2, (4 + 2) x (1 + 2); outputs: K 2, 4 x 1.
@@ -62,6 +65,23 @@ TEST(NestFeatures, CountsUnitsTilesAndFetches) {
   EXPECT_DOUBLE_EQ(row[kLevel + kWords], std::log2(144.0 + 144.0 + 8.0));
   const std::vector<size_t> words = features.WordsColumns();
   EXPECT_EQ(words, (std::vector<size_t>{kWords, kLevel + kWords, features.size() - 2}));
+}
+
+// Where the loop that is spread over units stands matters if another one runs inside it.
+TEST(NestFeatures, KnowWhatRunsInsideTheSpreadLoop) {
+  const auto problem = Problem("maestro-256", "maestro");
+  const DecisionSpace& space = problem->space();
+  const NestFeatures features(space);
+  std::vector<double> row(features.size());
+  Point point(space.size());  // tiles of 1: every loop runs
+  const size_t parallel = space.Find("parallel_l2"), order = space.Find("order_l2");
+  point[parallel] = *space.decisions()[parallel].Parse("K");
+  point[order] = *space.decisions()[order].Parse("C Y X R S K");
+  features.Encode(point, row);
+  EXPECT_EQ(row[kInside], 0);
+  point[order] = *space.decisions()[order].Parse("K Y X R S C");
+  features.Encode(point, row);
+  EXPECT_EQ(row[kInside], 1);
 }
 
 TEST(NestFeatures, MoreUnitsLookBetter) {

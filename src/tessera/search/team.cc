@@ -1,8 +1,7 @@
 // The flagship. A team of agents proposes many points, a critic that knows what a loop nest amounts
 // to predicts their costs, and only what is promising or informative is evaluated. The agents learn
-// from the samples, from the best points of all time and from the critic's opinion of points that
-// were never evaluated; which decisions share an agent is found again and again from the run's own
-// samples. Solved layers of the same kind are tried first.
+// from the samples and from the best points of all time; which decisions share an agent is found
+// again and again from the run's own samples. Solved layers of the same kind are tried first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,13 +30,12 @@ struct TeamOptions {
   int64_t batch = 4;
   int64_t pool = 512;
   int64_t refine = 2;
-  double policy = 0.5;
-  double fresh = 0.25;
+  double policy = 0.3;
+  double fresh = 0.4;
   bool critic = true;
   bool nest = true;
   bool guess = true;
-  double informative = 0.0;
-  double dream = 1.0;
+  double informative = 0.03;
   int64_t elites = 24;
   double imitate = 0.8;
   int64_t history = 160;
@@ -120,7 +118,7 @@ class TeamSearcher final : public Searcher {
         hints_(setup.hints),
         agents_(Apply(AgentPerDecision(setup.space), setup.space).agents),
         policy_(std::make_unique<TeamPolicy>(setup.space, agents_, PolicyOptions{})),
-        critic_(setup.space, {.nest = options.nest, .history = options.history}, setup.seed),
+        critic_(setup.space, {.nest = options.nest}, setup.seed),
         elites_(static_cast<size_t>(options.elites)),
         champions_(static_cast<size_t>(options.elites)),
         next_regroup_(options.regroup) {
@@ -188,8 +186,7 @@ class TeamSearcher final : public Searcher {
       Refine(pool, rng);
       Consider(pool);
     }
-    Dream(pool);
-    return Pick(pool, n, rng);
+    return Pick(pool, n);
   }
 
   // Draws of the agents, changed good points, and some from anywhere; none was tried before.
@@ -237,21 +234,28 @@ class TeamSearcher final : public Searcher {
     return point;
   }
 
-  // The critic learns from the best samples, the latest ones and a random rest.
+  // The critic learns from the best samples, the latest ones and a random rest, and from failures.
   void FitCritic(CounterRng& rng) {
-    const size_t limit = 2 * static_cast<size_t>(options_.history);
-    const auto cost = [&](size_t i) { return costs_[i]; };
-    const std::vector<size_t> order = ChooseHistory(trials_.size(), limit, limit / 4, cost, rng);
-    std::vector<Point> points;
-    std::vector<CriticCost> costs;
-    std::vector<double> rows;
     // How far infeasible points are matters only as long as there are no others.
     const bool lost = champions_.entries().front().cost >= kInfeasibleCost;
-    for (const size_t i : order) {
-      points.push_back(trials_[i].point);
-      const bool counts = lost || costs_[i] < kInfeasibleCost;
-      costs.push_back(counts ? Factors(i) : CriticCost{.first = kNothing});
+    std::vector<size_t> known, failed;
+    for (size_t i = 0; i < trials_.size(); ++i) {
+      (lost || costs_[i] < kInfeasibleCost ? known : failed).push_back(i);
     }
+    const size_t limit = static_cast<size_t>(options_.history);
+    std::vector<Point> points;
+    std::vector<CriticCost> costs;
+    const auto cost = [&](size_t i) { return costs_[known[i]]; };
+    for (const size_t i : ChooseHistory(known.size(), limit, limit / 2, cost, rng)) {
+      points.push_back(trials_[known[i]].point);
+      costs.push_back(Factors(known[i]));
+    }
+    const auto equal = [](size_t /*i*/) { return 0.0; };
+    for (const size_t i : ChooseHistory(failed.size(), limit / 2, 0, equal, rng)) {
+      points.push_back(trials_[failed[i]].point);
+      costs.push_back({.first = kNothing});
+    }
+    std::vector<double> rows;
     critic_.Encode(points, rows);
     critic_.Fit(rows, costs);
   }
@@ -276,16 +280,18 @@ class TeamSearcher final : public Searcher {
     }
   }
 
-  // How much better than the best of this life a candidate is expected to be.
-  double Gain(size_t i) const {
-    const double best = std::min(BestOfLife(), 1e300);
+  // What a candidate has to beat; finite, so that products with it are numbers.
+  double Incumbent() const { return std::min(BestOfLife(), 1e300); }
+
+  // How much better than `best` a candidate is expected to be.
+  double Gain(size_t i, double best) const {
     return novelty_[i] * critic_.feasible(i) *
            ExpectedImprovement(best, critic_.mean(i), critic_.deviation(i));
   }
 
   std::vector<std::pair<double, size_t>> Ranked(size_t count) const {
     std::vector<std::pair<double, size_t>> ranked;
-    for (size_t i = 0; i < count; ++i) ranked.push_back({-Gain(i), i});
+    for (size_t i = 0; i < count; ++i) ranked.push_back({-Gain(i, Incumbent()), i});
     std::sort(ranked.begin(), ranked.end());
     return ranked;
   }
@@ -312,43 +318,42 @@ class TeamSearcher final : public Searcher {
     pool = std::move(next);
   }
 
-  // The agents learn from what the critic thinks of the pool, as if it had been evaluated.
-  void Dream(const std::vector<Point>& pool) {
-    if (options_.dream == 0) return;
-    constexpr size_t kDreamt = 8;
-    const std::vector<std::pair<double, size_t>> ranked = Ranked(pool.size());
-    std::vector<Point> points;
-    std::vector<double> weights;
-    for (size_t i = 0; i < std::min(kDreamt, ranked.size()); ++i) {
-      points.push_back(pool[ranked[i].second]);
-      weights.push_back(options_.dream / kDreamt);
+  // The candidate of the highest score that is not taken.
+  template <typename Score>
+  static size_t Highest(const std::vector<bool>& taken, const Score& score) {
+    size_t winner = taken.size();
+    double most = -kNothing;
+    for (size_t i = 0; i < taken.size(); ++i) {
+      if (taken[i]) continue;
+      const double value = score(i);
+      if (winner < taken.size() && !(value > most)) continue;
+      most = value;
+      winner = i;
     }
-    policy_->Learn(points, weights);
+    return winner;
   }
 
-  // Confidence sampling: what promises the largest gain, and for a part of the batch what the
-  // critic is least sure of among what could still be good.
-  std::vector<Point> Pick(const std::vector<Point>& pool, int64_t n, CounterRng& rng) {
+  // Confidence sampling: what promises the largest gain. Where little is promised, every second
+  // point is one that could be good for all that the critic knows.
+  std::vector<Point> Pick(const std::vector<Point>& pool, int64_t n) {
     std::vector<Point> chosen;
     std::vector<bool> taken(pool.size());
-    while (std::ssize(chosen) < n && chosen.size() < pool.size()) {
-      const bool inform = rng.Uniform() < options_.informative;
+    double best = Incumbent();
+    const auto promise = [&](size_t i) { return Gain(i, best); };
+    const auto hope = [&](size_t i) {
       constexpr double kBold = 2.0;  // deviations
-      size_t winner = pool.size();
-      double most = -kNothing;
-      for (size_t i = 0; i < pool.size(); ++i) {
-        if (taken[i]) continue;
-        const double score =
-            inform ? critic_.feasible(i) * std::max(0.0, BestOfLife() - critic_.mean(i) +
-                                                             kBold * critic_.deviation(i))
-                   : Gain(i);
-        if (winner < pool.size() && !(score > most)) continue;
-        most = score;
-        winner = i;
-      }
+      const double most = best - critic_.mean(i) + kBold * critic_.deviation(i);
+      return novelty_[i] * critic_.feasible(i) * std::max(0.0, most);
+    };
+    while (std::ssize(chosen) < n && chosen.size() < pool.size()) {
+      size_t winner = Highest(taken, promise);
+      const bool inform = chosen.size() % 2 == 0 && promise(winner) < options_.informative;
+      if (inform) winner = Highest(taken, hope);
       taken[winner] = true;
       chosen.push_back(pool[winner]);
       critic_.Believe(winner);
+      // Once it is believed, only what is better still promises a gain.
+      best = std::min(best, critic_.mean(winner));
     }
     return chosen;
   }
@@ -424,8 +429,9 @@ SearcherInfo TeamMethod() {
        {"critic", &O::critic, "whether a critic chooses; otherwise all of the pool is evaluated"},
        {"nest", &O::nest, "whether the critic sees what a loop nest amounts to"},
        {"guess", &O::guess, "whether the first points are those that look good, not random ones"},
-       {"informative", &O::informative, Range{0, 1}, "part chosen where the critic is unsure"},
-       {"dream", &O::dream, Range{0, 100}, "size of the lesson from the critic's opinion"},
+       {"informative", &O::informative, Range{0, 1},
+        "expected gain, as a part of the cost, below which every second point is one that the "
+        "critic is unsure of"},
        {"elites", &O::elites, Range{1, 10'000}, "best points kept"},
        {"imitate", &O::imitate, Range{0, 100}, "size of the lesson from the elites"},
        {"history", &O::history, Range{8, 2000}, "points that the critic learns from"},

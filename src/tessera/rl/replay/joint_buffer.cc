@@ -14,6 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kLineFloats = 16;
+// Asked for before they are copied: this many rows ahead, this much of each.
+constexpr int64_t kRowsAhead = 8, kLinesAhead = 8;
 
 class JointBuffer final : public ReplayBuffer {
  public:
@@ -92,9 +94,22 @@ class JointBuffer final : public ReplayBuffer {
       next[r] = rows[r] + (last ? 1 - lane_slots_ : 1) * record_;
       live[r] = kinds_[static_cast<size_t>(slot)] == SlotKind::kTerminated ? 0.0f : 1.0f;
     }
-    GatherRewards(b, agent, batch);
-    CopyRows(b, 0, layout_.features(), std::span(rows, static_cast<size_t>(count)), batch.now);
-    CopyRows(b, 0, layout_.base, std::span(next, static_cast<size_t>(count)), batch.next);
+    if (!batch.now.by_row()) {
+      GatherRewards(b, agent, batch);
+      CopyRows(b, 0, layout_.features(), std::span(rows, static_cast<size_t>(count)), batch.now);
+      CopyRows(b, 0, layout_.base, std::span(next, static_cast<size_t>(count)), batch.next);
+      return;
+    }
+    // Both records of a row at once: they are one stretch of memory, which the processor goes on
+    // reading by itself once its start has been asked for.
+    for (int64_t r = 0; r < count; ++r) {
+      const float* const ahead = rows[std::min(r + kRowsAhead, count - 1)];
+      for (int64_t i = 0; i < kLinesAhead; ++i) __builtin_prefetch(ahead + i * kLineFloats);
+      const int64_t row = b * kBlockRows + r;
+      std::copy_n(rows[r], layout_.features(), batch.now.Row(row));
+      std::copy_n(next[r], layout_.base, batch.next.Row(row));
+      batch.rewards.At(b, 0)[r] = rows[r][layout_.features() + agent];
+    }
   }
 
   void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const override {

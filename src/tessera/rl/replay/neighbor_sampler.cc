@@ -28,10 +28,11 @@ class NeighborSampler final : public Sampler {
   void Sample(const ReplayBuffer& buffer, const SampleRequest& request, std::vector<int64_t>& slots,
               std::vector<float>& weights) override {
     CounterRng rng(request.seed, StreamId("sampler", request.trainer), request.round);
+    const UniformDraws draws(buffer, request.skip_newest);
     slots.clear();
     while (std::ssize(slots) < request.rows) {
       const size_t before = slots.size();
-      const int64_t reference = DrawUniform(buffer, request.skip_newest, rng);
+      const int64_t reference = draws.Draw(rng);
       AppendNeighbors(buffer, reference, rules_, slots);
       // A lone transition has no neighbours; it stands for itself, or the batch would never fill.
       if (slots.size() == before) slots.push_back(reference);

@@ -20,9 +20,10 @@ class RunsSampler final : public Sampler {
               std::vector<float>& weights) override {
     CounterRng rng(request.seed, StreamId("sampler", request.trainer), request.round);
     const NeighborRules one{.radius = 1, .same_episode = options_.same_episode};
+    const UniformDraws draws(buffer, request.skip_newest);
     slots.clear();
     while (std::ssize(slots) < request.rows) {
-      int64_t at = DrawUniform(buffer, request.skip_newest, rng);
+      int64_t at = draws.Draw(rng);
       for (int64_t i = 0; i < options_.length && std::ssize(slots) < request.rows; ++i) {
         slots.push_back(at);
         around_.clear();

@@ -47,19 +47,29 @@ Result<const SamplerInfo*> FindSampler(std::string_view name) {
                .hint = DidYouMean(name, std::span<const std::string_view>(names))};
 }
 
-int64_t DrawUniform(const ReplayBuffer& buffer, bool skip_newest, CounterRng& rng) {
-  const int64_t lanes = buffer.lanes(), lane_slots = buffer.lane_slots();
-  int64_t longest = 0;
-  for (int64_t l = 0; l < lanes; ++l) longest = std::max(longest, buffer.used_slots(l));
-  CHECK(longest > 0);
+UniformDraws::UniformDraws(const ReplayBuffer& buffer, bool skip_newest)
+    : buffer_(buffer),
+      kinds_(buffer.kinds()),
+      lanes_(buffer.lanes()),
+      lane_slots_(buffer.lane_slots()),
+      skip_newest_(skip_newest) {
+  for (int64_t l = 0; l < lanes_; ++l) longest_ = std::max(longest_, buffer.used_slots(l));
+  CHECK(longest_ > 0);
+}
+
+bool UniformDraws::IsNewest(int64_t slot) const {
+  const int64_t lane = slot / lane_slots_;
+  return slot == buffer_.newest(lane) && buffer_.used_slots(lane) < lane_slots_;
+}
+
+int64_t UniformDraws::Draw(CounterRng& rng) const {
   // Rejection keeps all transitions equally likely, whatever lies between them.
   while (true) {
-    const int64_t at = rng.UniformInt(lanes * longest);
-    const int64_t lane = at / longest, slot = lane * lane_slots + at % longest;
-    if (!IsTransition(buffer.kinds()[static_cast<size_t>(slot)])) continue;
-    if (skip_newest && slot == buffer.newest(lane) && buffer.used_slots(lane) < lane_slots) {
-      continue;
-    }
+    const int64_t at = rng.UniformInt(lanes_ * longest_);
+    const int64_t slot =
+        lanes_ == 1 ? at : at / longest_ * lane_slots_ + at % longest_;  // divisions are slow
+    if (!IsTransition(kinds_[static_cast<size_t>(slot)])) continue;
+    if (skip_newest_ && IsNewest(slot)) continue;
     return slot;
   }
 }

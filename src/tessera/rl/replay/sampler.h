@@ -73,8 +73,21 @@ Result<const SamplerInfo*> FindSampler(std::string_view name);
 
 // ---- For implementations ---------------------------------------------------------------------
 
-// A transition of the buffer, all with equal probability.
-int64_t DrawUniform(const ReplayBuffer& buffer, bool skip_newest, CounterRng& rng);
+// Draws transitions of a buffer, all with equal probability, while nothing is added to it.
+class UniformDraws {
+ public:
+  UniformDraws(const ReplayBuffer& buffer, bool skip_newest);
+  int64_t Draw(CounterRng& rng) const;  // a slot
+
+ private:
+  bool IsNewest(int64_t slot) const;
+
+  const ReplayBuffer& buffer_;
+  const std::span<const SlotKind> kinds_;
+  const int64_t lanes_, lane_slots_;
+  const bool skip_newest_;
+  int64_t longest_ = 0;  // used slots of the fullest lane
+};
 
 // How neighbours of a slot are found.
 struct NeighborRules {

@@ -11,10 +11,9 @@ class UniformSampler final : public Sampler {
   void Sample(const ReplayBuffer& buffer, const SampleRequest& request, std::vector<int64_t>& slots,
               std::vector<float>& weights) override {
     CounterRng rng(request.seed, StreamId("sampler", request.trainer), request.round);
+    const UniformDraws draws(buffer, request.skip_newest);
     slots.clear();
-    for (int64_t r = 0; r < request.rows; ++r) {
-      slots.push_back(DrawUniform(buffer, request.skip_newest, rng));
-    }
+    for (int64_t r = 0; r < request.rows; ++r) slots.push_back(draws.Draw(rng));
     weights.assign(slots.size(), 1.0f);
   }
 };
