@@ -33,6 +33,14 @@ struct MarlOptions {
   int64_t patience = 100;
 };
 
+// The settings were tuned in spaces of up to 17 decisions, the paper's. Where more agents have to
+// agree, a life needs longer: pairs of decisions, and what can be learned of them, grow with the
+// square.
+int64_t PatienceIn(const DecisionSpace& space, int64_t patience) {
+  const double ratio = static_cast<double>(space.size()) / 17;
+  return static_cast<int64_t>(static_cast<double>(patience) * std::max(1.0, ratio * ratio));
+}
+
 class MarlSearcher final : public Searcher {
  public:
   static Result<std::unique_ptr<Searcher>> Make(const SearchSetup& setup,
@@ -88,7 +96,7 @@ class MarlSearcher final : public Searcher {
     points_.clear();
     costs_.clear();
     if (!collected_.empty() && !Collecting()) Regroup();
-    if (observed_ - improved_ >= options_.patience) StartLife();
+    if (observed_ - improved_ >= patience_) StartLife();
   }
 
   std::vector<Note> Notes() const override {
@@ -105,6 +113,7 @@ class MarlSearcher final : public Searcher {
   MarlSearcher(const SearchSetup& setup, const MarlOptions& options, const Assignment& assignment)
       : space_(setup.space),
         options_(options),
+        patience_(PatienceIn(setup.space, options.patience)),
         seed_(setup.seed),
         samples_(setup.samples),
         agents_(Apply(assignment, setup.space).agents),
@@ -169,6 +178,7 @@ class MarlSearcher final : public Searcher {
 
   const DecisionSpace& space_;
   const MarlOptions options_;
+  const int64_t patience_;  // options_.patience in this space
   const uint64_t seed_;
   const int64_t samples_;
   int64_t warmup_samples_ = 0;
@@ -203,7 +213,8 @@ SearcherInfo MarlMethod() {
        {"explore_last", &Options::explore_last, Range{1e-6, 1}, "the same once settled"},
        {"settle", &Options::settle, Range{1, 1e9}, "samples over which exploration falls"},
        {"patience", &Options::patience, Range{1, 1e9},
-        "samples without a better point after which agents begin anew"},
+        "samples without a better point after which agents begin anew; in spaces of more than 17 "
+        "decisions it grows with the square of their number"},
        {"smooth", &Options::smooth, Range{0, 1}, "part of a lesson for neighbouring numbers"}});
 }
 
