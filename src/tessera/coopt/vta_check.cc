@@ -91,10 +91,8 @@ vta::Verdict VtaSpace::CheckTiled(const SchedulePoint& point) const {
   const int64_t wgt_slots = std::min(s.wgt_slots, channels * chunks);
   const int64_t acc_slots = std::min<int64_t>(2, places * channels);
   // With all padding trimmed; programs that cannot do so need more.
-  const vta::Axis row_axis = {shape_.h, shape_.kh, shape_.stride_h, shape_.pad_top};
-  const vta::Axis column_axis = {shape_.w, shape_.kw, shape_.stride_w, shape_.pad_left};
-  const int64_t window = LargestWindow(row_axis, shape_.oh(), s.tile_h) *
-                         LargestWindow(column_axis, shape_.ow(), s.tile_w);
+  const int64_t window = LargestWindow(RowAxis(shape_), shape_.oh(), s.tile_h) *
+                         LargestWindow(ColumnAxis(shape_), shape_.ow(), s.tile_w);
   struct Need {
     std::string_view reason;
     int64_t tiles;

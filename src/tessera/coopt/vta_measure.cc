@@ -71,8 +71,7 @@ Outcome VtaSpace::Measure(const SchedulePoint& point) const {
 
 int64_t FloorCycles(const vta::ConvShape& shape, const vta::Config& config,
                     const ProblemOptions& options) {
-  const vta::Axis rows = {shape.h, shape.kh, shape.stride_h, shape.pad_top};
-  const vta::Axis columns = {shape.w, shape.kw, shape.stride_w, shape.pad_left};
+  const vta::Axis rows = RowAxis(shape), columns = ColumnAxis(shape);
   const int64_t in = InputBlocks(shape, config), out = OutputBlocks(shape, config);
   const int64_t batches = BatchBlocks(shape, config);
   const int64_t products =

@@ -24,6 +24,20 @@ struct ExactInput {
     return {nest.spatial + nest.first_spatial[level],
             static_cast<size_t>(nest.first_spatial[level + 1] - nest.first_spatial[level])};
   }
+
+  // Calls use(tensor, child, parent) for every level that keeps a tensor, as the parent of the next
+  // one further in that does (-1: the MACs).
+  template <typename Use>
+  void ForEachTransfer(const Use& use) const {
+    for (int v = 0; v < data.problem.num_tensors; ++v) {
+      int child = -1;
+      for (int i = 0; i < nest.num_levels; ++i) {
+        if (!Keeps(i, v)) continue;
+        use(v, child, i);
+        child = i;
+      }
+    }
+  }
 };
 
 // Set scratch.classes of every level, and of result.levels[].network[] the words and hops. All of

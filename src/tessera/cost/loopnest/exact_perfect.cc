@@ -20,14 +20,7 @@ class PerfectCounter {
       scratch_.classes[i].assign(1, InstanceClass{.instances = nest_.used[i]});
       for (std::vector<int64_t>& reads : scratch_.link_reads[i]) reads.clear();
     }
-    for (int v = 0; v < input_.data.problem.num_tensors; ++v) {
-      int child = -1;
-      for (int i = 0; i < nest_.num_levels; ++i) {
-        if (!input_.Keeps(i, v)) continue;
-        Transfer(v, child, i);
-        child = i;
-      }
-    }
+    input_.ForEachTransfer([&](int v, int child, int parent) { Transfer(v, child, parent); });
     if (!input_.machine.links) return;
     for (int i = 0; i + 1 < nest_.num_levels; ++i) AddLinkReads(i);
   }

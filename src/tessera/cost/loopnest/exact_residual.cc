@@ -24,14 +24,7 @@ void ResidualCounter::Run() {
   for (int i = 0; i < nest_.num_levels; ++i) MakeClasses(i);
   own_.kinds.clear();
   for (std::vector<DimStep>& steps : own_.steps) steps.clear();
-  for (int v = 0; v < input_.data.problem.num_tensors; ++v) {
-    int child = -1;
-    for (int i = 0; i < nest_.num_levels; ++i) {
-      if (!input_.Keeps(i, v)) continue;
-      Transfer(v, child, i);
-      child = i;
-    }
-  }
+  input_.ForEachTransfer([&](int v, int child, int parent) { Transfer(v, child, parent); });
 }
 
 void ResidualCounter::MakeClasses(int level) {

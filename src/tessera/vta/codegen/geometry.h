@@ -25,6 +25,16 @@ struct Axis {
   int64_t kernel = 1, stride = 1, pad = 0;
 };
 
+// The axes of a convolution's or a pooling layer's shape.
+template <typename Shape>
+Axis RowAxis(const Shape& shape) {
+  return {shape.h, shape.kh, shape.stride_h, shape.pad_top};
+}
+template <typename Shape>
+Axis ColumnAxis(const Shape& shape) {
+  return {shape.w, shape.kw, shape.stride_w, shape.pad_left};
+}
+
 // The inputs that a range of outputs needs along one axis, as they will lie in the buffer.
 struct Window {
   int64_t begin = 0;                      // first input that is loaded

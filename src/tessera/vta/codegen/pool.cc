@@ -63,14 +63,11 @@ class Generator {
   }
 
  private:
-  Axis RowAxis() const { return {shape_.h, shape_.kh, shape_.stride_h, shape_.pad_top}; }
-  Axis ColumnAxis() const { return {shape_.w, shape_.kw, shape_.stride_w, shape_.pad_left}; }
-
   bool Allocate() {
     for (const Extent& rows : rows_) {
       for (const Extent& columns : columns_) {
-        const int64_t input = WindowOf(RowAxis(), rows, true, false).size() *
-                              WindowOf(ColumnAxis(), columns, true, false).size();
+        const int64_t input = WindowOf(RowAxis(shape_), rows, true, false).size() *
+                              WindowOf(ColumnAxis(shape_), columns, true, false).size();
         window_tiles_ = std::max(window_tiles_, input);
         output_tiles_ = std::max(output_tiles_, rows.size() * columns.size());
       }
@@ -117,8 +114,8 @@ class Generator {
   }
 
   void Tile(int64_t n, int64_t block, const Extent& rows, const Extent& columns, int64_t slot) {
-    const Window y = WindowOf(RowAxis(), rows, true, false);
-    const Window x = WindowOf(ColumnAxis(), columns, true, false);
+    const Window y = WindowOf(RowAxis(shape_), rows, true, false);
+    const Window x = WindowOf(ColumnAxis(shape_), columns, true, false);
     // The input blocks of this output block, and the selectors that find its channels in them.
     const int64_t first = block / selectors_.out_per_unit * selectors_.in_per_unit;
     const int64_t blocks = std::min(first + selectors_.in_per_unit, in_blocks_) - first;

@@ -85,7 +85,8 @@ class Generator {
         code_(kernel_.instructions) {
     kernel_.config = config;
     for (const Extent& rows : rows_) {
-      row_windows_.push_back(WindowOf(RowAxis(), rows, schedule.trim_rows, /*may_skip=*/true));
+      row_windows_.push_back(
+          WindowOf(RowAxis(shape_), rows, schedule.trim_rows, /*may_skip=*/true));
     }
     for (const Extent& columns : columns_) {
       column_windows_.push_back(ColumnWindow(columns));
@@ -127,16 +128,10 @@ class Generator {
     int64_t tiles() const { return rows.size() * columns.size(); }  // per channel block
   };
 
-  Axis RowAxis() const {
-    return {
-        .size = shape_.h, .kernel = shape_.kh, .stride = shape_.stride_h, .pad = shape_.pad_top};
-  }
-
   // With a 1x1 kernel and room to the right, a row of inputs is a whole number of steps long, so
   // that all outputs of a tile are one loop.
   Window ColumnWindow(const Extent& columns) const {
-    const Axis axis = {
-        .size = shape_.w, .kernel = shape_.kw, .stride = shape_.stride_w, .pad = shape_.pad_left};
+    const Axis axis = ColumnAxis(shape_);
     Window window = WindowOf(axis, columns, schedule_.trim_columns, /*may_skip=*/false);
     const int64_t whole = columns.size() * axis.stride;
     if (axis.kernel == 1 && window.begin + whole <= axis.size) window.loaded = whole;
