@@ -31,8 +31,14 @@ class Reader {
                  .hint = std::move(hint)};
   }
 
-  Result<int64_t> Count(const Json& object, const char* key) const {
-    if (!object.contains(key)) return Bad(fmt::format("key '{}' is missing", key));
+  // The count under `key`; without the key, the length of the list under `list`.
+  Result<int64_t> Count(const Json& object, const char* key, const char* list = nullptr) const {
+    if (!object.contains(key)) {
+      if (list != nullptr && object.contains(list) && object[list].is_array()) {
+        return std::ssize(object[list]);
+      }
+      return Bad(fmt::format("key '{}' is missing", key));
+    }
     const Json& value = object[key];
     if (!value.is_number_integer() || value < 0 || value > 10'000) {
       return Bad(fmt::format("'{}' is {}, not a count of 0..10000", key, Quoted(value.dump())));
@@ -104,7 +110,7 @@ Result<MpeWorld> ReadWorld(const Json& row, const std::string& fallback_compat,
   world.compat = compat == "mpe2" ? MpeCompat::kMpe2 : MpeCompat::kOpenai;
   const bool tag = scenario == "predator_prey";
   world.scenario = tag ? MpeScenario::kPredatorPrey : MpeScenario::kNavigation;
-  const Result<int64_t> first = reader.Count(row, tag ? "predators" : "agents");
+  const Result<int64_t> first = tag ? reader.Count(row, "predators") : reader.Count(row, "agents", "pos");
   if (!first) return first.error();
   world.predators = *first;
   world.prey = 0;
@@ -113,7 +119,7 @@ Result<MpeWorld> ReadWorld(const Json& row, const std::string& fallback_compat,
     if (!prey) return prey.error();
     world.prey = *prey;
   }
-  const Result<int64_t> landmarks = reader.Count(row, "landmarks");
+  const Result<int64_t> landmarks = reader.Count(row, "landmarks", "lm");
   if (!landmarks) return landmarks.error();
   world.landmarks = *landmarks;
   if (const auto ratio = row.find("local_ratio"); ratio != row.end() && !ratio->is_null()) {

@@ -134,6 +134,19 @@ TEST(Prey, WayPointsAvoidPredators) {
             "unknown prey controller 'fle'; did you mean 'flee'?");
 }
 
+TEST(Episode, CountsThatTheStartTellsNeedNotBeGiven) {
+  const std::string start = R"("pos": [[0, 0], [0.5, 1]], "lm": [[1, 0]], "steps": [{"a": [1, 4]}]})";
+  const auto steps = [](const std::string& line) {
+    const Result<std::string> replayed = ReplayEpisode(line, {.file = "e.jsonl", .line = 1});
+    return replayed.ok() ? replayed->substr(replayed->find("\"steps\""))
+                         : ToString(replayed.error());
+  };
+  const std::string scenario = R"({"scenario": "cooperative_navigation", )";
+  EXPECT_EQ(steps(scenario + start), steps(scenario + R"("agents": 2, "landmarks": 1, )" + start));
+  EXPECT_EQ(steps(R"({"scenario": "predator_prey", "prey": 1, )" + start),
+            "e.jsonl:1: key 'predators' is missing");
+}
+
 TEST(Episode, BadLinesAreErrorsWithTheirPlace) {
   const auto error = [](std::string_view line) {
     const Result<std::string> replayed = ReplayEpisode(line, {.file = "e.jsonl", .line = 3});
