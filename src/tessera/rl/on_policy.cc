@@ -1,4 +1,4 @@
-// Rollouts, advantages and clipped updates, the same for all units.
+// Rollouts, advantages and the order of updates, the same for all units.
 #include "tessera/rl/on_policy.h"
 
 #include <algorithm>
@@ -10,294 +10,12 @@
 #include "tessera/base/check.h"
 #include "tessera/base/rng.h"
 #include "tessera/nn/heads.h"
-#include "tessera/nn/init.h"
+#include "tessera/rl/policy_unit.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t R = kBlockRows;
-
-// One agent's action among the outputs of a policy.
-struct Head {
-  ActionSpec action;
-  int64_t output = 0;        // first output of the network
-  int64_t stored = 0;        // first number in a stored action row of the unit
-  int64_t action_first = 0;  // first number in the row of all agents' actions
-  int64_t deviation = 0;     // kBox: first log-deviation
-
-  bool is_box() const { return action.kind == ActionKind::kBox; }
-  int64_t outputs() const { return action.size; }
-  int64_t stored_size() const { return is_box() ? action.size : 1; }
-};
-
-// The memory of one row set: everything that an update computes per row.
-struct Rollout {
-  std::vector<float> actions;                                                   // [rows x stored]
-  std::vector<float> log_p, values, next_values, rewards, advantages, returns;  // [rows]
-};
-
-class Unit {
- public:
-  Unit(const LearnerSetup& setup, const PpoOptions& options, std::vector<int64_t> members,
-       InputMap actor_inputs, InputMap critic_inputs, int64_t index, int64_t max_rows)
-      : options_(options),
-        kernels_(BestKernels()),
-        members_(std::move(members)),
-        heads_(MakeHeads(*setup.spec)),
-        actor_layout_(Shape(options, actor_inputs.inputs(), outputs_)),
-        critic_layout_(Shape(options, critic_inputs.inputs(), 1)),
-        actor_pass_(kernels_, actor_layout_, std::move(actor_inputs), max_rows),
-        critic_pass_(kernels_, critic_layout_, std::move(critic_inputs), max_rows),
-        actor_(actor_layout_.size() + deviations_ + kSlackFloats),
-        critic_(critic_layout_.Allocate()),
-        actor_adam_(kernels_, ActorTensors(), AdamFor(options, options.actor_rate)),
-        critic_adam_(kernels_, critic_layout_.tensors(), AdamFor(options, options.critic_rate)),
-        output_gradient_(outputs_, max_rows),
-        value_gradient_(1, max_rows),
-        gradient_(std::max(actor_.size(), critic_.size())) {
-    const uint64_t stream = 2 * static_cast<uint64_t>(index);
-    InitOrthogonal(actor_layout_, std::sqrt(2.0), 0.01, setup.seed, StreamId("init", stream),
-                   actor_.span());
-    InitOrthogonal(critic_layout_, std::sqrt(2.0), 1.0, setup.seed, StreamId("init", stream + 1),
-                   critic_.span());
-    std::fill_n(actor_.data() + actor_layout_.size(), deviations_,
-                static_cast<float>(options.initial_log_deviation));
-  }
-
-  int64_t outputs() const { return outputs_; }
-  int64_t stored() const { return stored_; }
-  const MlpLayout& actor_layout() const { return actor_layout_; }
-  const float* actor() const { return actor_.data(); }
-  const float* log_deviations() const { return actor_.data() + actor_layout_.size(); }
-  std::span<const Head> heads() const { return heads_; }
-  std::span<const int64_t> members() const { return members_; }
-  Rollout& rollout() { return rollout_; }
-
-  // Values of all rows of x, to `out` row by row.
-  void Values(const FeatureBatch& x, ThreadPool* pool, float* out) {
-    critic_pass_.Bind(critic_.data());
-    critic_pass_.Forward(x, pool);
-    for (int64_t row = 0; row < x.rows(); ++row) out[row] = critic_pass_.output().Get(row, 0);
-  }
-
-  // log p of the stored actions of rows first .. first + x.rows() - 1.
-  void LogProbabilities(const FeatureBatch& x, ThreadPool* pool, int64_t first) {
-    actor_pass_.Bind(actor_.data());
-    actor_pass_.Forward(x, pool);
-    row_ids_.resize(static_cast<size_t>(x.rows()));
-    std::iota(row_ids_.begin(), row_ids_.end(), first);
-    for (int64_t b = 0; b < x.blocks(); ++b) {
-      float log_p[R], entropy[R];
-      EvaluateBlock(b, log_p, entropy);
-      std::copy_n(log_p, x.RowsIn(b), rollout_.log_p.data() + first + b * R);
-    }
-  }
-
-  // One gradient step of actor and critic on the rows `ids`, whose features are x.
-  void Learn(const FeatureBatch& x, std::span<const int64_t> ids, ThreadPool* pool,
-             UpdateReport& report) {
-    row_ids_.assign(ids.begin(), ids.end());
-    report.p_loss += LearnActor(x, pool, report.entropy);
-    report.q_loss += LearnCritic(x, pool);
-  }
-
-  void Save(const std::string& prefix, TensorWriter& writer) const {
-    SaveNet(prefix + "actor", actor_layout_, actor_.span(), writer);
-    SaveNet(prefix + "critic", critic_layout_, critic_.span(), writer);
-    writer.Add(prefix + "log_deviations",
-               std::span(log_deviations(), static_cast<size_t>(deviations_)));
-    actor_adam_.Save(prefix + "actor.adam.", writer);
-    critic_adam_.Save(prefix + "critic.adam.", writer);
-    writer.Add(prefix + "actions", std::span(rollout_.actions));
-    writer.Add(prefix + "rewards", std::span(rollout_.rewards));
-  }
-  Result<void> Load(const std::string& prefix, const TensorReader& reader) {
-    if (Result<void> r = LoadNet(prefix + "actor", actor_layout_, actor_.span(), reader); !r) {
-      return r;
-    }
-    if (Result<void> r = LoadNet(prefix + "critic", critic_layout_, critic_.span(), reader); !r) {
-      return r;
-    }
-    if (Result<void> r = reader.Read(
-            prefix + "log_deviations",
-            std::span(actor_.data() + actor_layout_.size(), static_cast<size_t>(deviations_)));
-        !r) {
-      return r;
-    }
-    if (Result<void> r = actor_adam_.Load(prefix + "actor.adam.", reader); !r) return r;
-    if (Result<void> r = critic_adam_.Load(prefix + "critic.adam.", reader); !r) return r;
-    if (Result<void> r = reader.Read(prefix + "actions", std::span(rollout_.actions)); !r) return r;
-    return reader.Read(prefix + "rewards", std::span(rollout_.rewards));
-  }
-
- private:
-  static MlpShape Shape(const PpoOptions& options, int64_t inputs, int64_t outputs) {
-    return {inputs, std::vector<int64_t>(static_cast<size_t>(options.layers), options.hidden),
-            outputs, Activation::kTanh};
-  }
-  static AdamOptions AdamFor(const PpoOptions& options, double rate) {
-    return {.learning_rate = rate,
-            .epsilon = 1e-5,
-            .form = AdamForm::kPyTorch,
-            .clip = ClipMode::kGlobal,
-            .clip_norm = options.clip_norm};
-  }
-
-  std::vector<Head> MakeHeads(const EnvSpec& spec) {
-    std::vector<Head> heads;
-    for (const int64_t member : members_) {
-      const ActionSpec& action = spec.agents[static_cast<size_t>(member)].action;
-      Head head{.action = action,
-                .output = outputs_,
-                .stored = stored_,
-                .action_first = spec.action_offset(member),
-                .deviation = deviations_};
-      outputs_ += head.outputs();
-      stored_ += head.stored_size();
-      if (head.is_box()) deviations_ += action.size;
-      heads.push_back(head);
-    }
-    return heads;
-  }
-
-  std::vector<TensorInfo> ActorTensors() const {
-    std::vector<TensorInfo> tensors(actor_layout_.tensors().begin(), actor_layout_.tensors().end());
-    if (deviations_ > 0)
-      tensors.push_back({"log_deviations", actor_layout_.size(), 1, deviations_});
-    return tensors;
-  }
-
-  // Stored numbers of one head for the rows of a block, feature by feature.
-  void StoredActions(int64_t block, const Head& head, float* out) const {
-    const int64_t rows = std::min(R, std::ssize(row_ids_) - block * R);
-    for (int64_t i = 0; i < head.stored_size(); ++i) {
-      for (int64_t r = 0; r < rows; ++r) {
-        const int64_t row = row_ids_[static_cast<size_t>(block * R + r)];
-        out[i * R + r] = rollout_.actions[static_cast<size_t>(row * stored_ + head.stored + i)];
-      }
-      std::fill(out + i * R + rows, out + (i + 1) * R, 0.0f);
-    }
-  }
-
-  // log p and entropy of the rows of a block, summed over heads.
-  void EvaluateBlock(int64_t block, float* log_p, float* entropy) {
-    std::fill_n(log_p, R, 0.0f);
-    std::fill_n(entropy, R, 0.0f);
-    for (const Head& head : heads_) {
-      const float* const out = actor_pass_.output().At(block, head.output);
-      stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
-      StoredActions(block, head, stored_block_.data());
-      float one[R], own_entropy[R];
-      if (head.is_box()) {
-        const float* const deviations = log_deviations() + head.deviation;
-        GaussianEvaluate(kernels_, head.action.size, out, deviations, stored_block_.data(), one);
-        std::fill_n(own_entropy, R,
-                    GaussianEntropy({deviations, static_cast<size_t>(head.action.size)}));
-      } else {
-        probabilities_.resize(static_cast<size_t>(head.action.size * R));
-        CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
-                            probabilities_.data(), one, own_entropy);
-      }
-      for (int64_t r = 0; r < R; ++r) {
-        log_p[r] += one[r];
-        entropy[r] += own_entropy[r];
-      }
-    }
-  }
-
-  double LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum) {
-    actor_pass_.Bind(actor_.data());
-    actor_pass_.Forward(x, pool);
-    const float share = 1.0f / static_cast<float>(x.rows());
-    output_gradient_.set_rows(x.rows());
-    std::fill_n(gradient_.data() + actor_layout_.size(), deviations_, 0.0f);
-    double loss = 0;
-    for (int64_t b = 0; b < x.blocks(); ++b) {
-      float log_p[R], entropy[R], toward_p[R] = {}, toward_entropy[R] = {};
-      EvaluateBlock(b, log_p, entropy);
-      for (int64_t r = 0; r < x.RowsIn(b); ++r) {
-        const size_t row = static_cast<size_t>(row_ids_[static_cast<size_t>(b * R + r)]);
-        const float advantage = rollout_.advantages[row];
-        const float change = std::clamp(log_p[r] - rollout_.log_p[row], -20.0f, 20.0f);
-        float ratio;
-        kernels_.exp(1, &change, &ratio);
-        const float low = static_cast<float>(1 - options_.clip);
-        const float high = static_cast<float>(1 + options_.clip);
-        const float clipped = std::clamp(ratio, low, high);
-        const bool active = advantage >= 0 ? ratio <= high : ratio >= low;
-        toward_p[r] = active ? -advantage * ratio * share : 0.0f;
-        toward_entropy[r] = -static_cast<float>(options_.entropy) * share;
-        loss -= std::min(ratio * advantage, clipped * advantage);
-        entropy_sum += double{entropy[r]} * share;
-      }
-      HeadGradients(b, x.RowsIn(b), toward_p, toward_entropy);
-    }
-    // The entropy of a Gaussian depends on its deviations alone, the same in every row.
-    for (int64_t d = 0; d < deviations_; ++d) {
-      gradient_[actor_layout_.size() + d] -= static_cast<float>(options_.entropy);
-    }
-    output_gradient_.ZeroPadding();
-    actor_pass_.Backward(x, output_gradient_, gradient_.data(), pool);
-    actor_adam_.Step(gradient_.data(), actor_.data());
-    return loss / static_cast<double>(x.rows());
-  }
-
-  // d loss / d outputs of a block, from d loss / d log p and d loss / d entropy of its rows.
-  void HeadGradients(int64_t block, int64_t rows, const float* toward_p,
-                     const float* toward_entropy) {
-    for (const Head& head : heads_) {
-      const float* const out = actor_pass_.output().At(block, head.output);
-      float* const gradient = output_gradient_.At(block, head.output);
-      stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
-      StoredActions(block, head, stored_block_.data());
-      if (head.is_box()) {
-        GaussianGradient(kernels_, head.action.size, rows, out, log_deviations() + head.deviation,
-                         stored_block_.data(), toward_p, gradient,
-                         gradient_.data() + actor_layout_.size() + head.deviation);
-        continue;
-      }
-      float log_p[R], entropy[R];
-      probabilities_.resize(static_cast<size_t>(head.action.size * R));
-      CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
-                          probabilities_.data(), log_p, entropy);
-      CategoricalGradient(kernels_, head.action.size, probabilities_.data(), stored_block_.data(),
-                          entropy, toward_p, toward_entropy, gradient);
-    }
-  }
-
-  double LearnCritic(const FeatureBatch& x, ThreadPool* pool) {
-    critic_pass_.Bind(critic_.data());
-    critic_pass_.Forward(x, pool);
-    value_gradient_.set_rows(x.rows());
-    const float share = 1.0f / static_cast<float>(x.rows());
-    double loss = 0;
-    for (int64_t row = 0; row < x.rows(); ++row) {
-      const size_t id = static_cast<size_t>(row_ids_[static_cast<size_t>(row)]);
-      const float error = critic_pass_.output().Get(row, 0) - rollout_.returns[id];
-      value_gradient_.Set(row, 0, error * share);
-      loss += 0.5 * error * error * share;
-    }
-    value_gradient_.ZeroPadding();
-    critic_pass_.Backward(x, value_gradient_, gradient_.data(), pool);
-    critic_adam_.Step(gradient_.data(), critic_.data());
-    return loss;
-  }
-
-  const PpoOptions options_;
-  const Kernels& kernels_;
-  const std::vector<int64_t> members_;  // agents whose actions this unit chooses
-  int64_t outputs_ = 0, stored_ = 0, deviations_ = 0;
-  const std::vector<Head> heads_;
-  const MlpLayout actor_layout_, critic_layout_;
-  MlpPass actor_pass_, critic_pass_;
-  AlignedBuffer<float> actor_, critic_;  // the actor's log-deviations follow its network
-  Adam actor_adam_, critic_adam_;
-  FeatureBatch output_gradient_, value_gradient_;
-  AlignedBuffer<float> gradient_;
-  Rollout rollout_;
-  std::vector<int64_t> row_ids_;
-  std::vector<float> stored_block_, probabilities_;
-};
 
 class Ppo final : public OnPolicyLearner {
  public:
@@ -317,15 +35,15 @@ class Ppo final : public OnPolicyLearner {
     std::vector<int64_t> everyone(static_cast<size_t>(spec_.num_agents()));
     std::iota(everyone.begin(), everyone.end(), 0);
     if (kind == UnitKind::kJoint) {
-      units_.push_back(std::make_unique<Unit>(setup, options, everyone, all, all, 0, rows_));
+      units_.push_back(std::make_unique<PolicyUnit>(setup, options, everyone, all, all, 0, rows_));
     } else {
       for (const int64_t agent : everyone) {
         const InputMap own =
             InputMap::Range(spec_.observation_offset(agent),
                             spec_.agents[static_cast<size_t>(agent)].observation_size);
-        units_.push_back(std::make_unique<Unit>(setup, options, std::vector<int64_t>{agent}, own,
-                                                kind == UnitKind::kCentral ? all : own, agent,
-                                                rows_));
+        units_.push_back(std::make_unique<PolicyUnit>(setup, options, std::vector<int64_t>{agent},
+                                                      own, kind == UnitKind::kCentral ? all : own,
+                                                      agent, rows_));
       }
     }
     int64_t scratch = 0, outputs = 0;
@@ -352,7 +70,7 @@ class Ppo final : public OnPolicyLearner {
     CHECK(rows <= setup_.lanes);
     const PhaseScope scope(setup_.profiler, Phase::kActing);
     for (size_t u = 0; u < units_.size(); ++u) {
-      Unit& unit = *units_[u];
+      PolicyUnit& unit = *units_[u];
       const int64_t first = units_.size() == 1 ? 0 : spec_.observation_offset(unit.members()[0]);
       ForwardRows(kernels_, unit.actor_layout(), unit.actor(), rows, observations.data() + first,
                   spec_.observation_size(), act_rows_.data(), act_scratch_.span());
@@ -373,7 +91,7 @@ class Ppo final : public OnPolicyLearner {
     std::transform(batch.ends.begin(), batch.ends.end(), ends_.begin() + first,
                    [](EpisodeEnd end) { return static_cast<uint8_t>(end); });
     for (size_t u = 0; u < units_.size(); ++u) {
-      Unit& unit = *units_[u];
+      PolicyUnit& unit = *units_[u];
       std::copy(chosen_[u].begin(), chosen_[u].end(),
                 unit.rollout().actions.begin() + first * unit.stored());
       for (int64_t e = 0; e < setup_.lanes; ++e) {
@@ -506,7 +224,7 @@ class Ppo final : public OnPolicyLearner {
 
   // Choices of one unit for the rows of one block.
   void ActBlock(size_t u, int64_t b, int64_t rows, ActMode mode, std::span<float> actions) {
-    const Unit& unit = *units_[u];
+    const PolicyUnit& unit = *units_[u];
     const int64_t outputs = unit.outputs(), count = std::min(R, rows - b * R);
     float* const out = act_outputs_.data();
     float* const noise = act_noise_.data();
@@ -516,7 +234,7 @@ class Ppo final : public OnPolicyLearner {
       FillGumbel(kernels_, setup_.seed, StreamId("act", u), static_cast<uint64_t>(acts_),
                  b * outputs * R, outputs * R, noise);
     }
-    for (const Head& head : unit.heads()) {
+    for (const PolicyHead& head : unit.heads()) {
       float* const head_noise = noise + head.output * R;
       if (head.is_box()) {
         FillNormal(u, b, head, head_noise);
@@ -537,7 +255,7 @@ class Ppo final : public OnPolicyLearner {
     }
   }
 
-  static void WriteAction(const Head& head, const float* from, float* action, float* kept) {
+  static void WriteAction(const PolicyHead& head, const float* from, float* action, float* kept) {
     for (int64_t i = 0; i < head.action.width(); ++i) {
       switch (head.action.kind) {
         case ActionKind::kBox: action[i] = from[i * R]; break;
@@ -548,7 +266,7 @@ class Ppo final : public OnPolicyLearner {
     for (int64_t i = 0; kept != nullptr && i < head.stored_size(); ++i) kept[i] = from[i * R];
   }
 
-  void FillNormal(size_t u, int64_t b, const Head& head, float* noise) const {
+  void FillNormal(size_t u, int64_t b, const PolicyHead& head, float* noise) const {
     CounterRng rng(setup_.seed,
                    StreamId("act.normal", u * 4096 + static_cast<uint64_t>(head.output)),
                    static_cast<uint64_t>(acts_ * 4096 + b));
@@ -589,7 +307,7 @@ class Ppo final : public OnPolicyLearner {
   const PpoOptions options_;
   const Kernels& kernels_;
   const int64_t rows_;  // of a rollout: steps * lanes, step by step
-  std::vector<std::unique_ptr<Unit>> units_;
+  std::vector<std::unique_ptr<PolicyUnit>> units_;
   FeatureBatch features_;
   std::vector<int64_t> order_;
   std::vector<const float*> pointers_;

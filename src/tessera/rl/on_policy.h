@@ -1,5 +1,5 @@
 // Proximal policy optimisation for one agent or a team. Algorithms differ in who decides and what
-// a critic sees: a unit is one policy with its critic.
+// a critic sees: a unit is one policy with its critic (rl/policy_unit.h).
 #ifndef TESSERA_RL_ON_POLICY_H_
 #define TESSERA_RL_ON_POLICY_H_
 
@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "tessera/base/parameter.h"
-#include "tessera/nn/adam.h"
-#include "tessera/nn/mlp.h"
 #include "tessera/rl/learner.h"
 
 namespace tessera {

@@ -135,7 +135,8 @@ TEST(Prey, WayPointsAvoidPredators) {
 }
 
 TEST(Episode, CountsThatTheStartTellsNeedNotBeGiven) {
-  const std::string start = R"("pos": [[0, 0], [0.5, 1]], "lm": [[1, 0]], "steps": [{"a": [1, 4]}]})";
+  const std::string start =
+      R"("pos": [[0, 0], [0.5, 1]], "lm": [[1, 0]], "steps": [{"a": [1, 4]}]})";
   const auto steps = [](const std::string& line) {
     const Result<std::string> replayed = ReplayEpisode(line, {.file = "e.jsonl", .line = 1});
     return replayed.ok() ? replayed->substr(replayed->find("\"steps\""))

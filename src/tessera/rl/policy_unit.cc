@@ -1,0 +1,251 @@
+// Losses and gradients of one policy and its critic on the rows of a rollout.
+#include "tessera/rl/policy_unit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "tessera/base/rng.h"
+#include "tessera/nn/heads.h"
+#include "tessera/nn/init.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t R = kBlockRows;
+
+MlpShape Shape(const PpoOptions& options, int64_t inputs, int64_t outputs) {
+  return {inputs, std::vector<int64_t>(static_cast<size_t>(options.layers), options.hidden),
+          outputs, Activation::kTanh};
+}
+
+AdamOptions AdamFor(const PpoOptions& options, double rate) {
+  return {.learning_rate = rate,
+          .epsilon = 1e-5,
+          .form = AdamForm::kPyTorch,
+          .clip = ClipMode::kGlobal,
+          .clip_norm = options.clip_norm};
+}
+
+}  // namespace
+
+PolicyUnit::PolicyUnit(const LearnerSetup& setup, const PpoOptions& options,
+                       std::vector<int64_t> members, InputMap actor_inputs, InputMap critic_inputs,
+                       int64_t index, int64_t max_rows)
+    : options_(options),
+      kernels_(BestKernels()),
+      members_(std::move(members)),
+      heads_(MakeHeads(*setup.spec)),
+      actor_layout_(Shape(options, actor_inputs.inputs(), outputs_)),
+      critic_layout_(Shape(options, critic_inputs.inputs(), 1)),
+      actor_pass_(kernels_, actor_layout_, std::move(actor_inputs), max_rows),
+      critic_pass_(kernels_, critic_layout_, std::move(critic_inputs), max_rows),
+      actor_(actor_layout_.size() + deviations_ + kSlackFloats),
+      critic_(critic_layout_.Allocate()),
+      actor_adam_(kernels_, ActorTensors(), AdamFor(options, options.actor_rate)),
+      critic_adam_(kernels_, critic_layout_.tensors(), AdamFor(options, options.critic_rate)),
+      output_gradient_(outputs_, max_rows),
+      value_gradient_(1, max_rows),
+      gradient_(std::max(actor_.size(), critic_.size())) {
+  const uint64_t stream = 2 * static_cast<uint64_t>(index);
+  InitOrthogonal(actor_layout_, std::sqrt(2.0), 0.01, setup.seed, StreamId("init", stream),
+                 actor_.span());
+  InitOrthogonal(critic_layout_, std::sqrt(2.0), 1.0, setup.seed, StreamId("init", stream + 1),
+                 critic_.span());
+  std::fill_n(actor_.data() + actor_layout_.size(), deviations_,
+              static_cast<float>(options.initial_log_deviation));
+}
+
+void PolicyUnit::Values(const FeatureBatch& x, ThreadPool* pool, float* out) {
+  critic_pass_.Bind(critic_.data());
+  critic_pass_.Forward(x, pool);
+  for (int64_t row = 0; row < x.rows(); ++row) out[row] = critic_pass_.output().Get(row, 0);
+}
+
+void PolicyUnit::LogProbabilities(const FeatureBatch& x, ThreadPool* pool, int64_t first) {
+  actor_pass_.Bind(actor_.data());
+  actor_pass_.Forward(x, pool);
+  row_ids_.resize(static_cast<size_t>(x.rows()));
+  std::iota(row_ids_.begin(), row_ids_.end(), first);
+  for (int64_t b = 0; b < x.blocks(); ++b) {
+    float log_p[R], entropy[R];
+    EvaluateBlock(b, log_p, entropy);
+    std::copy_n(log_p, x.RowsIn(b), rollout_.log_p.data() + first + b * R);
+  }
+}
+
+void PolicyUnit::Learn(const FeatureBatch& x, std::span<const int64_t> ids, ThreadPool* pool,
+                       UpdateReport& report) {
+  row_ids_.assign(ids.begin(), ids.end());
+  report.p_loss += LearnActor(x, pool, report.entropy);
+  report.q_loss += LearnCritic(x, pool);
+}
+
+void PolicyUnit::Save(const std::string& prefix, TensorWriter& writer) const {
+  SaveNet(prefix + "actor", actor_layout_, actor_.span(), writer);
+  SaveNet(prefix + "critic", critic_layout_, critic_.span(), writer);
+  writer.Add(prefix + "log_deviations",
+             std::span(log_deviations(), static_cast<size_t>(deviations_)));
+  actor_adam_.Save(prefix + "actor.adam.", writer);
+  critic_adam_.Save(prefix + "critic.adam.", writer);
+  writer.Add(prefix + "actions", std::span(rollout_.actions));
+  writer.Add(prefix + "rewards", std::span(rollout_.rewards));
+}
+
+Result<void> PolicyUnit::Load(const std::string& prefix, const TensorReader& reader) {
+  if (Result<void> r = LoadNet(prefix + "actor", actor_layout_, actor_.span(), reader); !r) {
+    return r;
+  }
+  if (Result<void> r = LoadNet(prefix + "critic", critic_layout_, critic_.span(), reader); !r) {
+    return r;
+  }
+  if (Result<void> r = reader.Read(
+          prefix + "log_deviations",
+          std::span(actor_.data() + actor_layout_.size(), static_cast<size_t>(deviations_)));
+      !r) {
+    return r;
+  }
+  if (Result<void> r = actor_adam_.Load(prefix + "actor.adam.", reader); !r) return r;
+  if (Result<void> r = critic_adam_.Load(prefix + "critic.adam.", reader); !r) return r;
+  if (Result<void> r = reader.Read(prefix + "actions", std::span(rollout_.actions)); !r) return r;
+  return reader.Read(prefix + "rewards", std::span(rollout_.rewards));
+}
+
+std::vector<PolicyHead> PolicyUnit::MakeHeads(const EnvSpec& spec) {
+  std::vector<PolicyHead> heads;
+  for (const int64_t member : members_) {
+    const ActionSpec& action = spec.agents[static_cast<size_t>(member)].action;
+    PolicyHead head{.action = action,
+                    .output = outputs_,
+                    .stored = stored_,
+                    .action_first = spec.action_offset(member),
+                    .deviation = deviations_};
+    outputs_ += head.outputs();
+    stored_ += head.stored_size();
+    if (head.is_box()) deviations_ += action.size;
+    heads.push_back(head);
+  }
+  return heads;
+}
+
+std::vector<TensorInfo> PolicyUnit::ActorTensors() const {
+  std::vector<TensorInfo> tensors(actor_layout_.tensors().begin(), actor_layout_.tensors().end());
+  if (deviations_ > 0) tensors.push_back({"log_deviations", actor_layout_.size(), 1, deviations_});
+  return tensors;
+}
+
+void PolicyUnit::StoredActions(int64_t block, const PolicyHead& head, float* out) const {
+  const int64_t rows = std::min(R, std::ssize(row_ids_) - block * R);
+  for (int64_t i = 0; i < head.stored_size(); ++i) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t row = row_ids_[static_cast<size_t>(block * R + r)];
+      out[i * R + r] = rollout_.actions[static_cast<size_t>(row * stored_ + head.stored + i)];
+    }
+    std::fill(out + i * R + rows, out + (i + 1) * R, 0.0f);
+  }
+}
+
+void PolicyUnit::EvaluateBlock(int64_t block, float* log_p, float* entropy) {
+  std::fill_n(log_p, R, 0.0f);
+  std::fill_n(entropy, R, 0.0f);
+  for (const PolicyHead& head : heads_) {
+    const float* const out = actor_pass_.output().At(block, head.output);
+    stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
+    StoredActions(block, head, stored_block_.data());
+    float one[R], own_entropy[R];
+    if (head.is_box()) {
+      const float* const deviations = log_deviations() + head.deviation;
+      GaussianEvaluate(kernels_, head.action.size, out, deviations, stored_block_.data(), one);
+      std::fill_n(own_entropy, R,
+                  GaussianEntropy({deviations, static_cast<size_t>(head.action.size)}));
+    } else {
+      probabilities_.resize(static_cast<size_t>(head.action.size * R));
+      CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
+                          probabilities_.data(), one, own_entropy);
+    }
+    for (int64_t r = 0; r < R; ++r) {
+      log_p[r] += one[r];
+      entropy[r] += own_entropy[r];
+    }
+  }
+}
+
+double PolicyUnit::LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum) {
+  actor_pass_.Bind(actor_.data());
+  actor_pass_.Forward(x, pool);
+  const float share = 1.0f / static_cast<float>(x.rows());
+  output_gradient_.set_rows(x.rows());
+  std::fill_n(gradient_.data() + actor_layout_.size(), deviations_, 0.0f);
+  double loss = 0;
+  for (int64_t b = 0; b < x.blocks(); ++b) {
+    float log_p[R], entropy[R], toward_p[R] = {}, toward_entropy[R] = {};
+    EvaluateBlock(b, log_p, entropy);
+    for (int64_t r = 0; r < x.RowsIn(b); ++r) {
+      const size_t row = static_cast<size_t>(row_ids_[static_cast<size_t>(b * R + r)]);
+      const float advantage = rollout_.advantages[row];
+      const float change = std::clamp(log_p[r] - rollout_.log_p[row], -20.0f, 20.0f);
+      float ratio;
+      kernels_.exp(1, &change, &ratio);
+      const float low = static_cast<float>(1 - options_.clip);
+      const float high = static_cast<float>(1 + options_.clip);
+      const float clipped = std::clamp(ratio, low, high);
+      const bool active = advantage >= 0 ? ratio <= high : ratio >= low;
+      toward_p[r] = active ? -advantage * ratio * share : 0.0f;
+      toward_entropy[r] = -static_cast<float>(options_.entropy) * share;
+      loss -= std::min(ratio * advantage, clipped * advantage);
+      entropy_sum += double{entropy[r]} * share;
+    }
+    HeadGradients(b, x.RowsIn(b), toward_p, toward_entropy);
+  }
+  // The entropy of a Gaussian depends on its deviations alone, the same in every row.
+  for (int64_t d = 0; d < deviations_; ++d) {
+    gradient_[actor_layout_.size() + d] -= static_cast<float>(options_.entropy);
+  }
+  output_gradient_.ZeroPadding();
+  actor_pass_.Backward(x, output_gradient_, gradient_.data(), pool);
+  actor_adam_.Step(gradient_.data(), actor_.data());
+  return loss / static_cast<double>(x.rows());
+}
+
+void PolicyUnit::HeadGradients(int64_t block, int64_t rows, const float* toward_p,
+                               const float* toward_entropy) {
+  for (const PolicyHead& head : heads_) {
+    const float* const out = actor_pass_.output().At(block, head.output);
+    float* const gradient = output_gradient_.At(block, head.output);
+    stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
+    StoredActions(block, head, stored_block_.data());
+    if (head.is_box()) {
+      GaussianGradient(kernels_, head.action.size, rows, out, log_deviations() + head.deviation,
+                       stored_block_.data(), toward_p, gradient,
+                       gradient_.data() + actor_layout_.size() + head.deviation);
+      continue;
+    }
+    float log_p[R], entropy[R];
+    probabilities_.resize(static_cast<size_t>(head.action.size * R));
+    CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
+                        probabilities_.data(), log_p, entropy);
+    CategoricalGradient(kernels_, head.action.size, probabilities_.data(), stored_block_.data(),
+                        entropy, toward_p, toward_entropy, gradient);
+  }
+}
+
+double PolicyUnit::LearnCritic(const FeatureBatch& x, ThreadPool* pool) {
+  critic_pass_.Bind(critic_.data());
+  critic_pass_.Forward(x, pool);
+  value_gradient_.set_rows(x.rows());
+  const float share = 1.0f / static_cast<float>(x.rows());
+  double loss = 0;
+  for (int64_t row = 0; row < x.rows(); ++row) {
+    const size_t id = static_cast<size_t>(row_ids_[static_cast<size_t>(row)]);
+    const float error = critic_pass_.output().Get(row, 0) - rollout_.returns[id];
+    value_gradient_.Set(row, 0, error * share);
+    loss += 0.5 * error * error * share;
+  }
+  value_gradient_.ZeroPadding();
+  critic_pass_.Backward(x, value_gradient_, gradient_.data(), pool);
+  critic_adam_.Step(gradient_.data(), critic_.data());
+  return loss;
+}
+
+}  // namespace tessera

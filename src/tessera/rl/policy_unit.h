@@ -1,0 +1,106 @@
+// One policy with its critic: what PPO, IPPO and MAPPO share, whoever decides and whatever a critic
+// sees.
+#ifndef TESSERA_RL_POLICY_UNIT_H_
+#define TESSERA_RL_POLICY_UNIT_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/result.h"
+#include "tessera/base/tensor_file.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/nn/adam.h"
+#include "tessera/nn/batch.h"
+#include "tessera/nn/mlp.h"
+#include "tessera/rl/learner.h"
+#include "tessera/rl/on_policy.h"
+
+namespace tessera {
+
+// One agent's action among the outputs of a policy.
+struct PolicyHead {
+  ActionSpec action;
+  int64_t output = 0;        // first output of the network
+  int64_t stored = 0;        // first number in a stored action row of the unit
+  int64_t action_first = 0;  // first number in the row of all agents' actions
+  int64_t deviation = 0;     // kBox: first log-deviation
+
+  bool is_box() const { return action.kind == ActionKind::kBox; }
+  int64_t outputs() const { return action.size; }
+  int64_t stored_size() const { return is_box() ? action.size : 1; }
+};
+
+// The memory of one row set: everything that an update computes per row.
+struct Rollout {
+  std::vector<float> actions;                                                   // [rows x stored]
+  std::vector<float> log_p, values, next_values, rewards, advantages, returns;  // [rows]
+};
+
+class PolicyUnit {
+ public:
+  PolicyUnit(const LearnerSetup& setup, const PpoOptions& options, std::vector<int64_t> members,
+             InputMap actor_inputs, InputMap critic_inputs, int64_t index, int64_t max_rows);
+
+  int64_t outputs() const { return outputs_; }
+  int64_t stored() const { return stored_; }
+  const MlpLayout& actor_layout() const { return actor_layout_; }
+  const float* actor() const { return actor_.data(); }
+  const float* log_deviations() const { return actor_.data() + actor_layout_.size(); }
+  std::span<const PolicyHead> heads() const { return heads_; }
+  std::span<const int64_t> members() const { return members_; }
+  Rollout& rollout() { return rollout_; }
+
+  // Values of all rows of x, to `out` row by row.
+  void Values(const FeatureBatch& x, ThreadPool* pool, float* out);
+
+  // log p of the stored actions of rows first .. first + x.rows() - 1.
+  void LogProbabilities(const FeatureBatch& x, ThreadPool* pool, int64_t first);
+
+  // One gradient step of actor and critic on the rows `ids`, whose features are x.
+  void Learn(const FeatureBatch& x, std::span<const int64_t> ids, ThreadPool* pool,
+             UpdateReport& report);
+
+  void Save(const std::string& prefix, TensorWriter& writer) const;
+  Result<void> Load(const std::string& prefix, const TensorReader& reader);
+
+ private:
+  std::vector<PolicyHead> MakeHeads(const EnvSpec& spec);
+
+  std::vector<TensorInfo> ActorTensors() const;
+
+  // Stored numbers of one head for the rows of a block, feature by feature.
+  void StoredActions(int64_t block, const PolicyHead& head, float* out) const;
+
+  // log p and entropy of the rows of a block, summed over heads.
+  void EvaluateBlock(int64_t block, float* log_p, float* entropy);
+
+  double LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum);
+
+  // d loss / d outputs of a block, from d loss / d log p and d loss / d entropy of its rows.
+  void HeadGradients(int64_t block, int64_t rows, const float* toward_p,
+                     const float* toward_entropy);
+
+  double LearnCritic(const FeatureBatch& x, ThreadPool* pool);
+
+  const PpoOptions options_;
+  const Kernels& kernels_;
+  const std::vector<int64_t> members_;  // agents whose actions this unit chooses
+  int64_t outputs_ = 0, stored_ = 0, deviations_ = 0;
+  const std::vector<PolicyHead> heads_;
+  const MlpLayout actor_layout_, critic_layout_;
+  MlpPass actor_pass_, critic_pass_;
+  AlignedBuffer<float> actor_, critic_;  // the actor's log-deviations follow its network
+  Adam actor_adam_, critic_adam_;
+  FeatureBatch output_gradient_, value_gradient_;
+  AlignedBuffer<float> gradient_;
+  Rollout rollout_;
+  std::vector<int64_t> row_ids_;
+  std::vector<float> stored_block_, probabilities_;
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_RL_POLICY_UNIT_H_
