@@ -117,7 +117,7 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .closed = true},
       {.name = "--hardware",
        .target = &arguments.hardware,
-       .help = "keep this hardware: default, a preset, an id, or a file",
+       .help = "keep this hardware, whatever the budget: default, a preset, an id or a file",
        .value = "CONFIG"},
       {.name = "--clock",
        .target = &arguments.clock_mhz,

@@ -11,15 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/rng.h"
+#include "tessera/nn/kernels_for_tests.h"
 
 namespace tessera {
 namespace {
-
-std::vector<const Kernels*> Tables() {
-  int64_t count = 0;
-  const Kernels* const* tables = SupportedKernels(&count);
-  return {tables, tables + count};
-}
 
 std::vector<float> Randoms(int64_t count, uint64_t stream, double scale = 1.0) {
   CounterRng rng(/*seed=*/1, stream);
@@ -31,7 +26,7 @@ std::vector<float> Randoms(int64_t count, uint64_t stream, double scale = 1.0) {
 // Runs `compute` with every table and expects one result.
 template <typename Compute>
 std::vector<float> SameEverywhere(Compute compute) {
-  const std::vector<const Kernels*> tables = Tables();
+  const std::vector<const Kernels*> tables = TablesForTests();
   const std::vector<float> first = compute(*tables[0]);
   for (const Kernels* table : tables) {
     const std::vector<float> other = compute(*table);
@@ -110,7 +105,7 @@ TEST(PanelGemm, GivesTheBitsOfTheDenseProduct) {
     // Columns 3 .. 22 and 30 .. 36 of A; in one product, and in two of which the second adds.
     const GemmSegment segments[] = {{3, 0, 20}, {30, 20 * n, 7}};
     std::vector<float> c(static_cast<size_t>(m * n)), parts = c, dense = c;
-    for (const Kernels* kernels : Tables()) {
+    for (const Kernels* kernels : TablesForTests()) {
       PanelGemm gemm{.m = m,
                      .n = n,
                      .a = a.data(),
@@ -189,7 +184,7 @@ TEST(SkipGemm, GivesTheBitsOfTheDenseProduct) {
                           .c = c.data(),
                           .bias = bias.data(),
                           .gate = gated ? gate.data() : nullptr};
-      for (const Kernels* kernels : Tables()) {
+      for (const Kernels* kernels : TablesForTests()) {
         kernels->skip_gemm(gemm);
         EXPECT_EQ(c, Dense(*kernels, gemm)) << kernels->name;
       }
@@ -202,7 +197,7 @@ TEST(SkipOuter, GivesTheBitsOfTheDenseProduct) {
   std::vector<float> a = Randoms(rows * k, 1);
   const std::vector<float> b = Randoms(rows * b_row, 2);
   for (float& value : a) value = std::max(value, 0.0f);
-  for (const Kernels* kernels : Tables()) {
+  for (const Kernels* kernels : TablesForTests()) {
     std::vector<uint64_t> masks(static_cast<size_t>(2 * k));
     kernels->skip_masks(rows, k, a.data(), masks.data());
     for (int64_t r = 0; r < 128; ++r) {
@@ -463,7 +458,7 @@ TEST(Kernels, PhiloxWordsAreThoseOfTheBaseLibrary) {
   const CounterRng rng(/*seed=*/5, StreamId("noise"));
   const std::array<uint32_t, 2> key = rng.key();
   const uint64_t step = 0x123456789ab, first = (uint64_t{1} << 32) - 5;
-  for (const Kernels* table : Tables()) {
+  for (const Kernels* table : TablesForTests()) {
     std::vector<uint32_t> words(128);
     table->philox(key.data(), step, first, 2, words.data());
     for (uint64_t g = 0; g < 2; ++g) {

@@ -10,16 +10,11 @@
 
 #include "tessera/base/rng.h"
 #include "tessera/nn/init.h"
+#include "tessera/nn/kernels_for_tests.h"
 #include "tessera/nn/wide_gemm.h"
 
 namespace tessera {
 namespace {
-
-std::vector<const Kernels*> Tables() {
-  int64_t count = 0;
-  const Kernels* const* tables = SupportedKernels(&count);
-  return {tables, tables + count};
-}
 
 // The network as a textbook writes it, in double: y = (... f(x W1 + b1) ...) Wn + bn.
 std::vector<double> PlainForward(const MlpLayout& layout, const std::vector<double>& parameters,
@@ -131,7 +126,7 @@ std::vector<Example> Examples() {
 
 TEST(MlpPass, OutputsEqualThePlainNetwork) {
   for (const Example& example : Examples()) {
-    for (const Kernels* kernels : Tables()) {
+    for (const Kernels* kernels : TablesForTests()) {
       for (const bool train : {false, true}) {
         MlpPass pass = train ? MlpPass(*kernels, example.layout, example.map, 200)
                              : MlpPass(*kernels, example.layout, example.map, 200, /*workers=*/1);
@@ -170,8 +165,8 @@ TEST(MlpPass, GradientsEqualFiniteDifferencesInDouble) {
 TEST(MlpPass, AllKernelsAndThreadsGiveTheSameBits) {
   ThreadPool pool(3);
   for (const Example& example : Examples()) {
-    const std::vector<float> expected = example.Gradient(*Tables()[0]);
-    for (const Kernels* kernels : Tables()) {
+    const std::vector<float> expected = example.Gradient(*TablesForTests()[0]);
+    for (const Kernels* kernels : TablesForTests()) {
       for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
         const std::vector<float> gradient = example.Gradient(*kernels, threads);
         EXPECT_EQ(0, std::memcmp(gradient.data(), expected.data(), expected.size() * sizeof(float)))
@@ -236,7 +231,7 @@ TEST(ForwardRows, GivesTheBitsOfAPass) {
     for (int64_t f = 0; f < 10; ++f) rows.push_back(example.x.Get(r, f));
   }
   std::vector<float> scratch(static_cast<size_t>(ForwardRowsScratch(example.layout, 33)));
-  for (const Kernels* kernels : Tables()) {
+  for (const Kernels* kernels : TablesForTests()) {
     for (const int64_t batch : {int64_t{1}, int64_t{33}}) {
       for (int64_t r = 0; r < 33; r += batch) {
         ForwardRows(*kernels, example.layout, example.parameters.data(), batch,
@@ -271,7 +266,7 @@ TEST(MlpPass, RowsGiveTheBitsOfFeatures) {
     const FeatureBatch rows = ByRow(example.x);
     const std::vector<float> expected = example.Gradient(BestKernels());
     for (ThreadPool* const threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
-      for (const Kernels* kernels : Tables()) {
+      for (const Kernels* kernels : TablesForTests()) {
         MlpPass pass(*kernels, example.layout, example.map, rows.rows());
         pass.Bind(example.parameters.data());
         pass.Forward(rows, threads);
