@@ -1,3 +1,5 @@
+// Programs tile by tile: where operands lie in the buffers, what is loaded when, and which
+// micro-ops do the products.
 #include "tessera/vta/codegen/tiled.h"
 
 #include <algorithm>
@@ -113,7 +115,7 @@ class Generator {
     int64_t step = 0;
     for (size_t t = 0; t < tiles_.size(); ++t) {
       for (size_t c = 0; c < chunks_.size(); ++c, ++step) Chunk(static_cast<int64_t>(t), c, step);
-      Epilogue_(static_cast<int64_t>(t), t + 1 == tiles_.size());
+      FinishTile(static_cast<int64_t>(t), t + 1 == tiles_.size());
       // Checked along the way: most programs that are refused would be long ones.
       if (Result<void> fits = CheckUops(); !fits) return fits.error();
     }
@@ -435,7 +437,7 @@ class Generator {
     return {.uop_begin = uop, .uop_end = uop + 1, .inner = count, .dst_inner = 1, .src_inner = 1};
   }
 
-  void Epilogue_(int64_t t, bool last) {
+  void FinishTile(int64_t t, bool last) {
     const OutputTile& tile = tiles_[static_cast<size_t>(t)];
     const TileCache::Place bias = bias_cache_->Use(t);
     if (epilogue_.bias && bias.load) LoadBias(tile, bias.slot);
@@ -457,23 +459,12 @@ class Generator {
 
   void LoadBias(const OutputTile& tile, int64_t slot) {
     const int64_t blocks = tile.channels.size(), first = tile.channels.begin;
-    const int64_t offset = slot * widest_;
-    const Scheduler::Slot place = bias_[static_cast<size_t>(slot)];
-    if (gemm_bias_) {
-      code_.Load(Memory::kWgt,
-                 {.sram = bias_weights_ + offset,
-                  .dram = biases_ + first,
-                  .columns = blocks,
-                  .stride = blocks},
-                 {place});
-    } else {
-      code_.Load(Memory::kAcc,
-                 {.sram = bias_acc_ + offset,
-                  .dram = biases_ + first,
-                  .columns = blocks,
-                  .stride = blocks},
-                 {place});
-    }
+    code_.Load(gemm_bias_ ? Memory::kWgt : Memory::kAcc,
+               {.sram = (gemm_bias_ ? bias_weights_ : bias_acc_) + slot * widest_,
+                .dram = biases_ + first,
+                .columns = blocks,
+                .stride = blocks},
+               {bias_[static_cast<size_t>(slot)]});
   }
 
   void Activate(int64_t t, const Extent& channels, const Extent& rows, int64_t bias_slot) {
