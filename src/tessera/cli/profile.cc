@@ -104,6 +104,19 @@ Result<void> CheckHasReplay(const std::string& algorithm) {
                .hint = "take maddpg or masac"};
 }
 
+Result<void> Measure(const TrainingFlags& flags, const ProfileArguments& arguments,
+                     const Context& context, Profiler& profiler) {
+  TrainingConfig base;
+  base.seed = static_cast<uint64_t>(context.options.seed);
+  const Result<TrainingConfig> config = Apply(flags, base);
+  if (!config) return config.error();
+  const Result<Training> training =
+      MakeTraining(*config, std::max<int64_t>(1, context.options.threads), &profiler);
+  if (!training) return training.error();
+  return ProfileRun(*training->env, *training->learner, profiler,
+                    {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed});
+}
+
 Result<void> Run(const ProfileArguments& arguments, Context& context) {
   const auto or_default = [](const std::vector<std::string>& given, const char* fallback) {
     return given.empty() ? std::vector<std::string>{fallback} : given;
@@ -117,6 +130,10 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
       return Error{.kind = ErrorKind::kUsage,
                    .message = fmt::format("--agents: {}", agents.error().message),
                    .hint = "write team sizes as in 3,6,12"};
+    }
+    if (*agents < 1) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = fmt::format("--agents is {}, but must be at least 1", *agents)};
     }
     sizes.push_back(*agents);
   }
@@ -139,31 +156,25 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
     return shown;
   }
   ProfileTable table(calibration);
+  Result<void> measured;
   for (const int64_t agents : sizes) {
     for (const std::string& replay : or_default(arguments.replays, "compact")) {
       for (const std::string& sampler : or_default(arguments.samplers, "uniform")) {
-        if (context.stopped()) break;
+        if (context.stopped() || !measured) break;
         TrainingFlags flags = arguments.training;
         flags.agents = agents;
         flags.replay = replay;
         flags.sampler = sampler;
-        TrainingConfig base;
-        base.seed = static_cast<uint64_t>(context.options.seed);
-        const Result<TrainingConfig> config = Apply(flags, base);
-        if (!config) return config.error();
         Profiler profiler(counters.ok() ? counters->get() : nullptr);
-        Result<Training> training =
-            MakeTraining(*config, std::max<int64_t>(1, context.options.threads), &profiler);
-        if (!training) return training.error();
-        const Result<void> measured =
-            ProfileRun(*training->env, *training->learner, profiler,
-                       {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed});
-        if (!measured) return measured;
-        table.Add(agents, replay, sampler, profiler, counters.ok());
+        measured = Measure(flags, arguments, context, profiler);
+        if (measured) table.Add(agents, replay, sampler, profiler, counters.ok());
       }
     }
   }
-  return output.Show(table.table(), "profile");
+  // What was measured before an error is shown, too.
+  if (!measured && table.table().rows().empty()) return measured;
+  if (Result<void> shown = output.Show(table.table(), "profile"); !shown) return shown;
+  return measured;
 }
 
 }  // namespace

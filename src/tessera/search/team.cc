@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -69,7 +68,7 @@ class TeamSearcher final : public Searcher {
     critic_.Encode(points, rows);
     for (size_t i = 0; i < points.size(); ++i) {
       seen_.insert(PointHash()(points[i]));
-      ++nests_[critic_.Signature(Row(rows, i))];
+      nests_.insert(critic_.Signature(Row(rows, i)));
     }
     return points;
   }
@@ -407,8 +406,8 @@ class TeamSearcher final : public Searcher {
   std::vector<Trial> trials_;
   std::vector<double> costs_;  // of trials_
   std::unordered_set<size_t> seen_;
-  std::unordered_map<size_t, int64_t> nests_;  // how often a nest was tried, by its signature
-  std::vector<double> novelty_;                // of the candidates considered
+  std::unordered_set<size_t> nests_;  // the signatures of what was tried
+  std::vector<double> novelty_;       // of the candidates considered
 };
 
 }  // namespace
