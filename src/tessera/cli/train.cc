@@ -1,6 +1,8 @@
 // tessera train: agents learn in an environment, with a log, checkpoints and resume.
 #include <chrono>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -116,7 +118,7 @@ class TrainRun {
   Result<void> StartRun() {
     if (folder_.empty()) return {};
     if (Result<void> made = MakeFolder(folder_); !made) return made;
-    if (TensorReader::Open(CheckpointPath()).ok()) {
+    if (std::error_code ignored; std::filesystem::exists(CheckpointPath(), ignored)) {
       return Error{.kind = ErrorKind::kUsage,
                    .message = "the folder holds a run already",
                    .where = {.file = folder_},
