@@ -2,6 +2,7 @@
 #include "tessera/cli/accelerator_argument.h"
 
 #include "tessera/arch/format.h"
+#include "tessera/cli/choices.h"
 
 namespace tessera {
 
@@ -14,10 +15,6 @@ Flag AcceleratorFlag(std::string& accelerator, bool required) {
           .choices = AcceleratorNames};
 }
 
-std::vector<std::string> AcceleratorNames() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& preset : AcceleratorPresets()) names.emplace_back(preset.name);
-  return names;
-}
+std::vector<std::string> AcceleratorNames() { return NamesOf(AcceleratorPresets()); }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 
 #include "tessera/agents/render.h"
 #include "tessera/base/file.h"
+#include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
 #include "tessera/search/driver.h"
@@ -28,8 +29,6 @@ struct AssignArguments {
   std::string reward = "inverse";
 };
 
-std::vector<std::string> Linkages() { return {kLinkageNames.begin(), kLinkageNames.end()}; }
-std::vector<std::string> DistanceNames() { return {kDistanceNames.begin(), kDistanceNames.end()}; }
 std::vector<std::string> Orders() { return {"lehmer", "positions"}; }
 std::vector<std::string> Rewards() { return {"inverse", "log"}; }
 
@@ -63,13 +62,13 @@ std::vector<Flag> Flags(AssignArguments& arguments) {
        .target = &arguments.linkage,
        .help = "distance between groups",
        .value = "L",
-       .choices = Linkages,
+       .choices = AsChoices<kLinkageNames>,
        .closed = true},
       {.name = "--distance",
        .target = &arguments.distance,
        .help = "distance between decisions: of rows of the matrix, or 1 - |r|",
        .value = "D",
-       .choices = DistanceNames,
+       .choices = AsChoices<kDistanceNames>,
        .closed = true},
       {.name = "--orders",
        .target = &arguments.orders,

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/arch/format.h"
+#include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/cooptimize_run.h"
 #include "tessera/cli/network_argument.h"
@@ -36,12 +37,6 @@ struct CooptimizeArguments {
   bool as_published = false;
 };
 
-template <size_t kCount>
-std::vector<std::string> Names(const std::array<std::string_view, kCount>& names) {
-  return {names.begin(), names.end()};
-}
-std::vector<std::string> Objectives() { return Names(coopt::kObjectiveNames); }
-std::vector<std::string> Generators() { return Names(coopt::kGeneratorNames); }
 std::vector<std::string> Targets() { return {"vta", "maestro"}; }
 std::vector<std::string> MethodsToOffer() {
   std::vector<std::string> names = coopt::MethodNames();
@@ -107,13 +102,13 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .target = &arguments.objective,
        .help = "cycles per image, cycles per batch, or energy times cycles",
        .value = "NAME",
-       .choices = Objectives,
+       .choices = AsChoices<coopt::kObjectiveNames>,
        .closed = true},
       {.name = "--generator",
        .target = &arguments.generator,
        .help = "of programs: the improved one, or the reference template",
        .value = "NAME",
-       .choices = Generators,
+       .choices = AsChoices<coopt::kGeneratorNames>,
        .closed = true},
       {.name = "--hardware",
        .target = &arguments.hardware,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/cli/batch.h"
+#include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
@@ -23,14 +24,11 @@ struct EnvArguments {
   std::vector<std::string> settings;
 };
 
-std::vector<std::string> EnvNames() {
-  std::vector<std::string> names;
-  for (const EnvInfo* env : Envs()) names.emplace_back(env->name);
-  return names;
-}
-
 std::vector<Flag> Flags(EnvArguments& arguments) {
-  return {{.name = "ENV", .target = &arguments.env, .help = "environment", .choices = EnvNames},
+  return {{.name = "ENV",
+           .target = &arguments.env,
+           .help = "environment",
+           .choices = [] { return NamesOf(Envs()); }},
           {.name = "--replay",
            .target = &arguments.replay,
            .help = "recorded episodes (.jsonl, .jsonl.gz) to compute again, one JSON line each",
@@ -57,10 +55,14 @@ std::vector<Flag> Flags(EnvArguments& arguments) {
            .value = "NAME=VALUE"}};
 }
 
+bool NamesWorld(const EnvArguments& arguments) {
+  return !arguments.env.empty() || arguments.agents || !arguments.settings.empty();
+}
+
 // Episodes describe their worlds themselves; --compat only says whose rules apply to those that
 // do not say.
 Result<void> Replay(const EnvArguments& arguments, Context& context) {
-  if (!arguments.env.empty() || arguments.agents || !arguments.settings.empty()) {
+  if (NamesWorld(arguments)) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "--replay takes neither an environment nor its settings",
                  .hint = "the episodes of the file name their own"};
@@ -108,6 +110,11 @@ Result<void> ShowSpec(const EnvInfo& info, const Env& env, Output& output) {
 
 // The agents of a run play in its own environment.
 Result<void> PlayRun(const EnvArguments& arguments, Context& context) {
+  if (NamesWorld(arguments) || arguments.compat) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--run takes neither an environment nor its settings",
+                 .hint = "the run has its own"};
+  }
   const Result<TrainingConfig> config = ReadTrainingConfig(arguments.run + "/config.json");
   if (!config) return config.error();
   Result<Training> training = MakeTraining(*config, context.options.threads, nullptr);

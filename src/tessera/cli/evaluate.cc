@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/text.h"
+#include "tessera/cli/choices.h"
 #include "tessera/cost/models.h"
 
 namespace tessera {
@@ -13,8 +14,7 @@ namespace {
 constexpr std::string_view kExternalPrefix = "exec:";
 
 std::vector<std::string> ModelNames() {
-  std::vector<std::string> names;
-  for (const CostModelInfo* model : CostModels()) names.emplace_back(model->name);
+  std::vector<std::string> names = NamesOf(CostModels());
   names.emplace_back(kExternalPrefix);
   return names;
 }

@@ -9,6 +9,7 @@
 #include "tessera/arch/format.h"
 #include "tessera/base/parameter.h"
 #include "tessera/base/text.h"
+#include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cost/models.h"
@@ -141,18 +142,12 @@ const std::vector<Listing>& Listings() {
   return kListings;
 }
 
-std::vector<std::string> ListingNames() {
-  std::vector<std::string> names;
-  for (const Listing& listing : Listings()) names.emplace_back(listing.name);
-  return names;
-}
-
 std::vector<Flag> Flags(ListArguments& arguments) {
   return {{.name = "WHAT",
            .target = &arguments.what,
            .help = "what to list",
            .required = true,
-           .choices = ListingNames,
+           .choices = [] { return NamesOf(Listings()); },
            .closed = true},
           {.name = "NAME",
            .target = &arguments.name,

@@ -10,15 +10,12 @@
 #include "tessera/arch/format.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
+#include "tessera/cli/choices.h"
 #include "tessera/mapping/loop_shape.h"
 #include "tessera/workload/zoo.h"
 
 namespace tessera {
 namespace {
-
-std::vector<std::string> SemanticsNames() {
-  return {loopnest::kSemanticsNames.begin(), loopnest::kSemanticsNames.end()};
-}
 
 bool IsZooName(const std::string& name) {
   return std::ranges::any_of(Zoo(), [&](const ZooFile& file) { return file.name == name; });
@@ -56,7 +53,7 @@ Flag SemanticsFlag(std::optional<std::string>& semantics, std::string_view help)
           .target = &semantics,
           .help = help,
           .value = "S",
-          .choices = SemanticsNames,
+          .choices = AsChoices<loopnest::kSemanticsNames>,
           .closed = true};
 }
 

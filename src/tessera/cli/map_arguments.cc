@@ -7,32 +7,15 @@
 
 #include "tessera/arch/format.h"
 #include "tessera/cli/accelerator_argument.h"
+#include "tessera/cli/choices.h"
 #include "tessera/cli/external_arguments.h"
 #include "tessera/cli/map_budget.h"
 #include "tessera/cost/models.h"
 #include "tessera/search/method.h"
 
 namespace tessera {
-namespace {
 
-template <const auto& kNames>
-std::vector<std::string> AsChoices() {
-  return {kNames.begin(), kNames.end()};
-}
-
-std::vector<std::string> ModelNames() {
-  std::vector<std::string> names;
-  for (const CostModelInfo* model : CostModels()) names.emplace_back(model->name);
-  return names;
-}
-
-}  // namespace
-
-std::vector<std::string> MethodNames() {
-  std::vector<std::string> names;
-  for (const SearcherInfo& method : SearchMethods()) names.emplace_back(method.name);
-  return names;
-}
+std::vector<std::string> MethodNames() { return NamesOf(SearchMethods()); }
 
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
   MapSettings& settings = arguments.settings;
@@ -44,7 +27,7 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .help = "cost model, or exec:COMMAND (docs/external-evaluator.md); default: loopnest, or "
                "maestro where the machine has no hierarchy",
        .value = "MODEL",
-       .choices = ModelNames},
+       .choices = [] { return NamesOf(CostModels()); }},
       {.name = "--objective",
        .target = &settings.objective,
        .help = "what is to be small",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
+#include "tessera/cli/choices.h"
 #include "tessera/workload/zoo.h"
 
 namespace tessera {
@@ -57,10 +58,6 @@ Result<Network> Load(const NetworkArgument& argument) {
   return network;
 }
 
-std::vector<std::string> ZooNames() {
-  std::vector<std::string> names;
-  for (const ZooFile& file : Zoo()) names.emplace_back(file.name);
-  return names;
-}
+std::vector<std::string> ZooNames() { return NamesOf(Zoo()); }
 
 }  // namespace tessera

@@ -7,24 +7,13 @@
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
+#include "tessera/cli/choices.h"
 #include "tessera/env/registry.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kMostEnvs = 1 << 20;
-
-std::vector<std::string> EnvNames() {
-  std::vector<std::string> names;
-  for (const EnvInfo* env : Envs()) names.emplace_back(env->name);
-  return names;
-}
-
-std::vector<std::string> LearnerNames() {
-  std::vector<std::string> names;
-  for (const LearnerInfo* learner : Learners()) names.emplace_back(learner->name);
-  return names;
-}
 
 // A later value of the same name wins.
 void Assign(Assignments& assignments, const std::string& name, const std::string& value) {
@@ -132,12 +121,12 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
        .target = &flags.env,
        .help = "environment (default: predator_prey)",
        .value = "NAME",
-       .choices = EnvNames},
+       .choices = [] { return NamesOf(Envs()); }},
       {.name = "--algo",
        .target = &flags.algorithm,
        .help = "algorithm (default: maddpg)",
        .value = "NAME",
-       .choices = LearnerNames},
+       .choices = [] { return NamesOf(Learners()); }},
       {.name = "--preset",
        .target = &flags.preset,
        .help = "recipe of the algorithm: tessera, openai, tf2marl (default: tessera)",

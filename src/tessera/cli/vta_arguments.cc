@@ -3,18 +3,11 @@
 #include <fmt/format.h>
 
 #include "tessera/base/file.h"
+#include "tessera/cli/choices.h"
 #include "tessera/vta/isa/assembly.h"
 
 namespace tessera {
-namespace {
-
-std::vector<std::string> ConfigNames() {
-  std::vector<std::string> names;
-  for (const vta::Config& preset : vta::ConfigPresets()) names.push_back(preset.name);
-  return names;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Flag VtaFlag(std::string& config) {
   return {.name = "--vta",
@@ -23,7 +16,7 @@ Flag VtaFlag(std::string& config) {
               "the hardware: a preset ('tessera list vta'), an id such as "
               "1x16_i8w8a32_15_15_18_17, or a vta_config.json",
           .value = "CONFIG",
-          .choices = ConfigNames};
+          .choices = [] { return NamesOf(vta::ConfigPresets()); }};
 }
 
 Flag ConfigsFlag(std::string& path) {
