@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tessera/base/text.h"
 
@@ -83,9 +84,10 @@ Result<size_t> FindParameter(std::string_view part, const std::vector<ParameterI
     if (infos[i].name == name) return i;
     names.push_back(infos[i].name);
   }
+  const std::string near = DidYouMean(name, names);
   return Error{.kind = ErrorKind::kUsage,
                .message = fmt::format("{} has no parameter {}", part, Quoted(name)),
-               .hint = DidYouMean(name, names)};
+               .hint = near.empty() ? fmt::format("known: {}", fmt::join(names, ", ")) : near};
 }
 
 }  // namespace tessera

@@ -233,8 +233,8 @@ extern const Command kTrainCommand = {
         "With --out the folder gets config.json, progress.csv, progress.jsonl, a TensorBoard "
         "event\n"
         "file and checkpoint.safetensors, which holds everything: a resumed run continues bit for\n"
-        "bit. `tessera list algorithms`, `envs` and `samplers` show what there is and its\n"
-        "settings.",
+        "bit. `tessera list algorithms`, `envs` and `samplers` show what there is; with a name\n"
+        "after it, the settings of one.",
     .writes_out = true};
 
 }  // namespace tessera

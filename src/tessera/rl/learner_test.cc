@@ -232,6 +232,29 @@ TEST(BadInput, ARewardThatIsNotANumberIsRefusedByName) {
             "learned from this step");
 }
 
+class HugeRewards final : public MatchEnv {
+ public:
+  using MatchEnv::MatchEnv;
+  std::span<const float> rewards() const override { return huge_; }
+
+ private:
+  const std::vector<float> huge_ = std::vector<float>(2, 3e38f);
+};
+
+TEST(BadInput, TrainingThatDivergesEndsWithAnError) {
+  HugeRewards env(2, 3, ActionKind::kSoftChoice, 1);
+  const auto learner =
+      MakeLearner(**FindLearner("maddpg"), "openai", kSmallReplay, {.spec = &env.spec()});
+  ASSERT_TRUE(learner.ok()) << learner.error();
+  Trainer trainer(env, **learner, nullptr);
+  trainer.Start(1);
+  Result<void> stepped;
+  for (int64_t i = 0; i < 1000 && stepped.ok(); ++i) stepped = trainer.Step();
+  ASSERT_FALSE(stepped.ok());
+  EXPECT_TRUE(ToString(stepped.error()).starts_with("training has diverged: after update "))
+      << stepped.error();
+}
+
 TEST(BadInput, ACheckpointOfAnotherShapeIsRefused) {
   const TemporaryFolder folder;
   const std::string path = folder.File("other_shape.safetensors");

@@ -109,7 +109,7 @@ class ToyEnv : public Env {
 
 // Every agent sees a number and should choose it; the team's reward is the share of agents that do
 // (or the weight they put on it). The optimum is 1 per step.
-class MatchEnv final : public ToyEnv {
+class MatchEnv : public ToyEnv {
  public:
   MatchEnv(int64_t agents, int64_t choices, ActionKind kind, int64_t batch)
       : ToyEnv(MakeSpec(agents, choices, kind), batch), choices_(choices) {

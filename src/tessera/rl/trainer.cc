@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace tessera {
 
 Trainer::Trainer(Env& env, Learner& learner, Profiler* profiler, const TrainerOptions& options)
@@ -25,6 +27,13 @@ Result<void> Trainer::Step() {
     if (!report) return report.error();
     losses_ = *report;
     ++updates_;
+    if (!std::isfinite(report->q_loss) || !std::isfinite(report->p_loss)) {
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = fmt::format("training has diverged: after update {} the losses are "
+                                          "{:g} (critics) and {:g} (actors)",
+                                          updates_, report->q_loss, report->p_loss),
+                   .hint = "lower the learning rates, or scale the rewards"};
+    }
   }
   stepper_.ResetFinished();
   return {};
