@@ -14,6 +14,7 @@ def read(path):
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8:8 + length])
     arrays = {}
+    header.pop("__metadata__", None)
     for name, facts in header.items():
         begin, end = (8 + length + offset for offset in facts["data_offsets"])
         arrays[name] = np.frombuffer(data[begin:end], TYPES[facts["dtype"]]).reshape(facts["shape"])

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <zlib.h>
 
 #include "tessera/base/check.h"
 #include "tessera/base/file.h"
@@ -42,9 +43,16 @@ const TypeFacts& FactsOf(TensorType type) {
 
 constexpr int64_t kMaxHeaderBytes = int64_t{64} << 20;
 constexpr int64_t kLengthBytes = 8;
+constexpr std::string_view kMetadata = "__metadata__";
 
 std::string_view AsText(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// CRC-32 as eight hexadecimal digits: what the header's metadata has for each array.
+std::string ChecksumOf(std::span<const std::byte> bytes) {
+  const auto* const first = reinterpret_cast<const Bytef*>(bytes.data());
+  return fmt::format("{:08x}", ::crc32_z(0, first, bytes.size()));
 }
 
 }  // namespace
@@ -68,13 +76,17 @@ void TensorWriter::AddDouble(std::string name, double value) {
 }
 
 Result<void> TensorWriter::Write(const std::string& path) const {
-  std::string header = "{";
+  std::vector<std::string> checksums;
+  for (const Entry& entry : entries_) {
+    checksums.push_back(fmt::format(R"("{}":"{}")", entry.name, ChecksumOf(entry.bytes)));
+  }
+  std::string header = fmt::format(R"({{"{}":{{{}}})", kMetadata, fmt::join(checksums, ","));
   int64_t offset = 0;
   for (const Entry& entry : entries_) {
     const int64_t end = offset + std::ssize(entry.bytes);
-    header += fmt::format(R"({}"{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                          header.size() == 1 ? "" : ",", entry.name, FactsOf(entry.type).name,
-                          fmt::join(entry.shape, ","), offset, end);
+    header +=
+        fmt::format(R"(,"{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", entry.name,
+                    FactsOf(entry.type).name, fmt::join(entry.shape, ","), offset, end);
     offset = end;
   }
   header += "}";
@@ -96,6 +108,7 @@ struct TensorReader::State {
     TensorType type;
     int64_t count;
     std::span<const std::byte> bytes;
+    std::string checksum = {};  // empty: none was written
   };
   std::string path;
   void* mapped = nullptr;
@@ -165,10 +178,17 @@ Result<void> TensorReader::State::ReadHeader() {
   const Result<Node> header = ParseJson(AsText(bytes.subspan(kLengthBytes, length)), path);
   if (!header) return header.error();
   for (const Node::Entry& item : header->entries) {
-    if (item.key == "__metadata__") continue;
+    if (item.key == kMetadata) continue;
     Result<Entry> entry = ReadEntry(item.value, bytes.subspan(kLengthBytes + length));
     if (!entry) return entry.error();
     entries.emplace(item.key, *entry);
+  }
+  const Node* const metadata = header->Find(kMetadata);
+  if (metadata == nullptr) return {};
+  for (const Node::Entry& item : metadata->entries) {
+    if (const auto found = entries.find(item.key); found != entries.end()) {
+      found->second.checksum = item.value.scalar;
+    }
   }
   return {};
 }
@@ -216,6 +236,10 @@ Result<void> TensorReader::ReadBytes(std::string_view name, TensorType type,
                                std::ssize(bytes) / FactsOf(type).bytes, FactsOf(type).name),
         .where = {.file = state_->path},
         .hint = "the checkpoint belongs to networks or buffers of another shape"};
+  }
+  if (!entry.checksum.empty() && entry.checksum != ChecksumOf(entry.bytes)) {
+    return state_->Damaged(
+        fmt::format("array '{}' has another checksum than when it was written", name));
   }
   if (!bytes.empty()) std::memcpy(bytes.data(), entry.bytes.data(), bytes.size());
   return {};

@@ -1,6 +1,7 @@
 // Files of named arrays: checkpoints. The format is safetensors, which Python reads without
 // Tessera: a little-endian length, a JSON header with type, shape and place of every array, then
-// the arrays themselves.
+// the arrays themselves. The header's metadata has the CRC-32 of each array, which is checked when
+// the array is read.
 #ifndef TESSERA_BASE_TENSOR_FILE_H_
 #define TESSERA_BASE_TENSOR_FILE_H_
 
@@ -84,8 +85,8 @@ class TensorReader {
   bool Has(std::string_view name) const;
   std::vector<std::string> Names() const;
 
-  // Copies an array into `values`; a missing name, another type or another number of values is an
-  // error that names the array.
+  // Copies an array into `values`; a missing name, another type, another number of values or
+  // another checksum is an error that names the array.
   template <TensorValue T>
   Result<void> Read(std::string_view name, std::span<T> values) const {
     return ReadBytes(name, TensorTypeOf<T>(), std::as_writable_bytes(values));

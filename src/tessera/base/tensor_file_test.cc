@@ -77,6 +77,49 @@ TEST_F(TensorFileTest, DamagedFilesAreErrors) {
   EXPECT_FALSE(TensorReader::Open(path_ + ".missing").ok());
 }
 
+TEST_F(TensorFileTest, AFlippedBitIsFoundWhereverItIs) {
+  WriteExample();
+  const std::string good = *ReadFile(path_);
+  const auto reads = [&] {
+    const Result<TensorReader> reader = TensorReader::Open(path_);
+    std::vector<float> values(6);
+    return reader.ok() && reader->Read("net.w1", std::span(values)).ok() &&
+           reader->ReadInt("steps").ok() && reader->ReadDouble("rate").ok();
+  };
+  ASSERT_TRUE(reads());
+  const size_t data = good.size() - 6 * sizeof(float) - sizeof(int64_t) - sizeof(double);
+  for (size_t i = data; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 4);
+    std::ofstream(path_, std::ios::binary) << bad;
+    EXPECT_FALSE(reads()) << "byte " << i;
+  }
+  std::string bad = good;
+  bad[data] ^= 1;
+  std::ofstream(path_, std::ios::binary) << bad;
+  std::vector<float> values(6);
+  const Result<void> read = TensorReader::Open(path_)->Read("net.w1", std::span(values));
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().message,
+            "not a checkpoint, or damaged: array 'net.w1' has another checksum than when it was "
+            "written");
+}
+
+TEST_F(TensorFileTest, FilesOfOtherProgramsHaveNoChecksums) {
+  const std::string header = R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  const uint64_t length = header.size();
+  const float value = 2.5f;
+  std::ofstream(path_, std::ios::binary)
+      .write(reinterpret_cast<const char*>(&length), sizeof length)
+      .write(header.data(), std::ssize(header))
+      .write(reinterpret_cast<const char*>(&value), sizeof value);
+  const Result<TensorReader> reader = TensorReader::Open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.error();
+  float read = 0;
+  EXPECT_TRUE(reader->Read("x", std::span(&read, 1)).ok());
+  EXPECT_EQ(read, value);
+}
+
 // Files of this process may not grow past `bytes`: writing then fails as on a full disk.
 class FileSizeLimit {
  public:
