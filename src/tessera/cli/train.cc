@@ -66,7 +66,9 @@ class TrainRun {
 
   Result<void> Execute() {
     if (Result<void> prepared = Prepare(); !prepared) return prepared;
-    if (Result<void> trained = Train(); !trained) return trained;
+    const Result<void> trained = Train();
+    if (Result<void> flushed = FlushLog(); trained.ok() && !flushed) return flushed;
+    if (!trained) return trained;
     if (Result<void> shown = ShowSummary(); !shown) return shown;
     if (!arguments_.render) return {};
     return ShowEpisode(*training_.env, *training_.learner, context_.output);
@@ -177,8 +179,12 @@ class TrainRun {
     return {};
   }
 
+  Result<void> FlushLog() { return log_ != nullptr ? log_->Flush() : Result<void>(); }
+
   Result<void> Checkpoint() {
     if (folder_.empty()) return {};
+    // The log first: a run that is resumed takes its rows from there.
+    if (Result<void> flushed = FlushLog(); !flushed) return flushed;
     TensorWriter writer;
     trainer_->Save(writer);
     return writer.Write(CheckpointPath());

@@ -17,6 +17,8 @@
 namespace tessera {
 namespace {
 
+constexpr double kSecondsBetweenWrites = 1;
+
 // CRC-32C (Castagnoli), as TFRecord masks it.
 uint32_t MaskedCrc(std::string_view bytes) {
   static const std::array<uint32_t, 256> table = [] {
@@ -110,6 +112,7 @@ std::vector<double> TrainingValues(const TrainingRow& row) {
 
 TrainingLog::TrainingLog(std::string folder) : folder_(std::move(folder)) {
   const double now = Now();
+  csv_ = fmt::format("{}\n", fmt::join(TrainingColumns(), ","));
   events_ = TensorBoardEvent(now, 0, {});
   events_name_ = fmt::format("events.out.tfevents.{}.tessera", static_cast<int64_t>(now * 1000));
 }
@@ -142,36 +145,48 @@ Result<TrainingLog> TrainingLog::Resume(const std::string& folder, int64_t episo
     row.progress.agent_return = values[5];
     row.progress.losses = {values[6], values[7], values[8]};
     row.seconds = values[9];
-    if (row.progress.episodes <= episodes) log.rows_.push_back(row);
+    if (row.progress.episodes > episodes) continue;
+    log.rows_.push_back(row);
+    log.AppendText(row);
   }
   return log;
 }
 
+void TrainingLog::AppendText(const TrainingRow& row) {
+  const std::vector<std::string_view> columns = TrainingColumns();
+  const std::vector<double> values = TrainingValues(row);
+  csv_ += fmt::format("{}\n", fmt::join(values, ","));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    lines_ += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", columns[i], Number(values[i]));
+  }
+  lines_ += "}\n";
+}
+
 Result<void> TrainingLog::Add(const TrainingRow& row) {
   rows_.push_back(row);
+  AppendText(row);
   const std::vector<std::string_view> columns = TrainingColumns();
-  std::string csv = fmt::format("{}\n", fmt::join(columns, ",")), lines;
-  for (const TrainingRow& each : rows_) {
-    const std::vector<double> values = TrainingValues(each);
-    csv += fmt::format("{}\n", fmt::join(values, ","));
-    for (size_t i = 0; i < columns.size(); ++i) {
-      lines += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", columns[i], Number(values[i]));
-    }
-    lines += "}\n";
-  }
   const std::vector<double> values = TrainingValues(row);
   std::vector<std::pair<std::string, float>> scalars;
   for (size_t i = 0; i < columns.size(); ++i) {
     scalars.emplace_back("train/" + std::string(columns[i]), static_cast<float>(values[i]));
   }
   events_ += TensorBoardEvent(Now(), row.progress.env_steps, scalars);
+  changed_ = true;
+  return std::abs(Now() - written_) < kSecondsBetweenWrites ? Result<void>() : Flush();
+}
+
+Result<void> TrainingLog::Flush() {
+  if (!changed_) return {};
   const std::pair<std::string, const std::string*> files[] = {
-      {"progress.csv", &csv}, {"progress.jsonl", &lines}, {events_name_, &events_}};
+      {"progress.csv", &csv_}, {"progress.jsonl", &lines_}, {events_name_, &events_}};
   for (const auto& [name, contents] : files) {
     if (Result<void> written = WriteFileAtomically(folder_ + "/" + name, *contents); !written) {
       return written;
     }
   }
+  written_ = Now();
+  changed_ = false;
   return {};
 }
 

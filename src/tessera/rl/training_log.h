@@ -22,7 +22,8 @@ struct TrainingRow {
 std::vector<std::string_view> TrainingColumns();
 std::vector<double> TrainingValues(const TrainingRow& row);
 
-// Files are replaced as a whole at every row: a reader or a crash never meets half a line.
+// Files are replaced as a whole: a reader or a crash never meets half a line. That is slow beside a
+// short episode, so rows reach the files at most once a second, and when Flush is called.
 class TrainingLog {
  public:
   // A log in an existing folder, without rows.
@@ -32,13 +33,19 @@ class TrainingLog {
   static Result<TrainingLog> Resume(const std::string& folder, int64_t episodes);
 
   Result<void> Add(const TrainingRow& row);
+  // Writes what was added since the last time.
+  Result<void> Flush();
   const std::vector<TrainingRow>& rows() const { return rows_; }
 
  private:
+  void AppendText(const TrainingRow& row);
+
   std::string folder_;
   std::vector<TrainingRow> rows_;
-  std::string events_;
+  std::string csv_, lines_, events_;  // the contents of the files
   std::string events_name_;
+  double written_ = 0;  // when the files were last written, as a wall clock
+  bool changed_ = false;
 };
 
 // One record of a TensorBoard event file: a scalar per tag, or the version if there are none.

@@ -30,6 +30,7 @@ TEST_F(TrainingLogTest, WritesCsvAndJsonLines) {
   TrainingLog log(folder_);
   ASSERT_TRUE(log.Add(Row(100, -3.25)).ok());
   ASSERT_TRUE(log.Add(Row(200, 1.5)).ok());
+  ASSERT_TRUE(log.Flush().ok());
   EXPECT_EQ(*ReadFile(folder_ + "/progress.csv"),
             "episodes,env_steps,updates,team_return,team_return_ci95,agent_return,q_loss,p_loss,"
             "entropy,seconds\n"
@@ -43,11 +44,15 @@ TEST_F(TrainingLogTest, WritesCsvAndJsonLines) {
 TEST_F(TrainingLogTest, ResumeForgetsRowsAfterTheCheckpoint) {
   TrainingLog log(folder_);
   for (const int64_t episodes : {100, 200, 300}) ASSERT_TRUE(log.Add(Row(episodes, 1)).ok());
+  ASSERT_TRUE(log.Flush().ok());
   Result<TrainingLog> resumed = TrainingLog::Resume(folder_, 200);
   ASSERT_TRUE(resumed.ok()) << resumed.error();
   ASSERT_EQ(resumed->rows().size(), 2u);
   ASSERT_TRUE(resumed->Add(Row(300, 2)).ok());
-  EXPECT_TRUE(ReadFile(folder_ + "/progress.csv")->ends_with("300,7500,0,2,0,0,0,0,0,0.5\n"));
+  ASSERT_TRUE(resumed->Flush().ok());
+  const std::string csv = *ReadFile(folder_ + "/progress.csv");
+  EXPECT_EQ(Split(csv, '\n').size(), 5u) << csv;  // names, three rows, nothing after the last
+  EXPECT_TRUE(csv.ends_with("300,7500,0,2,0,0,0,0,0,0.5\n")) << csv;
 }
 
 TEST(TensorBoardEvent, IsAFramedRecord) {
