@@ -131,6 +131,7 @@ class TrainRun {
   }
 
   Result<void> LoadRun() {
+    RemoveUnfinishedFiles(folder_);  // a checkpoint that was cut off may be gigabytes
     const Result<TensorReader> reader = TensorReader::Open(CheckpointPath());
     if (!reader) return reader.error();
     if (Result<void> loaded = trainer_->Load(*reader); !loaded) return loaded;
