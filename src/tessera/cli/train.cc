@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/folder_lock.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
@@ -117,9 +118,17 @@ class TrainRun {
     return arguments_.resume ? LoadRun() : StartRun();
   }
 
+  Result<void> Lock() {
+    Result<FolderLock> lock = FolderLock::Take(folder_);
+    if (!lock) return lock.error();
+    lock_.emplace(*std::move(lock));
+    return {};
+  }
+
   Result<void> StartRun() {
     if (folder_.empty()) return {};
     if (Result<void> made = MakeFolder(folder_); !made) return made;
+    if (Result<void> locked = Lock(); !locked) return locked;
     if (std::error_code ignored; std::filesystem::exists(CheckpointPath(), ignored)) {
       return Error{.kind = ErrorKind::kUsage,
                    .message = "the folder holds a run already",
@@ -131,7 +140,7 @@ class TrainRun {
   }
 
   Result<void> LoadRun() {
-    RemoveUnfinishedFiles(folder_);  // a checkpoint that was cut off may be gigabytes
+    if (Result<void> locked = Lock(); !locked) return locked;
     const Result<TensorReader> reader = TensorReader::Open(CheckpointPath());
     if (!reader) return reader.error();
     if (Result<void> loaded = trainer_->Load(*reader); !loaded) return loaded;
@@ -211,6 +220,7 @@ class TrainRun {
   const TrainArguments& arguments_;
   Context& context_;
   const std::string folder_;
+  std::optional<FolderLock> lock_;  // of the folder, if there is one
   TrainingConfig config_;
   Training training_;
   std::unique_ptr<Trainer> trainer_;

@@ -1,12 +1,6 @@
 // Folders of runs.
 #include "tessera/run/run_directory.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -17,21 +11,9 @@
 namespace tessera {
 
 Result<RunDirectory> RunDirectory::Locked(const std::string& path) {
-  const std::string file = path + "/lock";
-  const int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock < 0) {
-    return Error{.kind = ErrorKind::kIo,
-                 .message = fmt::format("cannot open {}: {}", file, std::strerror(errno))};
-  }
-  // The system drops the lock when the program ends, however it ends.
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock);
-    return Error{.kind = ErrorKind::kIo,
-                 .message = fmt::format("{} is in use by another program", path),
-                 .hint = "wait for it, or choose another folder"};
-  }
-  RemoveUnfinishedFiles(path);
-  return RunDirectory(path, lock);
+  Result<FolderLock> lock = FolderLock::Take(path);
+  if (!lock) return lock.error();
+  return RunDirectory(path, *std::move(lock));
 }
 
 Result<RunDirectory> RunDirectory::Create(const std::string& path) {
@@ -57,13 +39,6 @@ Result<RunDirectory> RunDirectory::Open(const std::string& path) {
                  .hint = "runs are made with --out"};
   }
   return Locked(path);
-}
-
-RunDirectory::RunDirectory(RunDirectory&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
-
-RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) ::close(lock_);
 }
 
 std::string RunDirectory::JournalFile(size_t layer) const {

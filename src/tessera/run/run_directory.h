@@ -13,7 +13,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "tessera/base/folder_lock.h"
 #include "tessera/base/result.h"
 
 namespace tessera {
@@ -26,10 +28,6 @@ class RunDirectory {
   // Opens the folder of an earlier run.
   static Result<RunDirectory> Open(const std::string& path);
 
-  RunDirectory(RunDirectory&& other) noexcept;
-  RunDirectory& operator=(RunDirectory&&) = delete;
-  ~RunDirectory();
-
   const std::string& path() const { return path_; }
   std::string File(std::string_view name) const { return path_ + "/" + std::string(name); }
   std::string JournalFile(size_t layer) const;  // layers count from 0, files from 001
@@ -39,11 +37,12 @@ class RunDirectory {
   Result<void> Write(std::string_view name, std::string_view contents) const;
 
  private:
-  RunDirectory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  RunDirectory(std::string path, FolderLock lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
   static Result<RunDirectory> Locked(const std::string& path);
 
   std::string path_;
-  int lock_;
+  FolderLock lock_;
 };
 
 }  // namespace tessera
