@@ -18,6 +18,11 @@
 namespace tessera {
 namespace {
 
+// Rounds of large teams take seconds: what is lost with the machine should not grow with the team.
+constexpr double kSecondsBetweenCheckpoints = 600;
+// Of progress, where there is no terminal: a log should not fill up.
+constexpr double kSecondsBetweenLines = 10;
+
 struct TrainArguments {
   TrainingFlags training;
   int64_t episodes = 60'000;
@@ -42,7 +47,7 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
        .least = 1},
       {.name = "--checkpoint-every",
        .target = &arguments.checkpoint_every,
-       .help = "episodes between checkpoints, which need --out",
+       .help = "episodes between checkpoints, which need --out; one is also due after ten minutes",
        .value = "N",
        .least = 1},
       {.name = "--resume",
@@ -153,27 +158,44 @@ class TrainRun {
   }
 
   Result<void> Train() {
-    const auto observer = context_.start_progress(
-        {.name_heading = "algorithm", .samples_heading = "episodes", .quiet_seconds = 2});
+    const auto observer = context_.start_progress({.name_heading = "algorithm",
+                                                   .samples_heading = "episodes",
+                                                   .best_heading = "team_return",
+                                                   .quiet_seconds = 2});
     begin_ = Seconds();
+    double saved_at = begin_, shown_at = begin_, line_at = begin_;
+    const auto show = [&](ProgressEvent event) {
+      const TrainProgress progress = trainer_->progress();
+      observer->OnProgress(event, {.name = config_.algorithm,
+                                   .best = progress.team_return,
+                                   .samples = progress.episodes,
+                                   .budget = arguments_.episodes});
+      shown_at = Seconds();
+    };
+    const auto keep_going = [&] {
+      if (Seconds() - shown_at > 1) show(ProgressEvent::kAdvanced);
+      return !context_.stopped();
+    };
     int64_t reported = trainer_->progress().episodes, saved = reported;
     while (trainer_->progress().episodes < arguments_.episodes && !context_.stopped()) {
       const int64_t next = std::min((reported / config_.report_every + 1) * config_.report_every,
                                     arguments_.episodes);
-      const Result<void> run = trainer_->Run(next, [&] { return !context_.stopped(); });
+      const Result<void> run = trainer_->Run(next, keep_going);
       if (!run) return run;
       if (trainer_->progress().episodes < next) break;
       reported = trainer_->progress().episodes;
       if (Result<void> added = Report(); !added) return added;
-      observer->OnProgress(
-          reported >= arguments_.episodes ? ProgressEvent::kDone : ProgressEvent::kAdvanced,
-          {.name = config_.algorithm,
-           .best = trainer_->progress().team_return,
-           .samples = reported,
-           .budget = arguments_.episodes});
-      if (reported - saved < arguments_.checkpoint_every) continue;
+      const bool line_due = Seconds() - line_at > kSecondsBetweenLines;
+      if (line_due) line_at = Seconds();
+      show(reported >= arguments_.episodes ? ProgressEvent::kDone
+           : line_due                      ? ProgressEvent::kMilestone
+                                           : ProgressEvent::kAdvanced);
+      const bool due = reported - saved >= arguments_.checkpoint_every ||
+                       Seconds() - saved_at > kSecondsBetweenCheckpoints;
+      if (!due) continue;
       if (Result<void> written = Checkpoint(); !written) return written;
       saved = reported;
+      saved_at = Seconds();
     }
     return trainer_->progress().episodes > saved || context_.stopped() ? Checkpoint()
                                                                        : Result<void>();

@@ -116,9 +116,9 @@ void ProgressReporter::MakeRoom() {
 void ProgressReporter::PrintLine(ProgressEvent event, const Entry& entry, double now) {
   if (event == ProgressEvent::kAdvanced) return;
   const ProgressRow& row = entry.row;
-  constexpr std::array<std::string_view, 4> kEvents = {"started", "", "improved", "done"};
+  constexpr std::array<std::string_view, 5> kEvents = {"started", "", "improved", "so far", "done"};
   std::string line = fmt::format("{}: {}", row.name, kEvents[static_cast<size_t>(event)]);
-  if (row.best) line += fmt::format(", best {}", BestText(row));
+  if (row.best) line += fmt::format(", {} {}", options_.best_heading, BestText(row));
   if (row.bound) line += fmt::format(", bound {}", BoundText(row));
   if (row.gap) line += fmt::format(", gap {}", GapText(row));
   if (row.samples > 0) {
@@ -130,7 +130,7 @@ void ProgressReporter::PrintLine(ProgressEvent event, const Entry& entry, double
 
 std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, double now) const {
   using Line = std::array<std::string, 7>;
-  std::vector<Line> lines = {{options_.name_heading, "best", "bound", "gap",
+  std::vector<Line> lines = {{options_.name_heading, options_.best_heading, "bound", "gap",
                               options_.samples_heading, options_.samples_heading + "/s", "ETA"}};
   // The heading, a line about rows that do not fit and the cursor's own take three. What is done is
   // left out first, then what came first.

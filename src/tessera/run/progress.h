@@ -19,10 +19,11 @@
 namespace tessera {
 
 enum class ProgressEvent {
-  kStarted,   // work on something began
-  kAdvanced,  // more samples, nothing better
-  kImproved,  // a better result
-  kDone,      // finished; the row will not change any more
+  kStarted,    // work on something began
+  kAdvanced,   // more samples, nothing better
+  kImproved,   // a better result
+  kMilestone,  // a mark on a long way: worth a line where there is no table
+  kDone,       // finished; the row will not change any more
 };
 
 // The state of one piece of work: a layer, a file, a training run.
@@ -48,6 +49,9 @@ struct ProgressOptions {
 
   // Heading of the samples: "files". Default: "samples".
   std::string samples_heading = "samples";
+
+  // Heading of the results: "team_return". Default: "best".
+  std::string best_heading = "best";
 
   // Nothing is shown before the work has taken this long; what is short needs no progress.
   // Default: 0.5.

@@ -121,11 +121,13 @@ TEST_F(ProgressTest, WithoutATerminalEveryEventIsALine) {
     progress.OnProgress(ProgressEvent::kAdvanced, {.name = "conv1", .samples = 50, .budget = 200});
     progress.OnProgress(ProgressEvent::kImproved,
                         {.name = "conv1", .best = 1.5, .gap = 0.25, .samples = 100, .budget = 200});
+    progress.OnProgress(ProgressEvent::kMilestone, {.name = "conv1", .samples = 150});
     progress.OnProgress(ProgressEvent::kDone, {.name = "conv1", .best = 1.5, .samples = 200});
   }
   EXPECT_EQ(Written(),
             "conv1: started\n"
             "conv1: improved, best 1.5, gap 25.0%, 100/200 samples, 50/s\n"
+            "conv1: so far, 150 samples, 75/s\n"
             "conv1: done, best 1.5, 200 samples, 100/s\n");
 }
 
