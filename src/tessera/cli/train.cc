@@ -261,7 +261,7 @@ extern const Command kTrainCommand = {
     .name = "train",
     .summary = "agents learn in an environment",
     .examples = {{"tessera train --env cooperative_navigation --agents 3 --episodes 2000",
-                  "MADDPG on joint replay, returns per 1,000 episodes"},
+                  "MADDPG, returns per 1,000 episodes"},
                  {"tessera train --preset openai --sampler neighbor --out run1",
                   "the reference recipe with neighbor sampling; log and checkpoints in run1"},
                  {"tessera train --resume --out run1 --episodes 80000", "the same run, longer"},
