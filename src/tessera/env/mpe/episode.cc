@@ -110,7 +110,8 @@ Result<MpeWorld> ReadWorld(const Json& row, const std::string& fallback_compat,
   world.compat = compat == "mpe2" ? MpeCompat::kMpe2 : MpeCompat::kOpenai;
   const bool tag = scenario == "predator_prey";
   world.scenario = tag ? MpeScenario::kPredatorPrey : MpeScenario::kNavigation;
-  const Result<int64_t> first = tag ? reader.Count(row, "predators") : reader.Count(row, "agents", "pos");
+  const Result<int64_t> first =
+      tag ? reader.Count(row, "predators") : reader.Count(row, "agents", "pos");
   if (!first) return first.error();
   world.predators = *first;
   world.prey = 0;
