@@ -2,8 +2,7 @@
 #                [PRIVATE_LIBRARIES target ...])
 #
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
-#   COLD               no loop of NAME is hot: it is optimised less, which saves a quarter of its
-#                      compile time
+#   COLD               no loop of NAME is hot: it is optimised less and compiles faster
 #   DEPENDS            folders of TESSERA_FOLDERS that come before NAME
 #   LIBRARIES          third-party targets that NAME's headers include
 #   PRIVATE_LIBRARIES  third-party targets that only NAME's sources include

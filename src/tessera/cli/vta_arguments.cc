@@ -7,7 +7,6 @@
 #include "tessera/vta/isa/assembly.h"
 
 namespace tessera {
-namespace {}  // namespace
 
 Flag VtaFlag(std::string& config) {
   return {.name = "--vta",

@@ -33,13 +33,9 @@ class Reader {
 
   // The count under `key`; without the key, the length of the list under `list`.
   Result<int64_t> Count(const Json& object, const char* key, const char* list = nullptr) const {
-    if (!object.contains(key)) {
-      if (list != nullptr && object.contains(list) && object[list].is_array()) {
-        return std::ssize(object[list]);
-      }
-      return Bad(fmt::format("key '{}' is missing", key));
-    }
-    const Json& value = object[key];
+    const bool counted = list != nullptr && object.contains(list) && object[list].is_array();
+    if (!object.contains(key) && !counted) return Bad(fmt::format("key '{}' is missing", key));
+    const Json value = object.contains(key) ? object[key] : Json(object[list].size());
     if (!value.is_number_integer() || value < 0 || value > 10'000) {
       return Bad(fmt::format("'{}' is {}, not a count of 0..10000", key, Quoted(value.dump())));
     }

@@ -146,6 +146,10 @@ TEST(Episode, CountsThatTheStartTellsNeedNotBeGiven) {
   EXPECT_EQ(steps(scenario + start), steps(scenario + R"("agents": 2, "landmarks": 1, )" + start));
   EXPECT_EQ(steps(R"({"scenario": "predator_prey", "prey": 1, )" + start),
             "e.jsonl:1: key 'predators' is missing");
+  std::string many = "[0, 0]";
+  for (int i = 0; i < 10'000; ++i) many += ", [0, 0]";
+  EXPECT_EQ(steps(scenario + R"("pos": [)" + many + R"(], "lm": [], "steps": []})"),
+            "e.jsonl:1: 'agents' is '10001', not a count of 0..10000");
 }
 
 TEST(Episode, BadLinesAreErrorsWithTheirPlace) {
