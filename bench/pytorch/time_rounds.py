@@ -3,6 +3,7 @@
 One replay buffer per agent, a Python list of tuples of NumPy arrays, as the reference codes keep
 it; every trainer draws 1024 indices and walks all buffers. CPU, one thread.
 """
+import gc
 import json
 import random
 import sys
@@ -23,18 +24,27 @@ rng = np.random.default_rng(0)
 pool = rng.standard_normal((4096, size))
 actions = rng.dirichlet(np.ones(5), 4096).astype(np.float32)
 buffers = [[] for _ in range(agents)]
-for t in range(fill):  # objects allocated in time order, as in a run
+gc.disable()  # a collection would walk millions of tuples while the buffers fill
+for t in range(fill):  # objects allocated in time order; what follows a step is the next one's start
+    if t % 25 == 0:
+        now = [pool[(t * 17 + a) & 4095].copy() for a in range(agents)]
+    after = [pool[(t * 31 + a * 7) & 4095].copy() for a in range(agents)]
     for a, buffer in enumerate(buffers):
-        k = (t * 31 + a * 7) & 4095
-        buffer.append((pool[k].copy(), actions[k].copy(), float(t % 3), pool[k ^ 1].copy(), 0.0))
+        buffer.append((now[a], actions[(t + a) & 4095].copy(), float(t % 3), after[a], 0.0))
+    now = after
 
 
 def gather(buffer, indices):
-    columns = [], [], [], [], []
+    """A mini-batch row by row, with an array made of every element, as the reference codes do it."""
+    observations, taken, rewards, following, ends = [], [], [], [], []
     for i in indices:
-        for column, value in zip(columns, buffer[i]):
-            column.append(value)
-    return [np.array(column) for column in columns]
+        observation, action, reward, next_observation, end = buffer[i]
+        observations.append(np.array(observation, copy=False))
+        taken.append(np.array(action, copy=False))
+        rewards.append(reward)
+        following.append(np.array(next_observation, copy=False))
+        ends.append(end)
+    return [np.array(column) for column in (observations, taken, rewards, following, ends)]
 
 
 as_tensor = lambda x: torch.from_numpy(np.asarray(x, np.float32))

@@ -54,8 +54,8 @@ std::string ToString(const Error& error) {
 
 std::ostream& operator<<(std::ostream& out, const Error& error) { return out << ToString(error); }
 
-std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr size_t kFew = 12;
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
+                       size_t few) {
   constexpr size_t kLongestWord = 64;  // a distance is quadratic, and garbage is not a near miss
   if (candidates.empty()) return "";
   const std::string_view* nearest = nullptr;
@@ -74,12 +74,12 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
       nearest_distance < std::max(word.size(), nearest->size())) {
     return fmt::format("did you mean '{}'?", *nearest);
   }
-  if (candidates.size() > kFew) return "";
+  if (candidates.size() > few) return "";
   return fmt::format("known: {}", fmt::join(candidates, ", "));
 }
 
-std::string DidYouMean(std::string_view word, std::span<const std::string> candidates) {
-  return DidYouMean(word, std::vector<std::string_view>(candidates.begin(), candidates.end()));
+std::string DidYouMean(std::string_view word, std::span<const std::string> candidates, size_t few) {
+  return DidYouMean(word, std::vector<std::string_view>(candidates.begin(), candidates.end()), few);
 }
 
 }  // namespace tessera

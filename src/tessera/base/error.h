@@ -4,6 +4,7 @@
 #ifndef TESSERA_BASE_ERROR_H_
 #define TESSERA_BASE_ERROR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <span>
@@ -46,10 +47,12 @@ std::string ToString(const Where& where);
 std::string ToString(const Error& error);
 std::ostream& operator<<(std::ostream& out, const Error& error);
 
-// "did you mean 'K'?" for the candidate nearest to `word`, or a list of the candidates if they are
-// few and none is near, or nothing.
-std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);
-std::string DidYouMean(std::string_view word, std::span<const std::string> candidates);
+// "did you mean 'K'?" for the candidate nearest to `word`, or a list of the candidates if none is
+// near and there are at most `few`, or nothing.
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
+                       size_t few = 12);
+std::string DidYouMean(std::string_view word, std::span<const std::string> candidates,
+                       size_t few = 12);
 
 }  // namespace tessera
 

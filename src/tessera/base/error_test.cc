@@ -47,6 +47,8 @@ TEST(DidYouMean, SaysNothingWhereItCannotHelp) {
   const std::array<std::string_view, 13> many = {"aa", "bb", "cc", "dd", "ee", "ff", "gg",
                                                  "hh", "ii", "jj", "kk", "ll", "mm"};
   EXPECT_EQ(DidYouMean("zzzzzz", many), "");
+  EXPECT_EQ(DidYouMean("zzzzzz", many, many.size()),
+            "known: aa, bb, cc, dd, ee, ff, gg, hh, ii, jj, kk, ll, mm");
   EXPECT_EQ(DidYouMean(std::string(100'000, 'x'), many), "");  // garbage costs no time
 }
 

@@ -84,10 +84,9 @@ Result<size_t> FindParameter(std::string_view part, const std::vector<ParameterI
     if (infos[i].name == name) return i;
     names.push_back(infos[i].name);
   }
-  const std::string near = DidYouMean(name, names);
   return Error{.kind = ErrorKind::kUsage,
                .message = fmt::format("{} has no parameter {}", part, Quoted(name)),
-               .hint = near.empty() ? fmt::format("known: {}", fmt::join(names, ", ")) : near};
+               .hint = DidYouMean(name, names, names.size())};
 }
 
 }  // namespace tessera
