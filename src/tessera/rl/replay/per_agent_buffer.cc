@@ -2,6 +2,7 @@
 // per field (observation, action, reward, next observation), and a row of a joint mini-batch is
 // collected from all of them. Kept as a baseline for the joint layouts.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "tessera/base/aligned_buffer.h"
@@ -101,36 +102,60 @@ class PerAgentBuffer final : public ReplayBuffer {
   }
 
   void Save(const std::string& prefix, TensorWriter& writer) const override {
-    writer.Add(prefix + "heads", std::span(heads_));
-    writer.Add(prefix + "counts", std::span(counts_));
-    writer.Add(prefix + "kinds",
-               std::span(reinterpret_cast<const uint8_t*>(kinds_.data()), kinds_.size()));
-    for (size_t a = 0; a < agents_.size(); ++a) {
-      const std::string name = prefix + "agent" + std::to_string(a) + ".";
-      writer.Add(name + "observations", agents_[a].observations.span());
-      writer.Add(name + "next_observations", agents_[a].next_observations.span());
-      writer.Add(name + "actions", agents_[a].actions.span());
-      writer.Add(name + "rewards", agents_[a].rewards.span());
+    writer.AddInt(prefix + "lane_slots", capacity_);
+    for (int64_t lane = 0; lane < std::ssize(heads_); ++lane) {
+      const std::string name = LaneName(prefix, lane);
+      writer.AddInt(name + "head", heads_[static_cast<size_t>(lane)]);
+      writer.AddInt(name + "count", used_slots(lane));
+      writer.Add(name + "kinds",
+                 std::span(reinterpret_cast<const uint8_t*>(kinds_.data()) + lane * capacity_,
+                           static_cast<size_t>(used_slots(lane))));
+      for (size_t a = 0; a < agents_.size(); ++a) {
+        for (const Field& field : Fields(agents_[a])) {
+          writer.Add(FieldName(name, a, field),
+                     UsedRows((agents_[a].*field.values).span(), field.width, lane),
+                     {used_slots(lane), field.width});
+        }
+      }
     }
   }
 
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    if (Result<void> read = reader.Read(prefix + "heads", std::span(heads_)); !read) return read;
-    if (Result<void> read = reader.Read(prefix + "counts", std::span(counts_)); !read) return read;
-    if (Result<void> read = reader.Read(
-            prefix + "kinds", std::span(reinterpret_cast<uint8_t*>(kinds_.data()), kinds_.size()));
-        !read) {
-      return read;
-    }
-    for (size_t a = 0; a < agents_.size(); ++a) {
-      const std::string name = prefix + "agent" + std::to_string(a) + ".";
-      const std::pair<const char*, AlignedBuffer<float>*> arrays[] = {
-          {"observations", &agents_[a].observations},
-          {"next_observations", &agents_[a].next_observations},
-          {"actions", &agents_[a].actions},
-          {"rewards", &agents_[a].rewards}};
-      for (const auto& [key, array] : arrays) {
-        if (Result<void> read = reader.Read(name + key, array->span()); !read) return read;
+    const Result<int64_t> slots = reader.ReadInt(prefix + "lane_slots");
+    if (!slots) return slots.error();
+    const auto outside = [](const std::string& name) {
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = "'" + name + "' is outside this buffer",
+                   .hint = "the checkpoint belongs to a buffer of another capacity"};
+    };
+    if (*slots != capacity_) return outside(prefix + "lane_slots");
+    std::fill(kinds_.begin(), kinds_.end(), SlotKind::kEmpty);
+    for (int64_t lane = 0; lane < std::ssize(heads_); ++lane) {
+      const std::string name = LaneName(prefix, lane);
+      const Result<int64_t> head = reader.ReadInt(name + "head");
+      if (!head) return head.error();
+      const Result<int64_t> count = reader.ReadInt(name + "count");
+      if (!count) return count.error();
+      if (*head < 0 || *head >= capacity_) return outside(name + "head");
+      if (*count < 0 || *count > capacity_) return outside(name + "count");
+      heads_[static_cast<size_t>(lane)] = *head;
+      counts_[static_cast<size_t>(lane)] = *count;
+      if (Result<void> read =
+              reader.Read(name + "kinds",
+                          std::span(reinterpret_cast<uint8_t*>(kinds_.data()) + lane * capacity_,
+                                    static_cast<size_t>(*count)));
+          !read) {
+        return read;
+      }
+      for (size_t a = 0; a < agents_.size(); ++a) {
+        for (const Field& field : Fields(agents_[a])) {
+          if (Result<void> read =
+                  reader.Read(FieldName(name, a, field),
+                              UsedRows((agents_[a].*field.values).span(), field.width, lane));
+              !read) {
+            return read;
+          }
+        }
       }
     }
     return {};
@@ -141,6 +166,31 @@ class PerAgentBuffer final : public ReplayBuffer {
     int64_t observation_size, action_size, offset, action_offset;
     AlignedBuffer<float> observations = {}, next_observations = {}, actions = {}, rewards = {};
   };
+
+  // An array of an agent, as checkpoints name it.
+  struct Field {
+    const char* name;
+    AlignedBuffer<float> AgentArrays::*values;
+    int64_t width;  // of a transition
+  };
+
+  static std::array<Field, 4> Fields(const AgentArrays& arrays) {
+    return {{{"observations", &AgentArrays::observations, arrays.observation_size},
+             {"next_observations", &AgentArrays::next_observations, arrays.observation_size},
+             {"actions", &AgentArrays::actions, arrays.action_size},
+             {"rewards", &AgentArrays::rewards, 1}}};
+  }
+  static std::string LaneName(const std::string& prefix, int64_t lane) {
+    return prefix + "lane" + std::to_string(lane) + ".";
+  }
+  static std::string FieldName(const std::string& lane_name, size_t agent, const Field& field) {
+    return lane_name + "agent" + std::to_string(agent) + "." + field.name;
+  }
+  template <typename Value>  // float or const float
+  std::span<Value> UsedRows(std::span<Value> values, int64_t width, int64_t lane) const {
+    return values.subspan(static_cast<size_t>(lane * capacity_ * width),
+                          static_cast<size_t>(used_slots(lane) * width));
+  }
 
   void CopyRows(int64_t b, ReplayBatch& batch) const {
     for (int64_t r = 0; r < batch.now.RowsIn(b); ++r) {

@@ -2,6 +2,7 @@
 // samplers keep their contract and their distributions.
 #include <cmath>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -142,6 +143,27 @@ TEST_P(LayoutTest, ResumesWhereItWasSaved) {
   ExpectBatch(**copy, feeder, 0);
   Result<std::unique_ptr<ReplayBuffer>> other = MakeReplayBuffer(GetParam(), ExampleSpec(), 20, 2);
   EXPECT_FALSE((*other)->Load("replay.", *reader).ok()) << "of another capacity";
+}
+
+TEST_P(LayoutTest, SavesWhatItHoldsAndNotItsCapacity) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("replay.safetensors");
+  const Result<std::unique_ptr<ReplayBuffer>> buffer =
+      MakeReplayBuffer(GetParam(), ExampleSpec(), 100'000, 2);
+  ASSERT_TRUE(buffer.ok()) << buffer.error();
+  Feeder feeder(**buffer, 2);
+  for (int64_t step = 0; step < 7; ++step) feeder.Step(0);
+  TensorWriter writer;
+  (*buffer)->Save("replay.", writer);
+  ASSERT_TRUE(writer.Write(path).ok());
+  EXPECT_LT(std::filesystem::file_size(path), 10'000u);
+
+  const Result<TensorReader> reader = TensorReader::Open(path);
+  const Result<std::unique_ptr<ReplayBuffer>> copy =
+      MakeReplayBuffer(GetParam(), ExampleSpec(), 100'000, 2);
+  const Result<void> loaded = (*copy)->Load("replay.", *reader);
+  ASSERT_TRUE(loaded.ok()) << loaded.error();
+  ExpectBatch(**copy, feeder, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LayoutTest,
