@@ -1,7 +1,8 @@
-"""record.py SEED EPISODES OUT.jsonl: episodes of random worlds, played by MPE2 itself.
+"""record.py SEED EPISODES OUT.jsonl ACTIONS.jsonl: episodes of random worlds, played by MPE2 itself.
 
 Writes rows as tests/golden has them: both scenarios, integer and continuous actions (some out of
-range, which MPE2 clips), other numbers of agents and landmarks, lengths and seeds.
+range, which MPE2 clips), other numbers of agents and landmarks, lengths and seeds. ACTIONS gets the
+same rows with nothing but what decides them: the world, its seed and the actions.
 """
 import json
 import sys
@@ -12,7 +13,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 EnvLogger.suppress_output()  # it warns about every action that is clipped
 
-seed, episodes, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+seed, episodes = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(seed)
 
 
@@ -79,6 +80,11 @@ def play(name):
     return row
 
 
-with open(path, "w") as file:
+with open(sys.argv[3], "w") as whole, open(sys.argv[4], "w") as actions:
     for e in range(episodes):
-        file.write(json.dumps(play(f"{seed}-{e}")) + "\n")
+        row = play(f"{seed}-{e}")
+        whole.write(json.dumps(row) + "\n")
+        for computed in ("pos", "lm", "obs0"):
+            del row[computed]
+        row["steps"] = [{"a": step["a"]} for step in row["steps"]]
+        actions.write(json.dumps(row) + "\n")

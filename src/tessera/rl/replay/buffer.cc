@@ -67,6 +67,15 @@ void ReplayBatch::SetRows() {
   for (FeatureBatch* part : {&now, &next, &rewards, &live}) part->set_rows(rows());
 }
 
+Result<int64_t> ReadWithin(const TensorReader& reader, const std::string& name, int64_t least,
+                           int64_t most) {
+  const Result<int64_t> value = reader.ReadInt(name);
+  if (!value || (*value >= least && *value <= most)) return value;
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format("'{}' is outside this buffer", name),
+               .hint = "the checkpoint belongs to a buffer of another capacity"};
+}
+
 Result<ReplayLayout> ParseReplayLayout(std::string_view name) {
   for (size_t i = 0; i < std::size(kReplayLayoutNames); ++i) {
     if (kReplayLayoutNames[i] == name) return static_cast<ReplayLayout>(i);

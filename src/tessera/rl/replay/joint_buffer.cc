@@ -146,36 +146,28 @@ class JointBuffer final : public ReplayBuffer {
     for (size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
       const std::string name = prefix + "lane" + std::to_string(i) + ".";
-      const auto read = [&](const char* key, int64_t least, int64_t most) -> Result<int64_t> {
-        const Result<int64_t> value = reader.ReadInt(name + key);
-        if (value.ok() && (*value < least || *value > most)) {
-          return Error{.kind = ErrorKind::kBadValue,
-                       .message = "'" + name + key + "' is outside this buffer",
-                       .hint = "the checkpoint belongs to a buffer of another capacity"};
-        }
-        return value;
-      };
       Lane loaded;
       int64_t wrapped = 0, open = 0;
-      const std::pair<const char*, int64_t*> fields[] = {{"head", &loaded.head},
-                                                         {"first", &loaded.first},
-                                                         {"used", &loaded.used},
-                                                         {"transitions", &loaded.transitions},
-                                                         {"newest", &loaded.newest},
-                                                         {"wrapped", &wrapped},
-                                                         {"open", &open}};
-      const int64_t slots_end = std::ssize(kinds_);
-      for (const auto& [key, field] : fields) {
-        const Result<int64_t> value = read(key, -1, slots_end);
+      struct Field {
+        const char* key;
+        int64_t* value;
+        int64_t least, most;
+      };
+      const int64_t last = lane_slots_ - 1, slots_end = std::ssize(kinds_);
+      const Field fields[] = {{"head", &loaded.head, 0, last},
+                              {"first", &loaded.first, 0, last},
+                              {"used", &loaded.used, 0, lane_slots_},
+                              {"transitions", &loaded.transitions, -1, slots_end},
+                              {"newest", &loaded.newest, -1, slots_end},
+                              {"wrapped", &wrapped, -1, slots_end},
+                              {"open", &open, -1, slots_end}};
+      for (const Field& field : fields) {
+        const Result<int64_t> value = ReadWithin(reader, name + field.key, field.least, field.most);
         if (!value) return value.error();
-        *field = *value;
+        *field.value = *value;
       }
       loaded.wrapped = wrapped != 0;
       loaded.open = open != 0;
-      if (loaded.head < 0 || loaded.head >= lane_slots_ || loaded.first < 0 ||
-          loaded.first >= lane_slots_ || loaded.used < 0 || loaded.used > lane_slots_) {
-        return read("head", 1, 0).error();
-      }
       lane = loaded;
       std::fill_n(kinds_.begin() + static_cast<int64_t>(i) * lane_slots_, lane_slots_,
                   SlotKind::kEmpty);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/nn/kernels.h"
@@ -102,8 +103,9 @@ class PerAgentBuffer final : public ReplayBuffer {
   }
 
   void Save(const std::string& prefix, TensorWriter& writer) const override {
+    writer.AddInt(prefix + "lanes", lanes());
     writer.AddInt(prefix + "lane_slots", capacity_);
-    for (int64_t lane = 0; lane < std::ssize(heads_); ++lane) {
+    for (int64_t lane = 0; lane < lanes(); ++lane) {
       const std::string name = LaneName(prefix, lane);
       writer.AddInt(name + "head", heads_[static_cast<size_t>(lane)]);
       writer.AddInt(name + "count", used_slots(lane));
@@ -121,23 +123,18 @@ class PerAgentBuffer final : public ReplayBuffer {
   }
 
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    const Result<int64_t> slots = reader.ReadInt(prefix + "lane_slots");
-    if (!slots) return slots.error();
-    const auto outside = [](const std::string& name) {
-      return Error{.kind = ErrorKind::kBadValue,
-                   .message = "'" + name + "' is outside this buffer",
-                   .hint = "the checkpoint belongs to a buffer of another capacity"};
-    };
-    if (*slots != capacity_) return outside(prefix + "lane_slots");
+    for (const auto& [key, value] :
+         {std::pair("lanes", lanes()), std::pair("lane_slots", capacity_)}) {
+      const Result<int64_t> same = ReadWithin(reader, prefix + key, value, value);
+      if (!same) return same.error();
+    }
     std::fill(kinds_.begin(), kinds_.end(), SlotKind::kEmpty);
-    for (int64_t lane = 0; lane < std::ssize(heads_); ++lane) {
+    for (int64_t lane = 0; lane < lanes(); ++lane) {
       const std::string name = LaneName(prefix, lane);
-      const Result<int64_t> head = reader.ReadInt(name + "head");
+      const Result<int64_t> head = ReadWithin(reader, name + "head", 0, capacity_ - 1);
       if (!head) return head.error();
-      const Result<int64_t> count = reader.ReadInt(name + "count");
+      const Result<int64_t> count = ReadWithin(reader, name + "count", 0, capacity_);
       if (!count) return count.error();
-      if (*head < 0 || *head >= capacity_) return outside(name + "head");
-      if (*count < 0 || *count > capacity_) return outside(name + "count");
       heads_[static_cast<size_t>(lane)] = *head;
       counts_[static_cast<size_t>(lane)] = *count;
       if (Result<void> read =
