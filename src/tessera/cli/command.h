@@ -29,7 +29,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/report/output.h"
-#include "tessera/run/progress.h"
+#include "tessera/record/progress.h"
 
 namespace tessera {
 

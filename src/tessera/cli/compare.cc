@@ -1,5 +1,5 @@
 // tessera compare: search methods against each other on one layer.
-#include "tessera/run/compare.h"
+#include "tessera/mapper/compare.h"
 
 #include <algorithm>
 

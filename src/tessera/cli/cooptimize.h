@@ -5,7 +5,7 @@
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
 #include "tessera/report/json.h"
-#include "tessera/run/run_directory.h"
+#include "tessera/record/run_directory.h"
 
 namespace tessera {
 

@@ -13,7 +13,7 @@
 #include "tessera/coopt/journal.h"
 #include "tessera/coopt/session.h"
 #include "tessera/report/json.h"
-#include "tessera/run/run_directory.h"
+#include "tessera/record/run_directory.h"
 
 namespace tessera {
 

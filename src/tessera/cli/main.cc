@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/cli/run.h"
-#include "tessera/run/signals.h"
+#include "tessera/record/signals.h"
 
 int main(int argc, char** argv) {
   // A reader that goes away must give an error to report, not kill the program.

@@ -13,7 +13,7 @@
 #include "tessera/cli/map_fronts.h"
 #include "tessera/cli/map_output.h"
 #include "tessera/report/map_report.h"
-#include "tessera/run/map_network.h"
+#include "tessera/mapper/map_network.h"
 #include "tessera/search/method.h"
 
 namespace tessera {

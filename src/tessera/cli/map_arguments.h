@@ -11,7 +11,7 @@
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/run/map_settings.h"
+#include "tessera/mapper/map_settings.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/run/proof.h"
+#include "tessera/mapper/proof.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/report/pareto_report.h"
-#include "tessera/run/pareto.h"
+#include "tessera/mapper/pareto.h"
 
 namespace tessera {
 

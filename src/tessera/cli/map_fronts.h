@@ -4,7 +4,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/run/map_settings.h"
+#include "tessera/mapper/map_settings.h"
 
 namespace tessera {
 

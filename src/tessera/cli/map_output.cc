@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/report/map_report.h"
-#include "tessera/run/map_network.h"
+#include "tessera/mapper/map_network.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/run/map_settings.h"
-#include "tessera/run/run_directory.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/record/run_directory.h"
 
 namespace tessera {
 

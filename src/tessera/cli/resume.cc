@@ -5,8 +5,8 @@
 #include "tessera/cli/command.h"
 #include "tessera/cli/cooptimize.h"
 #include "tessera/cli/map_output.h"
-#include "tessera/run/map_settings.h"
-#include "tessera/run/run_directory.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/record/run_directory.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/run/terminal.h"
+#include "tessera/record/terminal.h"
 
 namespace tessera {
 

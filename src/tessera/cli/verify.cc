@@ -1,5 +1,5 @@
 // tessera verify: every number of a run, computed again.
-#include "tessera/run/verify.h"
+#include "tessera/mapper/verify.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

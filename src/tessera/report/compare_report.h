@@ -6,7 +6,7 @@
 
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/run/compare.h"
+#include "tessera/mapper/compare.h"
 
 namespace tessera {
 

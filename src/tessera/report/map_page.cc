@@ -11,7 +11,7 @@
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
 #include "tessera/report/curves.h"
-#include "tessera/run/export.h"
+#include "tessera/mapper/export.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tessera/base/result.h"
-#include "tessera/run/map_network.h"
+#include "tessera/mapper/map_network.h"
 
 namespace tessera {
 

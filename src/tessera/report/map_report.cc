@@ -11,7 +11,7 @@
 #include "tessera/base/text.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
-#include "tessera/run/export.h"
+#include "tessera/mapper/export.h"
 #include "tessera/space/maestro_space.h"
 
 namespace tessera {

@@ -9,7 +9,7 @@
 #include "tessera/base/result.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/run/map_network.h"
+#include "tessera/mapper/map_network.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/report/curves.h"
-#include "tessera/run/export.h"
+#include "tessera/mapper/export.h"
 
 namespace tessera {
 namespace {

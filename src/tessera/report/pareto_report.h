@@ -7,7 +7,7 @@
 #include "tessera/base/result.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/run/pareto.h"
+#include "tessera/mapper/pareto.h"
 
 namespace tessera {
 

@@ -1,0 +1,254 @@
+// Comparisons.
+#include "tessera/mapper/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/search/evaluator.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The value below which a part of the sorted values lies, between two of them by weight.
+double Quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  const double place = part * static_cast<double>(values.size() - 1);
+  const size_t below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  const double weight = place - static_cast<double>(below);
+  if (weight == 0 || values[below] == values[above]) return values[below];
+  return values[below] * (1 - weight) + values[above] * weight;
+}
+
+std::optional<double> Finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+class CompareObserver final : public SearchObserver {
+ public:
+  CompareObserver(std::mutex& mutex, ProgressObserver* progress, ProgressRow row)
+      : mutex_(mutex), progress_(progress), row_(std::move(row)) {
+    Tell(ProgressEvent::kStarted);
+  }
+  Result<void> OnTrials(std::span<const Trial> /*trials*/, const SearchResult& result) override {
+    Update(result);
+    Tell(ProgressEvent::kAdvanced);
+    return {};
+  }
+  void Done(const SearchResult& result) {
+    Update(result);
+    Tell(ProgressEvent::kDone);
+  }
+
+ private:
+  void Update(const SearchResult& result) {
+    row_.samples = result.samples;
+    if (result.best) row_.best = result.best->outcome.value;
+  }
+  void Tell(ProgressEvent event) {
+    if (progress_ == nullptr) return;
+    const std::lock_guard<std::mutex> guard(mutex_);
+    progress_->OnProgress(event, row_);
+  }
+
+  std::mutex& mutex_;
+  ProgressObserver* const progress_;
+  ProgressRow row_;
+};
+
+// Does the runs of a comparison.
+class Comparer {
+ public:
+  Comparer(const MapJob& job, const CompareOptions& options, const MappingProblem& problem,
+           const MapHooks& hooks, const ComparisonObserver& keep)
+      : job_(job), options_(options), problem_(problem), hooks_(hooks), keep_(keep) {}
+
+  // All runs, at the budget.
+  Result<void> Run(Comparison& comparison, int threads) {
+    SearchOptions search = Options();
+    if (options_.stop_within && options_.best_known) {
+      search.target = *options_.best_known * (1 + *options_.stop_within);
+    }
+    std::vector<Task> tasks;
+    for (size_t i = 0; i < comparison.runs.size(); ++i) tasks.push_back({i, search});
+    return Do(tasks, comparison, threads);
+  }
+
+  // Those that may go on and have not arrived. They start again with the same seed and schedule, so
+  // the beginning repeats what is known.
+  Result<void> Extend(Comparison& comparison, int threads) {
+    const double arrived = *comparison.best_known * (1 + options_.extend_within);
+    std::vector<Task> tasks;
+    for (size_t i = 0; i < comparison.runs.size(); ++i) {
+      const CompareRun& run = comparison.runs[i];
+      if (run.best().value_or(kNever) <= arrived) continue;
+      if (run.result.stop == StopReason::kInterrupted) continue;
+      for (const auto& [method, samples] : options_.extend) {
+        if (method != run.method || samples <= run.result.samples) continue;
+        SearchOptions search = Options();
+        search.budget.samples = samples;
+        search.target = arrived;
+        tasks.push_back({i, search});
+      }
+    }
+    return Do(tasks, comparison, threads);
+  }
+
+  std::optional<double> BestKnown(const Comparison& comparison) const {
+    std::optional<double> best = options_.best_known;
+    for (const CompareRun& run : comparison.runs) {
+      if (run.best()) best = std::min(best.value_or(kNever), *run.best());
+    }
+    return best;
+  }
+
+ private:
+  struct Task {
+    size_t run;
+    SearchOptions search;
+  };
+
+  SearchOptions Options() const {
+    return {.budget = job_.settings.budget,
+            .batch = job_.settings.batch,
+            .interrupted = hooks_.stopped};
+  }
+
+  Result<void> Do(const std::vector<Task>& tasks, Comparison& comparison, int threads) {
+    std::vector<Result<void>> outcomes(tasks.size());
+    ThreadPool pool(threads);
+    pool.ParallelFor(std::ssize(tasks), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+      const Task& task = tasks[static_cast<size_t>(begin)];
+      Result<SearchResult> result = DoOne(task, comparison.runs[task.run]);
+      if (!result) {
+        outcomes[static_cast<size_t>(begin)] = result.error();
+        return;
+      }
+      const std::lock_guard<std::mutex> guard(keep_mutex_);
+      comparison.runs[task.run].result = *std::move(result);
+      comparison.best_known = BestKnown(comparison);
+      if (keep_) outcomes[static_cast<size_t>(begin)] = keep_(comparison);
+    });
+    for (const Result<void>& outcome : outcomes) {
+      if (!outcome) return outcome;
+    }
+    return {};
+  }
+
+  Result<SearchResult> DoOne(const Task& task, const CompareRun& made) {
+    const MethodChoice& method = options_.methods[task.run / static_cast<size_t>(options_.seeds)];
+    const Result<std::unique_ptr<Searcher>> searcher =
+        method.Make({.space = problem_.space(),
+                     .seed = static_cast<uint64_t>(made.seed),
+                     .samples = job_.settings.budget.samples});
+    if (!searcher) return searcher.error();
+    ThreadPool one(1);
+    Evaluator evaluator(problem_, one);
+    CompareObserver observer(mutex_, hooks_.progress,
+                             {.name = fmt::format("{} seed {}", made.method, made.seed),
+                              .budget = task.search.budget.samples});
+    Result<SearchResult> result = RunSearch(**searcher, evaluator, task.search, &observer);
+    if (result) observer.Done(*result);
+    return result;
+  }
+
+  const MapJob& job_;
+  const CompareOptions& options_;
+  const MappingProblem& problem_;
+  const MapHooks& hooks_;
+  const ComparisonObserver& keep_;
+  std::mutex mutex_, keep_mutex_;
+};
+
+}  // namespace
+
+std::optional<int64_t> CompareRun::SamplesTo(double value) const {
+  for (const Improvement& improvement : result.curve) {
+    if (improvement.value <= value) return improvement.samples;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> CompareRun::BestWithinBudget() const {
+  std::optional<double> best;
+  for (const Improvement& improvement : result.curve) {
+    if (budget > 0 && improvement.samples > budget) break;
+    best = improvement.value;
+  }
+  return best;
+}
+
+Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
+                                  const MapHooks& hooks, const ComparisonObserver& keep) {
+  const Layer& layer = job.network.layers.front().layer;
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
+  if (!problem) return problem.error();
+  const Result<LayerBounds> bounds = BoundsOf(layer, job);
+  if (!bounds) return bounds.error();
+  Comparison comparison{.best_known = options.best_known,
+                        .log10_size = (*problem)->space().Log10Size(),
+                        .bound = bounds->Of(job.problem.objective)};
+  for (const MethodChoice& method : options.methods) {
+    for (int64_t seed = 0; seed < options.seeds; ++seed) {
+      comparison.runs.push_back({.method = method.ToString(),
+                                 .seed = job.settings.seed + seed,
+                                 .budget = job.settings.budget.samples});
+    }
+  }
+  Comparer comparer(job, options, **problem, hooks, keep);
+  if (Result<void> done = comparer.Run(comparison, threads); !done) return done.error();
+  comparison.best_known = comparer.BestKnown(comparison);
+  if (options.extend.empty() || !comparison.best_known) return comparison;
+  if (Result<void> done = comparer.Extend(comparison, threads); !done) return done.error();
+  comparison.best_known = comparer.BestKnown(comparison);
+  return comparison;
+}
+
+std::vector<MethodSummary> Summarize(const Comparison& comparison) {
+  std::vector<MethodSummary> summaries;
+  for (size_t begin = 0; begin < comparison.runs.size();) {
+    size_t end = begin;
+    while (end < comparison.runs.size() &&
+           comparison.runs[end].method == comparison.runs[begin].method) {
+      ++end;
+    }
+    const std::span<const CompareRun> runs(comparison.runs.data() + begin, end - begin);
+    std::vector<double> best;
+    double seconds = 0;
+    for (const CompareRun& run : runs) {
+      best.push_back(run.BestWithinBudget().value_or(kNever));
+      seconds += run.result.seconds / static_cast<double>(runs.size());
+    }
+    const auto samples_to = [&](double within) {
+      std::vector<double> samples;
+      for (const CompareRun& run : runs) {
+        const double value = comparison.best_known.value_or(0) * (1 + within);
+        const std::optional<int64_t> reached = run.SamplesTo(value);
+        samples.push_back(reached ? static_cast<double>(*reached) : kNever);
+      }
+      return Finite(Quantile(std::move(samples), 0.5));
+    };
+    summaries.push_back({.method = runs.front().method,
+                         .median = Quantile(best, 0.5),
+                         .lower_quartile = Quantile(best, 0.25),
+                         .upper_quartile = Quantile(best, 0.75),
+                         .to_10 = samples_to(0.10),
+                         .to_5 = samples_to(0.05),
+                         .to_1 = samples_to(0.01),
+                         .seconds = seconds});
+    begin = end;
+  }
+  return summaries;
+}
+
+}  // namespace tessera

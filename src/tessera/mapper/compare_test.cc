@@ -1,0 +1,135 @@
+// Comparisons: equal budgets, counted alike, whatever the number of threads.
+#include "tessera/mapper/compare.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tessera/workload/format.h"
+
+namespace tessera {
+namespace {
+
+MapJob Job(const std::string& layer) {
+  const Result<Network> network = LoadNetwork("resnet18-gamma");
+  Network one = *network;
+  one.layers = {**FindLayer(*network, layer)};
+  Result<MapJob> job = MakeMapJob({.network = "resnet18-gamma",
+                                   .accelerator = "maestro-256",
+                                   .model = "maestro",
+                                   .objective = "edp",
+                                   .budget = {.samples = 300}},
+                                  one);
+  EXPECT_TRUE(job) << job.error();
+  return *std::move(job);
+}
+
+TEST(Compare, GivesTheSameOnAnyNumberOfThreads) {
+  const MapJob job = Job("l2");
+  CompareOptions options{.seeds = 2};
+  for (const char* method : {"random", "ga", "marl"}) {
+    options.methods.push_back(*ParseMethodChoice(method));
+  }
+  const Result<Comparison> one = CompareMethods(job, options, 1, {});
+  const Result<Comparison> two = CompareMethods(job, options, 2, {});
+  ASSERT_TRUE(one) << one.error();
+  ASSERT_TRUE(two) << two.error();
+  ASSERT_EQ(one->runs.size(), 6u);
+  for (size_t i = 0; i < one->runs.size(); ++i) {
+    EXPECT_EQ(one->runs[i].result.curve, two->runs[i].result.curve);
+    EXPECT_EQ(one->runs[i].result.samples, 300);
+  }
+  EXPECT_EQ(one->best_known, two->best_known);
+  EXPECT_EQ(one->runs[3].method, "ga");
+  EXPECT_EQ(one->runs[3].seed, 2);
+}
+
+TEST(Compare, TellsAfterEveryRunWhatIsKnown) {
+  const MapJob job = Job("l2");
+  CompareOptions options{.methods = {*ParseMethodChoice("random")}, .seeds = 3};
+  std::vector<int64_t> done;
+  const auto keep = [&](const Comparison& so_far) -> Result<void> {
+    EXPECT_TRUE(so_far.best_known);
+    done.push_back(0);
+    for (const CompareRun& run : so_far.runs) done.back() += run.result.samples > 0;
+    return {};
+  };
+  ASSERT_TRUE(CompareMethods(job, options, 2, {}, keep));
+  EXPECT_EQ(done, (std::vector<int64_t>{1, 2, 3}));
+  const auto full = [](const Comparison& /*so_far*/) -> Result<void> {
+    return Error{.kind = ErrorKind::kIo, .message = "disk full"};
+  };
+  const Result<Comparison> lost = CompareMethods(job, options, 1, {}, full);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().message, "disk full");
+}
+
+Comparison Made() {
+  Comparison comparison{.best_known = 100.0};
+  const auto add = [&](const char* method, std::vector<Improvement> curve) {
+    CompareRun run{.method = method};
+    if (!curve.empty()) {
+      run.result.best = Trial{};
+      run.result.best->outcome = {.kind = OutcomeKind::kFeasible, .value = curve.back().value};
+    }
+    run.result.curve = std::move(curve);
+    comparison.runs.push_back(std::move(run));
+  };
+  add("a", {{10, 120}, {20, 104}, {30, 100}});
+  add("a", {{5, 109}, {50, 101}});
+  add("a", {{7, 130}});
+  add("b", {});
+  return comparison;
+}
+
+TEST(Compare, SummarizesSeeds) {
+  const std::vector<MethodSummary> summaries = Summarize(Made());
+  ASSERT_EQ(summaries.size(), 2u);
+  EXPECT_EQ(summaries[0].median, 101);
+  EXPECT_EQ(summaries[0].lower_quartile, 100.5);
+  EXPECT_EQ(summaries[0].upper_quartile, 115.5);
+  EXPECT_EQ(summaries[0].to_10, 20);
+  EXPECT_EQ(summaries[0].to_5, 50);
+  EXPECT_EQ(summaries[0].to_1, 50);
+  EXPECT_TRUE(std::isinf(summaries[1].median));
+  EXPECT_FALSE(summaries[1].to_10);
+}
+
+TEST(Compare, CountsSamplesToAValue) {
+  const Comparison comparison = Made();
+  EXPECT_EQ(comparison.runs[0].SamplesTo(105), 20);
+  EXPECT_EQ(comparison.runs[0].SamplesTo(99), std::nullopt);
+}
+
+TEST(Compare, StopsWhereAsked) {
+  CompareOptions options{
+      .methods = {*ParseMethodChoice("ga")}, .seeds = 1, .best_known = 1e18, .stop_within = 0.05};
+  const Result<Comparison> comparison = CompareMethods(Job("l2"), options, 1, {});
+  ASSERT_TRUE(comparison) << comparison.error();
+  EXPECT_EQ(comparison->runs[0].result.stop, StopReason::kTarget);
+  EXPECT_LT(comparison->runs[0].result.samples, 300);
+}
+
+TEST(Compare, ExtendsRunsUntilTheyArrive) {
+  MapJob job = Job("l2");
+  job.settings.budget.samples = 100;
+  CompareOptions options{.seeds = 2, .extend = {{"random", 400}}, .extend_within = 0};
+  options.methods = {*ParseMethodChoice("random"), *ParseMethodChoice("marl")};
+  const Result<Comparison> longer = CompareMethods(job, options, 2, {});
+  options.extend.clear();
+  const Result<Comparison> plain = CompareMethods(job, options, 1, {});
+  ASSERT_TRUE(longer && plain);
+  int extended = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    const CompareRun &run = longer->runs[i], &same = plain->runs[i];
+    EXPECT_EQ(run.BestWithinBudget(), same.best());
+    if (run.result.samples == 100) continue;
+    ++extended;
+    EXPECT_LT(i, 2u) << "only random may go on";
+    EXPECT_TRUE(run.result.samples == 400 || run.result.stop == StopReason::kTarget);
+  }
+  EXPECT_GE(extended, 1);
+}
+
+}  // namespace
+}  // namespace tessera

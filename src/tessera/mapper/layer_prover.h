@@ -1,0 +1,87 @@
+// The exact mapper on one layer: rounds, what they have shown so far, and the journal of both.
+#ifndef TESSERA_MAPPER_LAYER_PROVER_H_
+#define TESSERA_MAPPER_LAYER_PROVER_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/cost/cost_model.h"
+#include "tessera/record/journal.h"
+#include "tessera/mapper/map_network.h"
+#include "tessera/mapper/proof.h"
+#include "tessera/search/exact/mapper.h"
+
+namespace tessera {
+
+class LayerProver {
+ public:
+  // Job and layer outlive it.
+  LayerProver(const MapJob& job, LayerMapping& layer) : job_(job), layer_(layer) {}
+
+  // Prepares the search with at most so many open nodes.
+  Result<void> Make(int64_t max_nodes);
+
+  // Writes every round to this file. With `restore`, what the file holds counts as known;
+  // otherwise the rounds start again, and so does the file.
+  Result<void> OpenJournal(const std::string& path, bool restore);
+
+  // Rounds until `seconds` have passed, at least one, unless it would probably end after
+  // `deadline`. What they show is kept apart until Publish.
+  Result<void> Run(double seconds, double deadline, ThreadPool& pool);
+
+  // Takes over the layer's mapping, if it is better than what is known here.
+  void Offer();
+
+  // Writes the last line of the journal, unless it is there.
+  Result<void> Close();
+
+  // Brings the layer up to date.
+  void Publish();
+
+  bool done() const { return done_; }
+  // Whether one more round would probably end before this time.
+  bool CanStep(double now, double deadline) const {
+    return rounds_here_ == 0 || now + round_seconds_ <= deadline;
+  }
+  // How much of the network's gap is this layer's, by the time already spent on it.
+  double Urgency() const;
+
+  const LayerMapping& layer() const { return layer_; }
+  bool improved() const { return improved_; }  // a better mapping since the last Publish but one
+
+  bool busy = false;  // some thread works on it
+
+ private:
+  Result<void> Round(ThreadPool& pool);
+  Result<void> Take(const exact::Progress& progress);
+  Result<void> Write(bool new_mapping);
+  double Gap() const;
+
+  const MapJob& job_;
+  LayerMapping& layer_;
+  std::unique_ptr<exact::Mapper> mapper_;
+  std::unique_ptr<CostModel> model_;
+  std::unique_ptr<Journal> journal_;
+
+  // What is known; the layer has it after Publish.
+  std::optional<LoopMapping> mapping_;
+  std::optional<Cost> cost_;
+  double value_ = std::numeric_limits<double>::infinity();
+  double bound_ = 0;
+  LayerProof proof_;
+  LayerProof written_;  // last line of the journal
+  LayerProof before_;   // of an earlier run, which the mapper does not count
+
+  bool done_ = false, improved_ = false, better_ = false;
+  int64_t rounds_here_ = 0;
+  double round_seconds_ = 0;  // of the last round
+  double spent_seconds_ = 0;
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_LAYER_PROVER_H_

@@ -1,0 +1,340 @@
+// Searches for all layers of a network.
+#include "tessera/mapper/map_network.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/mapper/any_factors.h"
+#include "tessera/record/journal.h"
+#include "tessera/record/terminal.h"
+#include "tessera/mapper/warm_start.h"
+#include "tessera/search/evaluator.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kEqual = 1e-9;  // relative; bounds and values are rounded differently
+
+// Progress of several layers, reported by one thread at a time.
+class SharedProgress final : public ProgressObserver {
+ public:
+  explicit SharedProgress(ProgressObserver* observer) : observer_(observer) {}
+
+  void OnProgress(ProgressEvent event, const ProgressRow& row) override {
+    if (observer_ == nullptr) return;
+    const std::lock_guard<std::mutex> guard(mutex_);
+    observer_->OnProgress(event, row);
+  }
+
+ private:
+  std::mutex mutex_;
+  ProgressObserver* const observer_;
+};
+
+// Journals and reports what a search does.
+class LayerObserver final : public SearchObserver {
+ public:
+  LayerObserver(Journal* journal, SharedProgress& progress, ProgressRow row)
+      : journal_(journal), progress_(progress), row_(std::move(row)) {
+    progress_.OnProgress(ProgressEvent::kStarted, row_);
+  }
+
+  Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& result) override {
+    if (journal_ != nullptr) {
+      if (Result<void> written = journal_->Append(trials); !written) return written;
+    }
+    Update(result);
+    progress_.OnProgress(improved_ ? ProgressEvent::kImproved : ProgressEvent::kAdvanced, row_);
+    return {};
+  }
+
+  void Done(const SearchResult& result, bool proof_follows) {
+    Update(result);
+    progress_.OnProgress(proof_follows ? ProgressEvent::kAdvanced : ProgressEvent::kDone, row_);
+  }
+
+ private:
+  void Update(const SearchResult& result) {
+    row_.samples = samples_before_ + result.samples;
+    improved_ = result.best && (!row_.best || result.best->outcome.value < *row_.best);
+    if (improved_) row_.best = result.best->outcome.value;
+    row_.bound = result.bound;
+    if (row_.best && row_.bound) row_.gap = *row_.best / *row_.bound - 1;
+  }
+
+  Journal* const journal_;
+  SharedProgress& progress_;
+  ProgressRow row_;
+  const int64_t samples_before_ = row_.samples;  // by the start of a proof
+  bool improved_ = false;
+};
+
+// A seed of its own for every layer, so that equal searches do not make equal mistakes; the same
+// one wherever the layer stands.
+uint64_t LayerSeed(int64_t seed, const Layer& layer) {
+  return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
+}
+
+class Mapper {
+ public:
+  Mapper(const MapJob& job, int threads, const MapHooks& hooks)
+      : job_(job),
+        hooks_(hooks),
+        pool_(threads),
+        progress_(hooks.progress),
+        prover_(job, pool_,
+                {.progress = &progress_, .stopped = hooks.stopped, .directory = hooks.directory},
+                mapping_.layers) {}
+
+  Result<NetworkMapping> Go() {
+    mapping_.layers.resize(job_.network.layers.size());
+    const size_t layers = mapping_.layers.size();
+    if (Result<void> ready = ForEachLayer(0, layers, [&](size_t i) { return Prepare(i); });
+        !ready) {
+      return ready.error();
+    }
+    if (job_.prove) {
+      if (Result<void> started = prover_.Start(); !started) return started.error();
+    }
+    if (job_.method) {
+      if (Result<void> searched = SearchAll(); !searched) return searched.error();
+    }
+    if (job_.prove) {
+      if (Result<void> proved = prover_.Go(ProofDeadline()); !proved) return proved.error();
+      mapping_.interrupted = hooks_.stopped && hooks_.stopped();
+    }
+    if (job_.any_factors) {
+      if (Result<void> tried = AnyFactors(); !tried) return tried.error();
+    }
+    mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
+    for (const LayerMapping& layer : mapping_.layers) {
+      mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
+    }
+    mapping_.seconds = SteadySeconds() - start_;
+    return std::move(mapping_);
+  }
+
+ private:
+  // On all threads; the error of the first layer that has one, with its name.
+  Result<void> ForEachLayer(size_t first, size_t last,
+                            const std::function<Result<void>(size_t)>& work) {
+    std::vector<Result<void>> outcomes(last - first);
+    pool_.ParallelFor(std::ssize(outcomes), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+      outcomes[static_cast<size_t>(begin)] = work(first + static_cast<size_t>(begin));
+    });
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      if (!outcomes[i]) return InLayer(mapping_.layers[first + i].name, outcomes[i].error());
+    }
+    return {};
+  }
+
+  Result<void> SearchAll() {
+    const size_t layers = mapping_.layers.size();
+    for (size_t begin = 0, end = 0; begin < layers; begin = end) {
+      end = StartsWarm(job_) ? WaveEnd(begin, layers) : layers;
+      solved_ = begin;
+      Result<void> searched = ForEachLayer(begin, end, [&](size_t i) { return Search(i); });
+      if (!searched) return searched;
+    }
+    return {};
+  }
+
+  Result<void> Prepare(size_t index) {
+    const NetworkLayer& entry = job_.network.layers[index];
+    LayerMapping& made = mapping_.layers[index];
+    made.name = entry.name;
+    made.count = entry.count;
+    made.layer = entry.layer;
+    // What cannot be mapped is refused before time is spent on other layers.
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
+    if (!problem) return problem.error();
+    const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
+    if (!bounds) return bounds.error();
+    made.bounds = *bounds;
+    made.bound = bounds->Of(job_.problem.objective);
+    return {};
+  }
+
+  Result<void> Search(size_t index) {
+    LayerMapping& made = mapping_.layers[index];
+    if (job_.prove && prover_.Done(index)) {
+      made.search.stop = StopReason::kTarget;
+      return {};
+    }
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(made.layer, job_.accelerator, job_.settings.model, job_.problem);
+    if (!problem) return problem.error();
+    if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
+    Finish(**problem, made);
+    if (job_.prove) prover_.Offer(index);
+    return {};
+  }
+
+  Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
+    const Budget budget = LayerBudget();
+    const std::span<const LayerMapping> solved(mapping_.layers.data(), solved_);
+    const Result<std::unique_ptr<Searcher>> searcher =
+        job_.method->Make({.space = problem.space(),
+                           .seed = LayerSeed(job_.settings.seed, made.layer),
+                           .samples = budget.samples,
+                           .hints = HintsOf(solved, made.layer, problem, job_)});
+    if (!searcher) return searcher.error();
+    JournalContents recorded;
+    std::unique_ptr<Journal> journal;
+    if (hooks_.directory != nullptr) {
+      const std::string file = hooks_.directory->JournalFile(index);
+      Result<JournalContents> read = ReadJournal(file);
+      if (!read) return read.error();
+      recorded = *std::move(read);
+      Result<std::unique_ptr<Journal>> opened = Journal::Open(file, recorded.bytes);
+      if (!opened) return opened.error();
+      journal = *std::move(opened);
+    }
+    SearchOptions options{.budget = budget,
+                          .batch = job_.settings.batch,
+                          .bound = made.bound,
+                          .target_gap = job_.settings.target_gap,
+                          .interrupted = hooks_.stopped,
+                          .recorded = recorded.trials};
+    // What the bound proves optimal needs no further search.
+    if (job_.prove && !options.target_gap) options.target_gap = kEqual;
+    ThreadPool one(1);  // Layers are what runs side by side.
+    Evaluator evaluator(problem, one);
+    LayerObserver observer(journal.get(), progress_,
+                           {.name = made.name,
+                            .best = made.cost ? std::optional(made.value) : std::nullopt,
+                            .bound = made.bound,
+                            .gap = made.gap(),
+                            .samples = made.samples(),
+                            .budget = job_.prove ? 0 : budget.samples});
+    Result<SearchResult> result = RunSearch(**searcher, evaluator, options, &observer);
+    if (!result) return result.error();
+    observer.Done(*result, job_.prove);
+    made.search = *std::move(result);
+    made.bound = made.search.bound;
+    return {};
+  }
+
+  // Layers that the user or the clock leaves no time for keep their perfect factors.
+  Result<void> AnyFactors() {
+    const double whole = job_.settings.budget.seconds;
+    const double deadline = whole > 0 ? start_ + whole : std::numeric_limits<double>::infinity();
+    for (LayerMapping& layer : mapping_.layers) {
+      const bool stopped = hooks_.stopped && hooks_.stopped();
+      if (!stopped && SteadySeconds() < deadline) {
+        if (Result<void> tried = TryAnyFactors(job_, pool_, layer); !tried) {
+          return InLayer(layer.name, tried.error());
+        }
+      }
+      BoundAnyFactors(job_.problem.objective, layer);
+    }
+    return {};
+  }
+
+  // Seconds are for the whole run, so each layer gets its part of the threads' time; with proofs
+  // after it, searches get half of it.
+  Budget LayerBudget() const {
+    Budget budget = job_.settings.budget;
+    if (job_.prove) budget.seconds /= 2;
+    budget.seconds *= static_cast<double>(pool_.threads()) /
+                      static_cast<double>(std::max<size_t>(1, job_.network.layers.size()));
+    return budget;
+  }
+
+  double ProofDeadline() const {
+    const double whole = job_.settings.budget.seconds, proofs = job_.settings.proof_seconds;
+    double deadline = std::numeric_limits<double>::infinity();
+    // What factors any finds afterwards takes its time, too.
+    if (whole > 0) deadline = start_ + (job_.any_factors ? whole / 2 : whole);
+    if (proofs > 0) deadline = std::min(deadline, SteadySeconds() + proofs);
+    return deadline;
+  }
+
+  void Finish(const MappingProblem& problem, LayerMapping& made) const {
+    if (!made.search.best) return;
+    if (made.cost && made.search.best->outcome.value >= made.value) return;
+    made.point = made.search.best->point;
+    made.mapping = problem.space().Decode(*made.point);
+    made.cost = problem.CostOf(*made.search.best);
+    made.value = made.search.best->outcome.value;
+    made.status = StatusOf(made.value, made.bound);
+  }
+
+  const MapJob& job_;
+  const MapHooks& hooks_;
+  ThreadPool pool_;
+  SharedProgress progress_;
+  NetworkMapping mapping_;
+  size_t solved_ = 0;  // layers whose results the others may use
+  Prover prover_;
+  const double start_ = SteadySeconds();
+};
+
+}  // namespace
+
+Error InLayer(std::string_view layer, Error error) {
+  error.message = fmt::format("layer '{}': {}", layer, error.message);
+  return error;
+}
+
+std::string_view ToString(MapStatus status) {
+  constexpr std::array<std::string_view, 4> kNames = {"OPTIMAL", "BOUNDED", "HEURISTIC", "NOTHING"};
+  return kNames[static_cast<size_t>(status)];
+}
+
+MapStatus StatusOf(double value, const std::optional<double>& bound) {
+  if (!bound) return MapStatus::kHeuristic;
+  return value <= *bound * (1 + kEqual) ? MapStatus::kOptimal : MapStatus::kBounded;
+}
+
+NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective) {
+  NetworkTotal total;
+  double bound_cycles = 0, bound_energy_pj = 0, bound_value = 0, bound_root_edp = 0;
+  double busy_cycles = 0;
+  bool bounded = objective != Objective::kPower && objective != Objective::kArea;
+  for (const LayerMapping& layer : layers) {
+    total.layers += layer.count;
+    total.samples += layer.samples();
+    bounded &= layer.bound.has_value() && layer.cost.has_value();
+    if (!layer.cost) continue;
+    const double count = static_cast<double>(layer.count);
+    const double cycles = count * static_cast<double>(layer.cost->cycles);
+    total.cycles += cycles;
+    total.energy_pj += count * layer.cost->energy_pj;
+    total.area_um2 = std::max(total.area_um2, layer.cost->area_um2);
+    total.power_mw = std::max(total.power_mw, layer.cost->power_mw);
+    busy_cycles += cycles * layer.cost->utilization;
+    bound_cycles += count * layer.bounds.cycles.value_or(0);
+    bound_energy_pj += count * layer.bounds.energy_pj.value_or(0);
+    bound_value += count * layer.bound.value_or(0);
+    bound_root_edp += count * std::sqrt(layer.bound.value_or(0));
+  }
+  total.utilization = total.cycles > 0 ? busy_cycles / total.cycles : 0;
+  const std::array<double, 5> values = {total.cycles, total.energy_pj, total.edp(), total.power_mw,
+                                        total.area_um2};
+  total.value = values[static_cast<size_t>(objective)];
+  // A product of sums is at least the square of the sum of roots of products (Cauchy-Schwarz), so
+  // bounds of layers' EDP bound the network's.
+  if (bounded) {
+    total.bound = objective == Objective::kEdp
+                      ? std::max(bound_cycles * bound_energy_pj, bound_root_edp * bound_root_edp)
+                      : bound_value;
+  }
+  return total;
+}
+
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const MapHooks& hooks) {
+  return Mapper(job, threads, hooks).Go();
+}
+
+}  // namespace tessera

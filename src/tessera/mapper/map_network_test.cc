@@ -1,0 +1,300 @@
+// Mapping runs: whole networks, the same result on any number of threads and after any
+// interruption, and files that can be checked without the program that wrote them.
+#include "tessera/mapper/map_network.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/file.h"
+#include "tessera/base/temporary_folder.h"
+#include "tessera/mapper/export.h"
+#include "tessera/record/journal.h"
+#include "tessera/mapper/verify.h"
+#include "tessera/mapper/warm_start.h"
+#include "tessera/workload/format.h"
+
+namespace tessera {
+namespace {
+
+Network SmallNetwork() {
+  NetworkBuilder builder(Network{.name = "small"});
+  Layer conv;
+  conv.k = 16, conv.c = 8, conv.y = conv.x = 14, conv.r = conv.s = 3;
+  Layer wide = conv;
+  wide.k = 32;
+  EXPECT_TRUE(builder.Add("first", conv));
+  EXPECT_TRUE(builder.Add("second", wide, 3));
+  EXPECT_TRUE(builder.Add("third", Layer{.type = LayerType::kMatmul, .m = 16, .n = 32, .k = 64}));
+  return builder.Take();
+}
+
+MapJob Job(MapSettings settings) {
+  if (settings.accelerator.empty()) settings.accelerator = "maestro-256";
+  if (settings.accelerator == "maestro-256") settings.model = "maestro";
+  settings.network = "small";
+  if (settings.budget.samples == 20'000) settings.budget.samples = 300;
+  Result<MapJob> job = MakeMapJob(settings, SmallNetwork());
+  EXPECT_TRUE(job) << job.error();
+  return *std::move(job);
+}
+
+void ExpectEqual(const NetworkMapping& a, const NetworkMapping& b) {
+  ASSERT_EQ(a.layers.size(), b.layers.size());
+  for (size_t i = 0; i < a.layers.size(); ++i) {
+    EXPECT_EQ(a.layers[i].point, b.layers[i].point);
+    EXPECT_EQ(a.layers[i].value, b.layers[i].value);
+    EXPECT_EQ(a.layers[i].search.curve, b.layers[i].search.curve);
+    EXPECT_EQ(a.layers[i].search.samples, b.layers[i].search.samples);
+  }
+  EXPECT_EQ(a.total.cycles, b.total.cycles);
+  EXPECT_EQ(a.total.energy_pj, b.total.energy_pj);
+}
+
+TEST(MapNetwork, MapsEveryLayerAndAddsUp) {
+  for (const char* machine : {"maestro-256", "eyeriss-256"}) {
+    const Result<NetworkMapping> mapping = MapNetwork(Job({.accelerator = machine}), 1, {});
+    ASSERT_TRUE(mapping) << mapping.error();
+    ASSERT_EQ(mapping->layers.size(), 3u);
+    double cycles = 0;
+    int64_t samples = 0;
+    for (const LayerMapping& layer : mapping->layers) {
+      ASSERT_TRUE(layer.cost) << layer.name;
+      EXPECT_TRUE(layer.cost->feasible());
+      EXPECT_EQ(layer.value, static_cast<double>(layer.cost->cycles));
+      EXPECT_GE(layer.value, *layer.bound);
+      // A search ends early at its bound, and only there.
+      EXPECT_EQ(layer.search.samples < 300, layer.value == *layer.bound) << layer.name;
+      samples += layer.search.samples;
+      cycles += static_cast<double>(layer.count * layer.cost->cycles);
+    }
+    EXPECT_EQ(mapping->total.cycles, cycles);
+    EXPECT_EQ(mapping->total.layers, 5);
+    EXPECT_EQ(mapping->total.samples, samples);
+    EXPECT_GT(mapping->total.bound, 0);
+  }
+}
+
+TEST(MapNetwork, NothingIsBelowItsBound) {
+  for (const char* objective : {"latency", "energy", "edp"}) {
+    const Result<NetworkMapping> mapping =
+        MapNetwork(Job({.accelerator = "eyeriss-256", .objective = objective}), 1, {});
+    ASSERT_TRUE(mapping) << mapping.error();
+    for (const LayerMapping& layer : mapping->layers) {
+      ASSERT_TRUE(layer.bound) << objective;
+      EXPECT_GE(layer.value, *layer.bound);
+      EXPECT_EQ(layer.status, StatusOf(layer.value, layer.bound));
+    }
+    ASSERT_TRUE(mapping->total.gap());
+    EXPECT_GE(*mapping->total.gap(), 0);
+  }
+  const Result<NetworkMapping> area =
+      MapNetwork(Job({.accelerator = "eyeriss-256", .objective = "area"}), 1, {});
+  ASSERT_TRUE(area) << area.error();
+  EXPECT_FALSE(area->total.gap());
+  EXPECT_EQ(area->layers[0].status, MapStatus::kHeuristic);
+}
+
+TEST(MapNetwork, BoundsOfLayersBoundTheNetworksEdp) {
+  const auto layer = [](int64_t count, int64_t cycles, double energy_pj, double bound) {
+    LayerMapping made{.count = count, .bound = bound};
+    made.cost = Cost{.cycles = cycles, .energy_pj = energy_pj};
+    return made;
+  };
+  // Both layers are at their bounds, and so is the network: all have one ratio of energy to cycles.
+  const NetworkTotal total =
+      AddUp({layer(1, 10, 20, 200), layer(3, 30, 60, 1800)}, Objective::kEdp);
+  EXPECT_EQ(total.cycles, 100);
+  EXPECT_EQ(total.edp(), 20'000);
+  EXPECT_DOUBLE_EQ(*total.bound, 20'000);
+  // Whatever the ratios, the bound is not above the value.
+  const NetworkTotal mixed = AddUp({layer(1, 10, 20, 200), layer(2, 30, 5, 150)}, Objective::kEdp);
+  EXPECT_LT(*mixed.bound, mixed.edp());
+}
+
+TEST(MapNetwork, DoesNotDependOnThreads) {
+  const MapJob job = Job({.objective = "edp", .method = "ga"});
+  const Result<NetworkMapping> one = MapNetwork(job, 1, {}), two = MapNetwork(job, 2, {});
+  ASSERT_TRUE(one && two);
+  ExpectEqual(*one, *two);
+}
+
+TEST(MapNetwork, ResumesToTheSameResult) {
+  const MapJob job = Job({.method = "marl"});
+  const Result<NetworkMapping> whole = MapNetwork(job, 1, {});
+  TemporaryFolder folder;
+  {
+    const Result<RunDirectory> directory = RunDirectory::Create(folder.File("run"));
+    ASSERT_TRUE(directory) << directory.error();
+    ASSERT_TRUE(SaveMapJob(job, *directory));
+    int polls = 0;
+    const Result<NetworkMapping> part =
+        MapNetwork(job, 1, {.stopped = [&] { return ++polls > 7; }, .directory = &*directory});
+    ASSERT_TRUE(part) << part.error();
+    EXPECT_TRUE(part->interrupted);
+    EXPECT_LT(part->total.samples, 900);
+    // What kill -9 leaves: the beginning of a line.
+    std::ofstream(directory->JournalFile(1), std::ios::app) << "{\"point\":[1,2";
+  }
+  const Result<RunDirectory> directory = RunDirectory::Open(folder.File("run"));
+  ASSERT_TRUE(directory) << directory.error();
+  const Result<MapJob> loaded = LoadMapJob(*directory);
+  ASSERT_TRUE(loaded) << loaded.error();
+  const Result<NetworkMapping> resumed = MapNetwork(*loaded, 2, {.directory = &*directory});
+  ASSERT_TRUE(resumed) << resumed.error();
+  ExpectEqual(*resumed, *whole);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(ReadJournal(directory->JournalFile(i))->trials.size(), 300u);
+  }
+}
+
+// Layers of a later wave begin with what earlier ones found, whatever the threads and stops.
+TEST(MapNetwork, LearnsFromSolvedLayers) {
+  NetworkBuilder builder(Network{.name = "alike"});
+  Layer conv;
+  conv.c = 8, conv.y = conv.x = 14, conv.r = conv.s = 3;
+  for (const int64_t k : {16, 32, 64, 48}) {
+    conv.k = k;
+    ASSERT_TRUE(builder.Add("k" + std::to_string(k), conv));
+  }
+  MapSettings settings{.accelerator = "maestro-256", .model = "maestro", .objective = "edp"};
+  settings.method = "team";
+  settings.budget.samples = 60;
+  const Result<MapJob> job = MakeMapJob(settings, builder.Take());
+  ASSERT_TRUE(job) << job.error();
+  const Result<NetworkMapping> whole = MapNetwork(*job, 1, {}), two = MapNetwork(*job, 2, {});
+  ASSERT_TRUE(whole && two);
+  ExpectEqual(*whole, *two);
+  TemporaryFolder folder;
+  {
+    const Result<RunDirectory> directory = RunDirectory::Create(folder.File("run"));
+    ASSERT_TRUE(SaveMapJob(*job, *directory));
+    int polls = 0;
+    ASSERT_TRUE(
+        MapNetwork(*job, 1, {.stopped = [&] { return ++polls > 25; }, .directory = &*directory}));
+  }
+  const Result<RunDirectory> directory = RunDirectory::Open(folder.File("run"));
+  const Result<NetworkMapping> resumed = MapNetwork(*job, 2, {.directory = &*directory});
+  ASSERT_TRUE(resumed) << resumed.error();
+  ExpectEqual(*resumed, *whole);
+  // The first sample of the second layer is the best point of the first, in its own words.
+  const Result<JournalContents> journal = ReadJournal(directory->JournalFile(1));
+  ASSERT_TRUE(journal && !journal->trials.empty());
+  const auto problem = [&](size_t i) {
+    return *MappingProblem::Make(job->network.layers[i].layer, job->accelerator, "maestro",
+                                 job->problem);
+  };
+  EXPECT_EQ(journal->trials[0].point,
+            Translate(problem(0)->space(), *whole->layers[0].point, problem(1)->space()));
+}
+
+TEST(WarmStart, IsForMethodsThatTakeHintsAndForBudgetsOfSamples) {
+  EXPECT_TRUE(StartsWarm(Job({.method = "team"})));
+  EXPECT_FALSE(StartsWarm(Job({.method = "ga"})));
+  EXPECT_FALSE(StartsWarm(Job({.method = "team", .budget = {.samples = 300, .seconds = 1}})));
+  EXPECT_EQ(WaveEnd(0, 10), 1u);
+  EXPECT_EQ(WaveEnd(1, 10), 3u);
+  EXPECT_EQ(WaveEnd(3, 10), 7u);
+  EXPECT_EQ(WaveEnd(7, 10), 10u);
+}
+
+TEST(MapNetwork, StopsAtTheTargetGap) {
+  const Result<NetworkMapping> mapping =
+      MapNetwork(Job({.budget = {.samples = 5000}, .target_gap = 10.0}), 1, {});
+  ASSERT_TRUE(mapping) << mapping.error();
+  for (const LayerMapping& layer : mapping->layers) {
+    EXPECT_EQ(layer.search.stop, StopReason::kTarget);
+    EXPECT_LE(*layer.gap(), 10.0);
+  }
+}
+
+TEST(RunDirectory, BelongsToOneRunAndOneProgram) {
+  TemporaryFolder folder;
+  const std::string path = folder.File("run");
+  EXPECT_EQ(ToString(RunDirectory::Open(path).error()),
+            path + " is not the folder of a run: it has no run.json; runs are made with --out");
+  {
+    const Result<RunDirectory> directory = RunDirectory::Create(path);
+    ASSERT_TRUE(SaveMapJob(Job({}), *directory));
+    EXPECT_EQ(ToString(RunDirectory::Open(path).error()),
+              path + " is in use by another program; wait for it, or choose another folder");
+  }
+  EXPECT_EQ(ToString(RunDirectory::Create(path).error()),
+            path + " already holds a run; continue it with 'tessera resume " + path +
+                "', or choose another folder");
+}
+
+// 29 channels and 11 rows fill an array badly with factors that divide.
+TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
+  NetworkBuilder builder(Network{.name = "odd"});
+  Layer conv;
+  conv.k = 29, conv.c = 16, conv.y = conv.x = 13, conv.r = conv.s = 3;
+  ASSERT_TRUE(builder.Add("odd", conv));
+  const Network network = builder.Take();
+  MapSettings settings{.accelerator = "eyeriss-256", .method = "exact"};
+  settings.proof_rounds = 20;
+  const auto map = [&](const char* factors) {
+    settings.factors = factors;
+    const Result<NetworkMapping> mapping = MapNetwork(*MakeMapJob(settings, network), 1, {});
+    EXPECT_TRUE(mapping) << mapping.error();
+    return mapping->layers.front();
+  };
+  const LayerMapping perfect = map("perfect"), any = map("any");
+  EXPECT_LT(any.value, perfect.value);
+  EXPECT_GE(any.value, *any.bound);
+  EXPECT_EQ(any.status, MapStatus::kBounded);
+  EXPECT_EQ(any.bound, any.bounds.Of(Objective::kLatency));
+
+  settings.constraints = "some.yaml";
+  settings.semantics = "timeloop3";
+  EXPECT_FALSE(MakeMapJob(settings, network));
+}
+
+TEST(MapSettings, SurviveTheirFile) {
+  MapSettings settings{.network = "n", .accelerator = "a", .method = "ga:population=7", .seed = 9};
+  settings.budget = {.samples = 5, .seconds = 1.5};
+  settings.target_gap = 0.25;
+  settings.bypass = true;
+  const std::string text = ToJsonText(settings);
+  const Result<MapSettings> read = ParseMapSettings(text, "run.json");
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(ToJsonText(*read), text);
+  std::string broken = text;
+  broken.replace(broken.find("\"seed\""), 6, "\"sead\"");
+  EXPECT_EQ(ToString(ParseMapSettings(broken, "run.json").error()),
+            "run.json:1:1: run without 'seed'");
+}
+
+TEST(MapSettings, NamesThatDoNotExistHaveHints) {
+  const auto message = [](const MapSettings& settings) {
+    const Result<MapJob> job = MakeMapJob(settings, SmallNetwork());
+    return job ? "no error" : ToString(job.error());
+  };
+  EXPECT_EQ(message({.accelerator = "maestro-256", .method = "gaa"}),
+            "unknown search method 'gaa'; did you mean 'ga'?");
+  EXPECT_EQ(message({.accelerator = "maestro-256", .objective = "speed"}).substr(0, 25),
+            "unknown objective 'speed'");
+  EXPECT_EQ(message({.accelerator = "maestro-256", .legality = "strickt"}),
+            "unknown legality 'strickt'; did you mean 'strict'?");
+}
+
+TEST(Export, MappingsComeBackFromTheirText) {
+  for (const char* machine : {"maestro-256", "eyeriss-256"}) {
+    const MapJob job = Job({.accelerator = machine});
+    const Result<NetworkMapping> mapping = MapNetwork(job, 1, {});
+    ASSERT_TRUE(mapping) << mapping.error();
+    for (const LayerMapping& layer : mapping->layers) {
+      const Result<std::string> text = MappingJson(layer.layer, job.accelerator, *layer.mapping);
+      ASSERT_TRUE(text) << text.error();
+      const Result<Mapping> read = ParseMappingJson(*text, "m.json", layer.layer, job.accelerator);
+      ASSERT_TRUE(read) << read.error();
+      const Result<std::string> again = MappingJson(layer.layer, job.accelerator, *read);
+      EXPECT_EQ(*text, *again);
+      const size_t files = std::string_view(machine) == "maestro-256" ? 2 : 4;
+      EXPECT_EQ(ExportMapping("x", layer.layer, job.accelerator, *layer.mapping)->size(), files);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera

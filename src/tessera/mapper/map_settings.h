@@ -1,0 +1,95 @@
+// What `tessera map` was asked for, as data that goes to a file and comes back: the run that is
+// resumed or verified later is exactly the one that was started.
+#ifndef TESSERA_MAPPER_MAP_SETTINGS_H_
+#define TESSERA_MAPPER_MAP_SETTINGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/base/result.h"
+#include "tessera/record/run_directory.h"
+#include "tessera/search/budget.h"
+#include "tessera/search/method.h"
+#include "tessera/space/mapping_problem.h"
+#include "tessera/workload/network.h"
+
+namespace tessera {
+
+struct MapSettings {
+  // Zoo or preset name, or a file; in a run's folder, files of that folder.
+  std::string network = {};
+  std::string accelerator = {};
+  std::string constraints = {};  // a file; empty: none
+
+  // Names and values as on the command line.
+  std::string model = "loopnest";     // Default: loopnest.
+  std::string objective = "latency";  // Default: latency.
+  // A search method with its settings, or auto (search, then proof) or exact (proof alone).
+  std::string method = "marl";         // Default: marl.
+  std::string sizes = "divisors";      // Default: divisors.
+  std::string energy = "maestro-csv";  // Of model maestro. Default: maestro-csv.
+  std::string legality = "strict";     // Of model maestro. Default: strict.
+  std::string area = "maestro";        // Of model maestro. Default: maestro.
+  std::string version = "head";        // Of model maestro. Default: head.
+  std::string semantics = "exact";     // Of model loopnest. Default: exact.
+  bool decide_pes = false;             // Default: false.
+  bool bypass = false;                 // Default: false.
+  std::string factors = "perfect";     // perfect or any; of methods auto, exact. Default: perfect.
+
+  // Limits of the program of model exec:COMMAND, as ExternalOptions.
+  double exec_timeout_seconds = 60;  // Default: 60.
+  int64_t exec_memory_mib = 4096;    // Default: 4096.
+  int64_t exec_batch_rows = 64;      // Default: 64.
+
+  int64_t seed = 1;                       // Default: 1.
+  Budget budget = {};                     // Per layer; seconds: for the whole run.
+  int64_t batch = 64;                     // Default: 64.
+  std::optional<double> target_gap = {};  // Default: none.
+
+  // What methods auto and exact may spend on proofs: seconds for the proofs of all layers, rounds
+  // of exact search per layer (0: no limit), and memory for the open nodes of all layers.
+  double proof_seconds = 0;         // Default: 0.
+  int64_t proof_rounds = 0;         // Default: 0.
+  int64_t proof_memory_mib = 1024;  // Default: 1024.
+};
+
+// The settings as JSON, and back; unknown keys and wrong types are errors with their place.
+std::string ToJsonText(const MapSettings& settings);
+Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& file);
+
+// Settings with everything loaded and looked up.
+struct MapJob {
+  MapSettings settings = {};
+  Network network = {};
+  Accelerator accelerator = {};
+  MappingProblemOptions problem = {};
+  std::optional<MethodChoice> method = {};  // none: method exact, which has no search
+  bool prove = false;
+  bool any_factors = false;  // also mappings whose factors do not divide
+};
+
+// The cost model of the job for a layer.
+Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer);
+
+// A job for a network that is at hand: loads the other files, relative to `folder` (empty: the
+// current one), and looks names up. Names that do not exist are errors with a hint.
+Result<MapJob> MakeMapJob(const MapSettings& settings, Network network,
+                          const std::string& folder = "");
+
+// Options of problems from their names in `settings`, without loading a network.
+Result<MappingProblemOptions> ProblemOptions(const MapSettings& settings,
+                                             const std::string& folder = "");
+
+// Writes run.json and copies of the inputs into the folder of a run.
+Result<void> SaveMapJob(const MapJob& job, const RunDirectory& directory);
+
+// Reads them back.
+Result<MapJob> LoadMapJob(const RunDirectory& directory);
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_MAP_SETTINGS_H_

@@ -1,0 +1,213 @@
+// Which layer's proof goes on next, and for how long.
+#include "tessera/mapper/proof.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tessera/mapper/layer_prover.h"
+#include "tessera/mapper/map_network.h"
+#include "tessera/record/terminal.h"
+#include "tessera/search/exact/problem_options.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kSlice = 0.25;      // seconds between looks at clock, gaps and the user's wishes
+constexpr double kTotalSeconds = 1;  // between lines about the network
+constexpr int64_t kNodeBytes = 400;  // about what an open node takes
+
+ProgressRow RowOf(const LayerMapping& layer) {
+  return {.name = layer.name,
+          .best = layer.cost ? std::optional(layer.value) : std::nullopt,
+          .bound = layer.bound,
+          .gap = layer.gap(),
+          .samples = layer.samples()};
+}
+
+}  // namespace
+
+struct Prover::Shared {
+  std::mutex mutex;
+  Result<void> outcome = {};
+  double last_total = 0;
+};
+
+Result<void> CheckProvable(const MapJob& job) {
+  const auto unsupported = [](std::string message, std::string hint) {
+    return Error{.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
+  };
+  if (job.settings.model != "loopnest") {
+    return unsupported(fmt::format("method {} needs model loopnest", job.settings.method),
+                       "choose another --method");
+  }
+  if (!exact::GoalOf(job.problem.objective)) {
+    return unsupported(fmt::format("method {} proves latency, energy and edp, not {}",
+                                   job.settings.method, job.settings.objective),
+                       "choose another --method");
+  }
+  if (job.problem.model.loopnest.semantics == loopnest::Semantics::kTimeloop4) {
+    return unsupported(
+        fmt::format("method {} knows no bounds for semantics timeloop4", job.settings.method),
+        "use semantics exact or timeloop3, or choose another --method");
+  }
+  return {};
+}
+
+Prover::Prover(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
+               std::vector<LayerMapping>& layers)
+    : job_(job), pool_(pool), hooks_(hooks), layers_(layers), shared_(std::make_unique<Shared>()) {}
+
+Prover::~Prover() = default;
+
+bool Prover::Over() const {
+  return (hooks_.stopped && hooks_.stopped()) || SteadySeconds() >= deadline_;
+}
+
+bool Prover::Reproducible() const {
+  return job_.settings.budget.seconds == 0 && job_.settings.proof_seconds == 0;
+}
+
+bool Prover::Done(size_t layer) const {
+  return provers_[layer] != nullptr && provers_[layer]->done();
+}
+
+void Prover::Offer(size_t layer) {
+  if (provers_[layer] == nullptr) return;
+  provers_[layer]->Offer();
+  provers_[layer]->Publish();
+}
+
+Result<void> Prover::Start() {
+  const int64_t nodes = (job_.settings.proof_memory_mib << 20) / kNodeBytes /
+                        std::max<int64_t>(1, std::ssize(layers_));
+  provers_.resize(layers_.size());
+  std::vector<Result<void>> outcomes(layers_.size());
+  const auto start = [&](size_t i) -> Result<void> {
+    auto prover = std::make_unique<LayerProver>(job_, layers_[i]);
+    if (Result<void> made = prover->Make(std::max<int64_t>(1, nodes)); !made) {
+      const bool skip =
+          job_.settings.method == "auto" && made.error().kind == ErrorKind::kUnsupported;
+      if (!skip) return InLayer(layers_[i].name, made.error());
+      layers_[i].unproved = made.error().message;
+      return {};
+    }
+    if (hooks_.directory != nullptr) {
+      const std::string file = hooks_.directory->ProofFile(i);
+      if (Result<void> opened = prover->OpenJournal(file, !Reproducible()); !opened) return opened;
+    }
+    ThreadPool one(1);  // Layers are what runs side by side.
+    if (!prover->done() && !(hooks_.stopped && hooks_.stopped())) {
+      if (Result<void> ran = prover->Run(0, deadline_, one); !ran) return ran;
+    }
+    prover->Publish();
+    const std::lock_guard<std::mutex> guard(shared_->mutex);
+    provers_[i] = std::move(prover);
+    Tell(*provers_[i]);
+    return {};
+  };
+  for (const LayerMapping& layer : layers_) {
+    if (hooks_.progress == nullptr) break;
+    hooks_.progress->OnProgress(ProgressEvent::kAdvanced, RowOf(layer));
+  }
+  pool_.ParallelFor(std::ssize(layers_), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+    outcomes[static_cast<size_t>(begin)] = start(static_cast<size_t>(begin));
+  });
+  for (const Result<void>& outcome : outcomes) {
+    if (!outcome) return outcome;
+  }
+  return {};
+}
+
+size_t Prover::Open() const {
+  return static_cast<size_t>(
+      std::count_if(provers_.begin(), provers_.end(),
+                    [](const auto& prover) { return prover != nullptr && !prover->done(); }));
+}
+
+// The most urgent layer that nobody works on and that has time for a round; null if there is none.
+LayerProver* Prover::Next() {
+  const double now = SteadySeconds();
+  LayerProver* next = nullptr;
+  for (const auto& prover : provers_) {
+    if (prover == nullptr || prover->done() || prover->busy) continue;
+    if (!prover->CanStep(now, deadline_)) continue;
+    if (next == nullptr || prover->Urgency() > next->Urgency()) next = prover.get();
+  }
+  return next;
+}
+
+void Prover::Tell(const LayerProver& prover) {
+  if (hooks_.progress == nullptr) return;
+  const ProgressEvent event = prover.done()       ? ProgressEvent::kDone
+                              : prover.improved() ? ProgressEvent::kImproved
+                                                  : ProgressEvent::kAdvanced;
+  hooks_.progress->OnProgress(event, RowOf(prover.layer()));
+}
+
+// The network as one more row, once every layer has a mapping.
+void Prover::TellTotal() {
+  if (hooks_.progress == nullptr || layers_.size() < 2) return;
+  const NetworkTotal total = AddUp(layers_, job_.problem.objective);
+  if (!total.gap()) return;
+  const double now = SteadySeconds();
+  const bool due = now - shared_->last_total >= kTotalSeconds;
+  if (due) shared_->last_total = now;
+  hooks_.progress->OnProgress(due ? ProgressEvent::kImproved : ProgressEvent::kAdvanced,
+                              {.name = "network",
+                               .best = total.value,
+                               .bound = total.bound,
+                               .gap = total.gap(),
+                               .samples = total.samples});
+}
+
+// Rounds of one layer; called with the lock held, which is given up meanwhile.
+void Prover::Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::mutex>& lock) {
+  prover.busy = true;
+  lock.unlock();
+  Result<void> ran = prover.Run(kSlice, deadline_, pool);
+  lock.lock();
+  prover.busy = false;
+  prover.Publish();
+  if (!ran && shared_->outcome) shared_->outcome = InLayer(prover.layer().name, ran.error());
+  Tell(prover);
+  TellTotal();
+}
+
+Result<void> Prover::Go(double deadline) {
+  deadline_ = deadline;
+  const auto threads = static_cast<size_t>(pool_.threads());
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  while (shared_->outcome && !Over()) {
+    // A layer per thread, and all threads for one layer once fewer layers than threads are left.
+    if (Open() < threads) {
+      LayerProver* const next = Next();
+      if (next == nullptr) break;
+      Slice(*next, pool_, lock);
+      continue;
+    }
+    if (Next() == nullptr) break;
+    lock.unlock();
+    pool_.ParallelFor(static_cast<int64_t>(threads), 1, [&](int64_t, int64_t, int) {
+      ThreadPool one(1);
+      std::unique_lock<std::mutex> mine(shared_->mutex);
+      while (shared_->outcome && !Over() && Open() >= threads) {
+        LayerProver* const next = Next();
+        if (next == nullptr) return;
+        Slice(*next, one, mine);
+      }
+    });
+    lock.lock();
+  }
+  for (const auto& prover : provers_) {
+    if (prover == nullptr) continue;
+    if (Result<void> closed = prover->Close(); !closed && shared_->outcome) {
+      shared_->outcome = InLayer(prover->layer().name, closed.error());
+    }
+  }
+  return shared_->outcome;
+}
+
+}  // namespace tessera

@@ -1,0 +1,96 @@
+// Proofs for the layers of a network: the exact mapper gives every layer a first mapping and a
+// bound at once, takes what a search has found, and then closes gaps where they weigh most.
+#ifndef TESSERA_MAPPER_PROOF_H_
+#define TESSERA_MAPPER_PROOF_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/record/progress.h"
+#include "tessera/record/run_directory.h"
+
+namespace tessera {
+
+struct LayerMapping;
+class LayerProver;
+
+// What was proved about a layer.
+struct LayerProof {
+  int64_t rounds = 0;
+  int64_t evaluations = 0;  // by the exact search; they count as samples
+  bool complete = false;    // nothing is left to search
+
+  friend bool operator==(const LayerProof&, const LayerProof&) = default;
+};
+
+struct ProofHooks {
+  ProgressObserver* progress = nullptr;     // may be null
+  std::function<bool()> stopped = {};       // may be empty
+  const RunDirectory* directory = nullptr;  // for journals; may be null
+};
+
+// Whether a job's model and objective can be proved; the error says why not.
+Result<void> CheckProvable(const MapJob& job);
+
+// Contract:
+//   Threads      members are called by one thread at a time; work is done on the pool's threads.
+//   Determinism  without limits of seconds the result is a function of job and offers, also if the
+//   run is
+//                interrupted and starts again: its rounds are then repeated. With such a limit the
+//                number of rounds depends on the machine, and a run that starts again goes on from
+//                the mappings and bounds that its journals hold, at most one round of each layer
+//                behind.
+//   Ownership    everything that the constructor is given outlives the prover.
+//   Interruption layers keep what they have.
+class Prover {
+ public:
+  // `layers` have names, layers and bounds; the prover fills in the rest.
+  Prover(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
+         std::vector<LayerMapping>& layers);
+  ~Prover();
+
+  // A first mapping and a first bound of every layer, in some hundredths of a second each. Layers
+  // that the exact mapper cannot take are left to the search with method auto; they are listed.
+  Result<void> Start();
+
+  // Whether nothing is left to do for a layer.
+  bool Done(size_t layer) const;
+
+  // Takes over a mapping that was found elsewhere, if it is better: layers[layer].search.best has
+  // been turned into layers[layer].mapping and so on.
+  void Offer(size_t layer);
+
+  // Rounds until everything is proved, limits are reached, the user stops it, or SteadySeconds()
+  // comes near to `deadline`.
+  Result<void> Go(double deadline);
+
+ private:
+  bool Over() const;
+  bool Reproducible() const;
+  LayerProver* Next();
+  size_t Open() const;
+  void Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::mutex>& lock);
+  void Tell(const LayerProver& prover);
+  void TellTotal();
+
+  const MapJob& job_;
+  ThreadPool& pool_;
+  const ProofHooks hooks_;
+  double deadline_ = std::numeric_limits<double>::infinity();
+  std::vector<LayerMapping>& layers_;
+  std::vector<std::unique_ptr<LayerProver>> provers_;  // null: cannot be proved
+
+  struct Shared;
+  std::unique_ptr<Shared> shared_;  // between the threads of Go
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_PROOF_H_

@@ -1,0 +1,77 @@
+// Journals of proofs on disk.
+#include "tessera/mapper/proof_journal.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/mapper/export.h"
+#include "tessera/record/journal.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Takes a line into the record; false if it is not one of a journal.
+bool Take(const Json& line, ProofRecord& record) {
+  const auto number = [&](const char* key) {
+    return line.contains(key) && line[key].is_number() ? std::optional(line[key].get<double>())
+                                                       : std::nullopt;
+  };
+  const auto rounds = number("rounds"), evaluations = number("evaluations"),
+             bound = number("bound");
+  if (!rounds || !evaluations || !bound || !line.contains("complete") ||
+      !line["complete"].is_boolean()) {
+    return false;
+  }
+  record.proof = {.rounds = static_cast<int64_t>(*rounds),
+                  .evaluations = static_cast<int64_t>(*evaluations),
+                  .complete = line["complete"].get<bool>()};
+  record.bound = *bound;
+  if (number("value")) record.value = number("value");
+  return true;
+}
+
+}  // namespace
+
+std::string ProofLine(const LayerProof& proof, double bound, std::optional<double> value,
+                      const std::string& mapping) {
+  const std::string found =
+      mapping.empty() || !value ? "" : fmt::format(",\"value\":{},\"mapping\":{}", *value, mapping);
+  return fmt::format("{{\"rounds\":{},\"evaluations\":{},\"bound\":{},\"complete\":{}{}}}\n",
+                     proof.rounds, proof.evaluations, bound, proof.complete, found);
+}
+
+Result<ProofRecord> ReadProofJournal(const std::string& path, const Layer& layer,
+                                     const Accelerator& accelerator) {
+  ProofRecord record;
+  const Result<JournalText> text = ReadJournalText(path);
+  if (!text) return text.error();
+  std::string mapping;
+  Where where{.file = path}, mapping_where;
+  for (const std::string_view line : text->lines()) {
+    ++where.line;
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !Take(json, record)) {
+      return Error{.kind = ErrorKind::kSyntax,
+                   .message = "this is not a line of a proof's journal",
+                   .where = where};
+    }
+    if (!json.contains("mapping")) continue;
+    mapping = json["mapping"].dump();
+    mapping_where = where;
+  }
+  record.bytes = static_cast<int64_t>(text->whole.size());
+  if (mapping.empty()) return record;
+  Result<Mapping> parsed = ParseMappingJson(mapping, path, layer, accelerator);
+  if (!parsed) {
+    Error error = parsed.error();
+    error.where = mapping_where;
+    return error;
+  }
+  record.mapping = *std::move(parsed);
+  return record;
+}
+
+}  // namespace tessera

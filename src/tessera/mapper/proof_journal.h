@@ -1,0 +1,42 @@
+// What the exact mapper has proved about a layer so far, as lines of a file that is only ever
+// appended to. A line follows every round that changed something:
+//
+//   {"rounds":7,"evaluations":5120,"bound":1.02e9,"complete":false,"value":1.5e9,"mapping":{...}}
+//
+// Value and mapping stand only where the mapping is new.
+#ifndef TESSERA_MAPPER_PROOF_JOURNAL_H_
+#define TESSERA_MAPPER_PROOF_JOURNAL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tessera/arch/accelerator.h"
+#include "tessera/base/result.h"
+#include "tessera/mapping/mapping.h"
+#include "tessera/mapper/proof.h"
+#include "tessera/workload/layer.h"
+
+namespace tessera {
+
+// The end of a journal.
+struct ProofRecord {
+  LayerProof proof = {};
+  double bound = 0;
+  std::optional<double> value = {};
+  std::optional<Mapping> mapping = {};
+  int64_t bytes = 0;  // that whole lines take
+};
+
+// One line, with its line end; `mapping` is JSON, or empty.
+std::string ProofLine(const LayerProof& proof, double bound, std::optional<double> value,
+                      const std::string& mapping);
+
+// Reads a journal; a file that does not exist is an empty one. An end without line end is left out;
+// any other line that cannot be read is an error with its place.
+Result<ProofRecord> ReadProofJournal(const std::string& path, const Layer& layer,
+                                     const Accelerator& accelerator);
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_PROOF_JOURNAL_H_

@@ -1,0 +1,377 @@
+// Verification of runs.
+#include "tessera/mapper/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/rng.h"
+#include "tessera/base/text.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/cost/loopnest/interpreter.h"
+#include "tessera/mapper/export.h"
+#include "tessera/record/journal.h"
+#include "tessera/mapper/map_network.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/mapper/proof_journal.h"
+#include "tessera/search/evaluator.h"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;        // relative; as in StatusOf
+constexpr int64_t kWalkedMacs = 100'000;  // walking takes some ten microseconds each
+constexpr int64_t kRandom = 2'000;        // mappings per layer that are compared with its bound
+
+std::optional<double> NumberAt(const Json& json, std::string_view key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  if (!json.is_object() || found == json.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+std::string TextAt(const Json& json, std::string_view key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  if (!json.is_object() || found == json.end()) return "nothing";
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+// Reasons are words, which programs of users may choose as they like; everything else must agree.
+bool SameNumbers(const Outcome& a, const Outcome& b) {
+  const auto numbers = [](const Outcome& o) {
+    return std::tuple(o.kind, o.value, o.cycles, o.energy_pj, o.power_mw, o.area_um2);
+  };
+  return numbers(a) == numbers(b);
+}
+
+class Verifier {
+ public:
+  Verifier(const RunDirectory& directory, const MapJob& job, const Json& report, int threads)
+      : directory_(directory), job_(job), report_(report), pool_(threads) {}
+
+  Result<Verification> Go() {
+    CompareText(report_, "run", "network", job_.network.name);
+    CompareText(report_, "run", "accelerator", job_.accelerator.name);
+    CompareText(report_, "run", "model", job_.settings.model);
+    CompareText(report_, "run", "objective", job_.settings.objective);
+    CompareText(report_, "run", "method", job_.settings.method);
+    CompareNumber(report_, "run", "seed", static_cast<double>(job_.settings.seed));
+    const Json& layers = report_["layers"];
+    const size_t count = job_.network.layers.size();
+    if (!layers.is_array() || layers.size() != count) {
+      Complain("layers", layers.is_array() ? fmt::format("{}", layers.size()) : "none",
+               fmt::format("{}", count));
+      return std::move(result_);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      result_.layers.push_back({.name = job_.network.layers[i].name});
+      if (Result<void> checked = CheckLayer(i, layers[i]); !checked) return checked.error();
+    }
+    CheckTotal();
+    return std::move(result_);
+  }
+
+ private:
+  void Complain(std::string what, std::string reported, std::string computed) {
+    result_.discrepancies.push_back({std::move(what), std::move(reported), std::move(computed)});
+  }
+
+  void CountNumber() {
+    ++(result_.layers.empty() || in_total_ ? result_.total_numbers : result_.layers.back().numbers);
+  }
+
+  // JSON keeps all digits, so equal means equal.
+  void CompareNumber(const Json& json, const std::string& what, std::string_view key,
+                     const std::optional<double>& computed) {
+    CountNumber();
+    if (NumberAt(json, key) == computed) return;
+    Complain(fmt::format("{}: {}", what, key), TextAt(json, key),
+             computed ? fmt::format("{}", *computed) : "nothing");
+  }
+
+  void CompareText(const Json& json, const std::string& what, std::string_view key,
+                   std::string_view computed) {
+    CountNumber();
+    if (TextAt(json, key) == computed) return;
+    Complain(fmt::format("{}: {}", what, key), TextAt(json, key), std::string(computed));
+  }
+
+  Result<void> CheckLayer(size_t index, const Json& json) {
+    const NetworkLayer& entry = job_.network.layers[index];
+    const std::string what = fmt::format("layer '{}'", entry.name);
+    CompareText(json, what, "name", entry.name);
+    CompareNumber(json, what, "count", static_cast<double>(entry.count));
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
+    if (!problem) return problem.error();
+    const Result<JournalContents> journal = ReadJournal(directory_.JournalFile(index));
+    if (!journal) return journal.error();
+    LayerMapping made{.name = entry.name, .count = entry.count, .layer = entry.layer};
+    const std::optional<Trial> best = CheckJournal(**problem, what, journal->trials);
+    made.search.samples = std::ssize(journal->trials);
+    if (best) made.value = best->outcome.value;
+    ProofRecord proved;
+    if (job_.prove) {
+      Result<ProofRecord> record =
+          ReadProofJournal(directory_.ProofFile(index), entry.layer, job_.accelerator);
+      if (!record) return record.error();
+      proved = *std::move(record);
+      CheckProof(what, json, proved, made);
+    }
+    CompareNumber(json, what, "samples", static_cast<double>(made.samples()));
+    const bool found = best || proved.mapping;
+    if (!made.proof) {
+      CompareNumber(json, what, "value", best ? std::optional(made.value) : std::nullopt);
+    } else {
+      const double known =
+          std::min(best ? best->outcome.value : kInfinity, proved.value.value_or(kInfinity));
+      if (known < kInfinity && NumberAt(json, "value").value_or(0) > known) {
+        Complain(what + ": value", TextAt(json, "value"), fmt::format("at most {}", known));
+      }
+    }
+    if (!json.contains("mapping") || json["mapping"].is_null()) {
+      if (found) Complain(what + ": mapping", "nothing", "a mapping");
+      CompareText(json, what, "status", ToString(MapStatus::kNothing));
+    } else if (Result<void> mapping = CheckMapping(index, **problem, what, json, made); !mapping) {
+      return mapping;
+    }
+    const double least = best ? best->outcome.value : kInfinity;
+    Result<void> bound = CheckBound(**problem, what, json, proved, least, made);
+    if (!bound) return bound;
+    layers_.push_back(std::move(made));
+    return {};
+  }
+
+  // Exact search keeps no journal of what it evaluated, but one of what it has shown.
+  void CheckProof(const std::string& what, const Json& json, const ProofRecord& proved,
+                  LayerMapping& made) {
+    made.proof = proved.proof;
+    const Json proof = json.value("proof", Json::object());
+    CompareNumber(proof, what + ": proof", "rounds", static_cast<double>(proved.proof.rounds));
+    CompareNumber(proof, what + ": proof", "evaluations",
+                  static_cast<double>(proved.proof.evaluations));
+    CompareText(proof, what + ": proof", "complete", proved.proof.complete ? "true" : "false");
+  }
+
+  // The reported mapping, read from its text, checked and priced anew.
+  Result<void> CheckMapping(size_t index, const MappingProblem& problem, const std::string& what,
+                            const Json& json, LayerMapping& made) {
+    const Result<Mapping> mapping = ParseMappingJson(
+        json["mapping"].dump(), directory_.File("result.json"), made.layer, job_.accelerator);
+    if (!mapping) {
+      Complain(what + ": mapping", "a mapping", mapping.error().message);
+      return {};
+    }
+    // The space has perfect factors only.
+    const Result<Point> point = job_.any_factors ? Point() : problem.space().Encode(*mapping);
+    if (!point) {
+      Complain(what + ": mapping", "a legal mapping", point.error().message);
+      return {};
+    }
+    const Result<Cost> priced = problem.loopnest() != nullptr
+                                    ? PriceLoops(problem, what, *mapping, made)
+                                    : PricePoint(problem, *point);
+    if (!priced) {
+      Complain(what + ": mapping", "a feasible mapping", priced.error().message);
+      return {};
+    }
+    const Cost& cost = *priced;
+    const double value = ValueOf(cost, job_.problem.objective);
+    CompareNumber(json, what, "cycles", static_cast<double>(cost.cycles));
+    CompareNumber(json, what, "energy_pj", cost.energy_pj);
+    CompareNumber(json, what, "edp", cost.edp());
+    CompareNumber(json, what, "value", value);
+    CompareNumber(json, what, "power_mw", cost.power_mw);
+    CompareNumber(json, what, "area_um2", cost.area_um2);
+    CompareNumber(json, what, "utilization", cost.utilization);
+    if (!job_.any_factors) made.point = *point;
+    made.cost = cost;
+    if (made.proof) made.value = value;
+    return CheckFiles(index, what, *mapping, made);
+  }
+
+  // By the cost model, from the loops alone.
+  Result<Cost> PriceLoops(const MappingProblem& problem, const std::string& what,
+                          const Mapping& mapping, const LayerMapping& made) {
+    const Result<std::unique_ptr<CostModel>> model = ModelOf(job_, made.layer);
+    if (!model) return model.error();
+    const Result<Cost> cost = Evaluate(**model, mapping);
+    if (!cost) return cost;
+    result_.layers.back().mapping = "priced by the model";
+    const auto& [loops, hierarchy] = *problem.loopnest();
+    const bool exact = job_.problem.model.loopnest.semantics == loopnest::Semantics::kExact;
+    if (!exact || Macs(made.layer) > kWalkedMacs) return cost;
+    // And once more by walking every iteration, which shares nothing with the model.
+    const Interpreted walked = Interpret(loops, hierarchy, std::get<LoopMapping>(mapping));
+    if (!walked.error.empty() || !walked.rejection.empty()) {
+      Complain(what + ": mapping", "a feasible mapping", walked.error + walked.rejection);
+    } else if (walked.cycles != cost->cycles ||
+               std::abs(walked.energy - cost->energy_pj) > kRounding * walked.energy) {
+      Complain(what + ": cost of the mapping",
+               fmt::format("{} cycles, {} pJ", cost->cycles, cost->energy_pj),
+               fmt::format("{} cycles, {} pJ by walking its loops", walked.cycles, walked.energy));
+    }
+    result_.layers.back().mapping =
+        fmt::format("priced by the model and by walking {} MACs", WithThousands(Macs(made.layer)));
+    return cost;
+  }
+
+  // By the evaluator of the search, which may be a program of the user's.
+  Result<Cost> PricePoint(const MappingProblem& problem, const Point& point) {
+    std::vector<Trial> trials = {{.point = point}};
+    Evaluator(problem, pool_).Evaluate(trials);
+    if (!trials.front().outcome.feasible()) {
+      return Error{.kind = ErrorKind::kInfeasible, .message = trials.front().outcome.why};
+    }
+    result_.layers.back().mapping = "priced by the model";
+    return problem.CostOf(trials.front());
+  }
+
+  Result<void> CheckFiles(size_t index, const std::string& what, const Mapping& mapping,
+                          const LayerMapping& made) {
+    const Result<std::vector<ExportedFile>> files =
+        ExportMapping(MappingStem(index, made.name), made.layer, job_.accelerator, mapping);
+    if (!files) return files.error();
+    for (const ExportedFile& file : *files) {
+      ++result_.layers.back().files;
+      const Result<std::string> text = ReadTextFile(directory_.File(file.name));
+      if (text && *text == file.contents) continue;
+      Complain(fmt::format("{}: {}", what, file.name), text ? "another text" : "no such file",
+               "the mapping's text");
+    }
+    return {};
+  }
+
+  // A bound is the one known without search, or what the journal of the proof has shown; and no
+  // mapping that anybody has seen is below it.
+  Result<void> CheckBound(const MappingProblem& problem, const std::string& what, const Json& json,
+                          const ProofRecord& proved, double least, LayerMapping& made) {
+    const Result<LayerBounds> bounds = BoundsOf(made.layer, job_);
+    if (!bounds) return bounds.error();
+    made.bounds = *bounds;
+    made.bound = bounds->Of(job_.problem.objective);
+    std::string& how = result_.layers.back().bound;
+    if (made.bound) how = "computed again";
+    if (!job_.any_factors && proved.bound > made.bound.value_or(0)) {
+      made.bound = made.cost ? std::min(proved.bound, made.value) : proved.bound;
+      how = "as in the proof's journal";
+    }
+    CompareNumber(json, what, "bound", made.bound);
+    CompareNumber(json, what, "gap", made.gap());
+    const MapStatus status =
+        job_.any_factors ? MapStatus::kBounded : StatusOf(made.value, made.bound);
+    if (made.cost) CompareText(json, what, "status", ToString(status));
+    if (!job_.any_factors && proved.proof.complete && made.cost &&
+        made.value > *made.bound * (1 + kRounding)) {
+      Complain(what + ": proof", "complete", fmt::format("a gap of {}", *made.gap()));
+    }
+    if (!made.bound || problem.loopnest() == nullptr) return {};
+    const double found = std::min(least, LeastOfRandom(problem));
+    if (found < *made.bound * (1 - kRounding)) {
+      Complain(what + ": bound", fmt::format("{}", *made.bound),
+               fmt::format("at most {}, which some mapping costs", found));
+    }
+    how += fmt::format("; {} random mappings are not below it", WithThousands(kRandom));
+    return {};
+  }
+
+  // The least value of some random mappings of the space.
+  double LeastOfRandom(const MappingProblem& problem) {
+    std::vector<Trial> trials(kRandom);
+    for (size_t i = 0; i < trials.size(); ++i) {
+      CounterRng rng(static_cast<uint64_t>(job_.settings.seed), StreamId("run.verify"), i);
+      trials[i].point = problem.space().Sample(rng, /*redraws=*/4);
+    }
+    Evaluator(problem, pool_).Evaluate(trials);
+    double least = kInfinity;
+    for (const Trial& trial : trials) {
+      if (trial.outcome.feasible()) least = std::min(least, trial.outcome.value);
+    }
+    return least;
+  }
+
+  // Evaluates everything again and returns the best trial.
+  std::optional<Trial> CheckJournal(const MappingProblem& problem, const std::string& what,
+                                    const std::vector<Trial>& trials) {
+    std::vector<Trial> again = trials;
+    Evaluator(problem, pool_).Evaluate(again);
+    result_.layers.back().trials = std::ssize(trials);
+    const auto text = [](const Outcome& outcome) {
+      return outcome.feasible() ? fmt::format("{}", outcome.value) : outcome.why;
+    };
+    std::optional<Trial> best;
+    for (size_t i = 0; i < trials.size(); ++i) {
+      const Outcome &recorded = trials[i].outcome, &computed = again[i].outcome;
+      if (!SameNumbers(recorded, computed)) {
+        Complain(fmt::format("{}: evaluation {} of the journal", what, i + 1), text(recorded),
+                 text(computed));
+      }
+      if (computed.feasible() && (!best || computed.value < best->outcome.value)) best = again[i];
+    }
+    return best;
+  }
+
+  void CheckTotal() {
+    in_total_ = true;
+    const Json& json = report_["total"];
+    const NetworkTotal total = AddUp(layers_, job_.problem.objective);
+    const std::pair<std::string_view, std::optional<double>> numbers[] = {
+        {"layers", static_cast<double>(total.layers)},
+        {"cycles", total.cycles},
+        {"energy_pj", total.energy_pj},
+        {"edp", total.edp()},
+        {"value", total.value},
+        {"bound", total.bound},
+        {"gap", total.gap()},
+        {"power_mw", total.power_mw},
+        {"area_um2", total.area_um2},
+        {"utilization", total.utilization},
+        {"samples", static_cast<double>(total.samples)}};
+    for (const auto& [key, value] : numbers) CompareNumber(json, "total", key, value);
+  }
+
+  const RunDirectory& directory_;
+  const MapJob& job_;
+  Json report_;
+  ThreadPool pool_;
+  std::vector<LayerMapping> layers_;  // as far as they could be checked
+  bool in_total_ = false;
+  Verification result_;
+};
+
+}  // namespace
+
+Result<Verification> VerifyRun(const RunDirectory& directory, int threads) {
+  const Result<MapJob> job = LoadMapJob(directory);
+  if (!job) return job.error();
+  const std::string file = directory.File("result.json");
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    return Error{
+        .kind = ErrorKind::kBadValue,
+        .message = fmt::format("{} has no result.json: the run has not ended", directory.path()),
+        .hint = fmt::format("finish it with 'tessera resume {}'", directory.path())};
+  }
+  const Result<std::string> text = ReadTextFile(file);
+  if (!text) return text.error();
+  const Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!report.is_object() || !report.contains("layers") || !report.contains("total")) {
+    return Error{.kind = ErrorKind::kSyntax,
+                 .message = "this is not the result of a mapping run",
+                 .where = {.file = file}};
+  }
+  return Verifier(directory, *job, report, threads).Go();
+}
+
+}  // namespace tessera

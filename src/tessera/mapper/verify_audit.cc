@@ -1,0 +1,104 @@
+// Audits of runs: their proofs once more, with somebody looking at what is left out.
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "tessera/base/thread_pool.h"
+#include "tessera/mapper/map_network.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/mapper/proof_journal.h"
+#include "tessera/mapper/verify.h"
+#include "tessera/search/exact/audit.h"
+#include "tessera/search/exact/mapper.h"
+#include "tessera/search/exact/problem_options.h"
+
+namespace tessera {
+namespace {
+
+struct LayerAudit {
+  std::array<exact::RuleAudit, exact::kRules> rules = {};
+  std::string violation = {};
+  double best = exact::kInfinity;  // that the repeated search found
+};
+
+Result<LayerAudit> Audit(const MapJob& job, const Layer& layer, const ProofRecord& proved,
+                         int64_t most) {
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
+  if (!problem) return problem.error();
+  Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
+  if (!options) return options.error();
+  exact::Auditor auditor(options->goal, static_cast<uint64_t>(job.settings.seed), /*per_part=*/1,
+                         most);
+  options->observer = &auditor;
+  const auto& [loops, hierarchy] = *(*problem)->loopnest();
+  const Result<std::unique_ptr<exact::Mapper>> mapper =
+      exact::Mapper::Make(loops, hierarchy, *options);
+  if (!mapper) return mapper.error();
+  if (proved.mapping) (*mapper)->Offer(std::get<LoopMapping>(*proved.mapping));
+  ThreadPool one(1);  // Layers are what runs side by side; an auditor is used by one thread.
+  const auto enough = [&] {
+    return std::all_of(auditor.rules().begin(), auditor.rules().end(),
+                       [&](const exact::RuleAudit& rule) { return rule.audited >= most; });
+  };
+  for (int64_t round = 0; round < proved.proof.rounds && !enough(); ++round) {
+    if (!(*mapper)->Step(one)) break;
+  }
+  LayerAudit audit{.rules = auditor.rules(), .violation = auditor.first_violation()};
+  if (const auto best = (*mapper)->progress().best) audit.best = best->value;
+  return audit;
+}
+
+}  // namespace
+
+Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t most) {
+  const Result<MapJob> job = LoadMapJob(directory);
+  if (!job) return job.error();
+  if (!job->prove) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("the run's method {} makes no proofs to audit",
+                                        job->settings.method),
+                 .hint = "leave out --audit"};
+  }
+  const std::vector<NetworkLayer>& layers = job->network.layers;
+  std::vector<std::optional<Result<LayerAudit>>> audits(layers.size());
+  std::vector<ProofRecord> records(layers.size());
+  for (size_t i = 0; i < layers.size(); ++i) {
+    Result<ProofRecord> record =
+        ReadProofJournal(directory.ProofFile(i), layers[i].layer, job->accelerator);
+    if (!record) return record.error();
+    records[i] = *std::move(record);
+  }
+  ThreadPool pool(threads);
+  pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+    const auto i = static_cast<size_t>(begin);
+    if (records[i].proof.rounds > 0) audits[i] = Audit(*job, layers[i].layer, records[i], most);
+  });
+  AuditResult result;
+  for (size_t r = 0; r < exact::kRules; ++r) result.rules.push_back({.rule = exact::kRuleNames[r]});
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!audits[i]) continue;
+    if (!*audits[i]) return InLayer(layers[i].name, audits[i]->error());
+    const LayerAudit& audit = **audits[i];
+    for (size_t r = 0; r < exact::kRules; ++r) {
+      result.rules[r].audited += audit.rules[r].audited;
+      result.rules[r].violations += audit.rules[r].violations;
+      result.rules[r].tightest = std::max(result.rules[r].tightest, audit.rules[r].tightest);
+    }
+    const std::string what = fmt::format("layer '{}': bound", layers[i].name);
+    if (!audit.violation.empty()) {
+      result.discrepancies.push_back({what, "no mapping below it", audit.violation});
+    }
+    if (audit.best < records[i].bound * (1 - exact::kTolerance)) {
+      result.discrepancies.push_back(
+          {what, fmt::format("{}", records[i].bound),
+           fmt::format("at most {}, which a mapping costs", audit.best)});
+    }
+  }
+  return result;
+}
+
+}  // namespace tessera

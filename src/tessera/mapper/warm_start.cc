@@ -1,0 +1,53 @@
+// Similar layers, and their points as hints.
+#include "tessera/mapper/warm_start.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+// How often sizes differ by a factor of 2, over all dimensions.
+double Distance(const Layer& a, const Layer& b) {
+  const std::vector<NamedSize> sizes_a = Dimensions(a), sizes_b = Dimensions(b);
+  double sum = 0;
+  for (size_t i = 0; i < sizes_a.size(); ++i) {
+    sum += std::abs(
+        std::log2(static_cast<double>(sizes_a[i].size) / static_cast<double>(sizes_b[i].size)));
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool StartsWarm(const MapJob& job) {
+  if (!job.method || job.prove || job.settings.budget.seconds > 0) return false;
+  const std::vector<ParameterInfo>& parameters = job.method->method->parameters;
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const ParameterInfo& parameter) { return parameter.name == "hints"; });
+}
+
+size_t WaveEnd(size_t begin, size_t layers) { return std::min(layers, 2 * begin + 1); }
+
+std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& layer,
+                           const MappingProblem& problem, const MapJob& job) {
+  std::vector<std::pair<double, const LayerMapping*>> similar;
+  for (const LayerMapping& other : solved) {
+    if (!other.point || TypeName(other.layer) != TypeName(layer)) continue;
+    similar.push_back({Distance(layer, other.layer), &other});
+  }
+  std::stable_sort(similar.begin(), similar.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Point> hints;
+  for (const auto& [distance, other] : similar) {
+    const Result<std::unique_ptr<MappingProblem>> solved_problem =
+        MappingProblem::Make(other->layer, job.accelerator, job.settings.model, job.problem);
+    if (!solved_problem) continue;
+    const Point hint = Translate((*solved_problem)->space(), *other->point, problem.space());
+    if (std::find(hints.begin(), hints.end(), hint) == hints.end()) hints.push_back(hint);
+  }
+  return hints;
+}
+
+}  // namespace tessera

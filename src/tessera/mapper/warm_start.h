@@ -1,0 +1,31 @@
+// What solved layers of a network teach about the next ones.
+#ifndef TESSERA_MAPPER_WARM_START_H_
+#define TESSERA_MAPPER_WARM_START_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "tessera/mapper/map_network.h"
+#include "tessera/space/mapping_problem.h"
+
+namespace tessera {
+
+// Whether layers of a job learn from each other: its method takes hints, and what it finds depends
+// on samples alone. With a budget of seconds, or proofs that have one, a resumed run could not
+// repeat what an earlier layer had found by then.
+bool StartsWarm(const MapJob& job);
+
+// Layers are searched in waves of 1, 2, 4, ... layers of the list, each of which sees the layers of
+// the waves before it, so that results depend on the list and not on threads. The end of the wave
+// that begins at `begin`.
+size_t WaveEnd(size_t begin, size_t layers);
+
+// The best points of solved layers of the same type as the problem's, translated into its space,
+// the most similar layer first.
+std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& layer,
+                           const MappingProblem& problem, const MapJob& job);
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_WARM_START_H_

@@ -1,0 +1,26 @@
+// What stderr is connected to: a terminal that can redraw lines, or a file or pipe.
+#ifndef TESSERA_RECORD_TERMINAL_H_
+#define TESSERA_RECORD_TERMINAL_H_
+
+#include <cstdint>
+
+namespace tessera {
+
+struct Terminal {
+  // Whether lines can be redrawn in place. Default: false (a file or pipe).
+  bool live = false;
+
+  // Size in characters. Default: 80 x 24.
+  int64_t columns = 80;
+  int64_t lines = 24;
+};
+
+// Asks the system now; a window may have changed its size since the last call.
+Terminal StderrTerminal();
+
+// Seconds of a clock that never goes back.
+double SteadySeconds();
+
+}  // namespace tessera
+
+#endif  // TESSERA_RECORD_TERMINAL_H_
