@@ -254,7 +254,7 @@ Result<void> CheckSize(const Problem& problem, std::span<const size_t> among) {
 
 Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
                                      std::span<const size_t> among, const GoOn& go_on) {
-  CHECK(problem.options().objective != Objective::kEdpProxy);
+  TESSERA_CHECK(problem.options().objective != Objective::kEdpProxy);
   return NetworkSearch(problem, simulator, go_on).Run(among);
 }
 

@@ -133,7 +133,7 @@ Result<std::unique_ptr<const ScheduleSpace>> MaestroSchedules::Make(const Layer&
   const Result<TiledShape> shape = TiledShapeOf(layer);
   if (!shape) return shape.error();
   const Result<maestro::Declaration> declared = maestro::Declare(layer);
-  CHECK(declared.ok());
+  TESSERA_CHECK(declared.ok());
   Result<std::unique_ptr<MaestroSpace>> space =
       MaestroSpace::Make(layer, array, {.constraints = OrdersOf(*declared)});
   if (!space) return space.error();

@@ -131,7 +131,7 @@ HardwareCost MaestroTarget::Cost(size_t hardware, double /*clock_mhz*/) const {
 double MaestroTarget::FloorCycles(size_t hardware, const TaskLayer& layer,
                                   const ProblemOptions& /*options*/) const {
   const Result<TiledShape> shape = TiledShapeOf(layer.layer);
-  CHECK(shape.ok());
+  TESSERA_CHECK(shape.ok());
   return static_cast<double>(shape->macs()) / static_cast<double>(array(hardware).num_pes);
 }
 
@@ -139,7 +139,7 @@ std::unique_ptr<const ScheduleSpace> MaestroTarget::MakeSpace(
     size_t hardware, const TaskLayer& layer, const ProblemOptions& /*options*/) const {
   Result<std::unique_ptr<const ScheduleSpace>> space =
       MaestroSchedules::Make(layer.layer, array(hardware));
-  CHECK(space.ok());  // MaestroTasksOf keeps only such layers
+  TESSERA_CHECK(space.ok());  // MaestroTasksOf keeps only such layers
   return *std::move(space);
 }
 

@@ -95,7 +95,7 @@ bool Team::MoveHardware(int64_t choice, Request& state) const {
 bool Team::MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const {
   if (choice == 0) return true;
   const size_t knob = first + static_cast<size_t>((choice - 1) / 2);
-  CHECK(knob < first + count);
+  TESSERA_CHECK(knob < first + count);
   const ScheduleSpace& space = problem_.task(state.hardware, state.layer).space;
   const int next = state.point[knob] + (choice % 2 == 0 ? 1 : -1);
   if (next < 0 || next >= std::ssize(space.knobs()[knob].values)) return true;
@@ -148,10 +148,10 @@ void Team::Walk(std::span<const Request> starts, bool freeze_hardware, const Sco
                                                   .next_observations = after,
                                                   .next_states = {},
                                                   .ends = ends});
-    CHECK(taken.ok());
+    TESSERA_CHECK(taken.ok());
     std::swap(before, after);
   }
-  CHECK(learner_->Update().ok());
+  TESSERA_CHECK(learner_->Update().ok());
 }
 
 std::vector<float> Team::Values(std::span<const Request> states) {

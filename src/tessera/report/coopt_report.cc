@@ -78,7 +78,7 @@ Json LayerJson(const Problem& problem, const SessionResult& result, size_t index
 
 Json CooptJson(const CooptRun& run, const Problem& problem, const SessionResult& result,
                const std::vector<coopt::LeftOut>& left_out) {
-  CHECK(result.best() != nullptr);
+  TESSERA_CHECK(result.best() != nullptr);
   const HardwareScore& best = *result.best();
   const coopt::ProblemOptions& options = problem.options();
   Json layers = Json::array(), curve = Json::array(), pareto = Json::array(),

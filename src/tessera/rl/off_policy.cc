@@ -219,7 +219,7 @@ float* OffPolicyTeam::Scratch(int worker) {
 
 void OffPolicyTeam::Act(int64_t rows, std::span<const float> observations, ActMode mode,
                         std::span<float> actions) {
-  CHECK(rows <= setup_.lanes);
+  TESSERA_CHECK(rows <= setup_.lanes);
   const PhaseScope scope(setup_.profiler, Phase::kActing);
   const int64_t padded = CeilDiv(rows, 16) * 16, width = spec_.action_size();
   float* const y = act_scratch_.data();

@@ -148,7 +148,7 @@ void TeamPolicy::Accumulate(const Head& head, const Point& point, double weight,
 }
 
 void TeamPolicy::Learn(std::span<const Point> points, std::span<const double> weights) {
-  CHECK(points.size() == weights.size());
+  TESSERA_CHECK(points.size() == weights.size());
   gradient_.assign(parameters_.size(), 0.0);
   std::vector<double> scratch;
   for (size_t i = 0; i < points.size(); ++i) {

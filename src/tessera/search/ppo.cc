@@ -73,7 +73,7 @@ class PpoSearcher : public Searcher {
                              .initial_log_deviation = std::log(options.deviation)};
     Result<std::unique_ptr<Learner>> made = MakePpo(
         {.spec = &spec_, .lanes = options.lanes, .seed = setup.seed}, learner, UnitKind::kJoint);
-    CHECK(made.ok());
+    TESSERA_CHECK(made.ok());
     learner_ = *std::move(made);
   }
 
@@ -130,9 +130,9 @@ class PpoSearcher : public Searcher {
                                                      .next_observations = next,
                                                      .next_states = {},
                                                      .ends = ends});
-    CHECK(observed.ok());
+    TESSERA_CHECK(observed.ok());
     observations_ = std::move(next);
-    if (learner_->UpdateDue()) CHECK(learner_->Update().ok());
+    if (learner_->UpdateDue()) TESSERA_CHECK(learner_->Update().ok());
   }
 
   double RawReward(const Outcome& outcome) const {

@@ -74,12 +74,12 @@ bool InImage(const Program& program, uint64_t address, uint64_t bytes) {
 }
 
 std::span<const uint8_t> Bytes(const Program& program, const Region& region) {
-  CHECK(InImage(program, region.address, region.bytes));
+  TESSERA_CHECK(InImage(program, region.address, region.bytes));
   return std::span(program.dram).subspan(region.address - program.dram_base, region.bytes);
 }
 
 std::span<uint8_t> Bytes(Program& program, const Region& region) {
-  CHECK(InImage(program, region.address, region.bytes));
+  TESSERA_CHECK(InImage(program, region.address, region.bytes));
   return std::span(program.dram).subspan(region.address - program.dram_base, region.bytes);
 }
 

@@ -401,7 +401,7 @@ double Tree::Split(const Branch& node, int64_t most, int64_t work, std::vector<B
     children.erase(end, children.end());
   };
   const int level = model_.num_levels - 1 - LevelsDecided(node);
-  CHECK(level >= 0);
+  TESSERA_CHECK(level >= 0);
   ForEachTiling(level, [&](double bound) {
     if (bound >= Limit()) return Prune(Rule::kNode, bound, level, nullptr, nullptr);
     children.push_back(BranchOf(level, std::max(bound, node.bound), node.tree));
