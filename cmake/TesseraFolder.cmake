@@ -1,10 +1,11 @@
-# tessera_folder(NAME [COLD] SOURCES ... [COLD_SOURCES ...] [TESTS ...] [TEST_SUPPORT ...]
-#                [DEPENDS folder ...] [PRIVATE_DEPENDS folder ...] [TEST_DEPENDS target ...]
+# tessera_folder(NAME [COLD] SOURCES ... [COLD_SOURCES ...] [PUBLIC header ...] [TESTS ...]
+#                [TEST_SUPPORT ...] [DEPENDS folder ...] [PRIVATE_DEPENDS folder ...] [TEST_DEPENDS target ...]
 #                [LIBRARIES target ...] [PRIVATE_LIBRARIES target ...])
 #
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
 #   COLD               no loop of NAME is hot: it is optimised less and compiles faster
 #   COLD_SOURCES       the same for single sources of a folder that is hot
+#   PUBLIC             headers of include/tessera that NAME implements; they are what is installed
 #   TEST_SUPPORT       sources that only tests use (conformance libraries, toys): tessera::NAME_testing
 #   DEPENDS            folders of TESSERA_FOLDERS before NAME that NAME's headers include
 #   PRIVATE_DEPENDS    folders that only NAME's sources include
@@ -16,7 +17,7 @@
 # tree, so that a folder that is not named is not on the include path. What comes with the headers of
 # a named one is: scripts/check-tree, part of `make test`, refuses to include it unnamed.
 function(tessera_folder name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;COLD_SOURCES;TESTS;TEST_SUPPORT;DEPENDS;PRIVATE_DEPENDS;\
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;COLD_SOURCES;PUBLIC;TESTS;TEST_SUPPORT;DEPENDS;PRIVATE_DEPENDS;\
 TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
   tessera_check_order(${name} ${ARG_DEPENDS} ${ARG_PRIVATE_DEPENDS})
   list(TRANSFORM ARG_DEPENDS PREPEND tessera::)
@@ -25,6 +26,10 @@ TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
   set(view ${PROJECT_BINARY_DIR}/include/${name})
   file(MAKE_DIRECTORY ${view}/tessera)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/tessera/${name} ${view}/tessera/${name} SYMBOLIC)
+
+  foreach(header IN LISTS ARG_PUBLIC)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tessera/${header} ${view}/tessera/${header} SYMBOLIC)
+  endforeach()
 
   add_library(tessera_${name} STATIC ${ARG_SOURCES})
   add_library(tessera::${name} ALIAS tessera_${name})
