@@ -4,8 +4,8 @@
 #
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
 #   COLD               no loop of NAME is hot: it is optimised less and compiles faster
-#   PUBLIC             headers of include/tessera that NAME implements; they are what is installed
 #   COLD_SOURCES       the same for single sources of a folder that is hot
+#   PUBLIC             headers of include/tessera that NAME implements; they are what is installed
 #   TEST_SUPPORT       sources that only tests use (conformance libraries, toys): tessera::NAME_testing
 #   DEPENDS            folders of TESSERA_FOLDERS before NAME that NAME's headers include
 #   PRIVATE_DEPENDS    folders that only NAME's sources include
@@ -26,6 +26,7 @@ TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
   set(view ${PROJECT_BINARY_DIR}/include/${name})
   file(MAKE_DIRECTORY ${view}/tessera)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/tessera/${name} ${view}/tessera/${name} SYMBOLIC)
+
   foreach(header IN LISTS ARG_PUBLIC)
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tessera/${header} ${view}/tessera/${header} SYMBOLIC)
   endforeach()
