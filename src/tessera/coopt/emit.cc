@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tessera/coopt/vta_target.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/sim/cycles.h"
 
