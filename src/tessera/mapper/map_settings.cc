@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,14 +56,6 @@ Result<size_t> IndexOf(std::string_view what, std::string_view word,
 
 std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() || path.starts_with("/") ? path : folder + "/" + path;
-}
-
-// A file that a method's parameter names, which has to travel with the run.
-std::string* AssignmentFile(MethodChoice& method) {
-  for (auto& [name, value] : method.assignments) {
-    if (name == "assignment") return &value;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -208,7 +201,7 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, const st
     Result<MethodChoice> method = ParseMethodChoice(job.prove ? kIncumbents : settings.method);
     if (!method) return method.error();
     job.method = *std::move(method);
-    if (std::string* file = AssignmentFile(*job.method)) *file = In(folder, *file);
+    for (std::string* file : job.method->Files()) *file = In(folder, *file);
   }
   Result<Accelerator> accelerator = LoadAccelerator(In(folder, settings.accelerator));
   if (!accelerator) return accelerator.error();
@@ -250,10 +243,11 @@ Result<void> SaveMapJob(const MapJob& job, const RunDirectory& directory) {
   }
   if (!job.prove) {
     MethodChoice method = *job.method;
-    if (std::string* file = AssignmentFile(method)) {
-      written = copy(*file, "inputs/assignment.json");
+    for (std::string* file : method.Files()) {
+      const std::string kept = "inputs/method-" + std::filesystem::path(*file).filename().string();
+      written = copy(*file, kept);
       if (!written) return written;
-      *file = "inputs/assignment.json";
+      *file = kept;
     }
     settings.method = method.ToString();
   }
