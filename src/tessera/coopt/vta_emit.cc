@@ -1,7 +1,7 @@
 // Programs of VTA schedules: what is handed out was linked, simulated and compared with a plain
 // convolution.
 #include "tessera/coopt/vta_space.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/program.h"
 #include "tessera/vta/sim/cycles.h"
