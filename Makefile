@@ -9,6 +9,7 @@ setup:  ## install what is missing (Debian packages, a Python environment in .ve
 	@scripts/setup
 
 build: setup  ## the optimised binary at build/release/tessera
+	@scripts/unity build/release
 	@test -f build/release/build.ninja || cmake --preset release
 	@cmake --build --preset release --target tessera
 
@@ -31,7 +32,7 @@ fuzz:  ## each parser under libFuzzer for a minute (FUZZ_SECONDS=60)
 	@scripts/setup --dev
 	@scripts/fuzz
 
-mutants: build  ## takes single rules out of model loopnest and checks that the tests notice
+mutants: setup  ## takes single rules out of model loopnest and checks that the tests notice
 	@scripts/mutants
 
 soak:  ## every test under address, undefined-behaviour and thread sanitizers, and with clang

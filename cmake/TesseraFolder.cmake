@@ -53,7 +53,9 @@ TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
                           ${ARG_PRIVATE_DEPENDS} ${ARG_PRIVATE_LIBRARIES})
     tessera_compile_cold(tessera_${name}_cold "${ARG_LIBRARIES};${ARG_PRIVATE_LIBRARIES}")
     target_sources(tessera_${name} PRIVATE $<TARGET_OBJECTS:tessera_${name}_cold>)
+    tessera_unite(tessera_${name}_cold ${ARG_COLD_SOURCES})
   endif()
+  tessera_unite(tessera_${name} ${ARG_SOURCES})
   set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES tessera_${name})
 
   set(own tessera::${name})
@@ -69,6 +71,27 @@ TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
     tessera_test(tessera_${name}_test SOURCES ${ARG_TESTS}
                  LIBRARIES ${own} ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS} ${ARG_PRIVATE_LIBRARIES})
   endif()
+endfunction()
+
+# Compiles the target's sources in the groups that scripts/unity chose, if make asked it to.
+include(${PROJECT_BINARY_DIR}/unity.cmake OPTIONAL RESULT_VARIABLE TESSERA_UNITY)
+if(TESSERA_UNITY)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TESSERA_UNITY})
+endif()
+function(tessera_unite target)
+  if(NOT TESSERA_UNITY)
+    return()
+  endif()
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
+             OUTPUT_VARIABLE folder)
+  foreach(source IN LISTS ARGN)
+    if(DEFINED TESSERA_GROUP_${folder}/${source})
+      set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${TESSERA_GROUP_${folder}/${source}})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # A class of a header may have members of a local type of its source, which g++ takes for a header now.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 # Stops the configuration where folder NAME depends on one that does not come before it.
@@ -103,16 +126,20 @@ function(tessera_test name)
   cmake_parse_arguments(ARG "ORACLE" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS})
-  # Beside the code, only sources that mention a path get it: with a path on its command line, an
-  # object in ccache serves no other checkout. Those of tests/ all read golden data.
-  foreach(source IN LISTS ARG_SOURCES)
-    file(STRINGS ${source} paths REGEX "TESSERA_(SOURCE_DIR|BINARY)")
-    if(paths OR CMAKE_CURRENT_SOURCE_DIR STREQUAL "${PROJECT_SOURCE_DIR}/tests")
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
-                   TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                   TESSERA_BINARY="${PROJECT_BINARY_DIR}/tessera")
-    endif()
-  endforeach()
+  tessera_unite(${name} ${ARG_SOURCES})
+  # Those of tests/ all read golden data. Beside the code, only sources that mention a path get it: with
+  # a path on its command line, an object in ccache serves no other checkout.
+  set(paths TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY="${PROJECT_BINARY_DIR}/tessera")
+  if(CMAKE_CURRENT_SOURCE_DIR STREQUAL "${PROJECT_SOURCE_DIR}/tests")
+    target_compile_definitions(${name} PRIVATE ${paths})
+  else()
+    foreach(source IN LISTS ARG_SOURCES)
+      file(STRINGS ${source} mentions REGEX "TESSERA_(SOURCE_DIR|BINARY)")
+      if(mentions)
+        set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS ${paths})
+      endif()
+    endforeach()
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} fmt::fmt GTest::gtest GTest::gtest_main)
   if(ARG_ORACLE)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -121,7 +148,7 @@ function(tessera_test name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
     target_precompile_headers(${name} REUSE_FROM tessera_precompiled_test)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600 LABELS ${name})
 endfunction()
 
 set(TESSERA_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Werror)

@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/report/output.h"
 #include "tessera/record/progress.h"
+#include "tessera/report/output.h"
 
 namespace tessera {
 

@@ -14,9 +14,9 @@
 
 #include "tessera/base/thread_pool.h"
 #include "tessera/mapper/any_factors.h"
+#include "tessera/mapper/warm_start.h"
 #include "tessera/record/journal.h"
 #include "tessera/record/terminal.h"
-#include "tessera/mapper/warm_start.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {

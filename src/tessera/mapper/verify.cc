@@ -19,10 +19,10 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/cost/loopnest/interpreter.h"
 #include "tessera/mapper/export.h"
-#include "tessera/record/journal.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
+#include "tessera/record/journal.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
