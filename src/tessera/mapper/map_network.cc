@@ -14,9 +14,9 @@
 
 #include "tessera/base/thread_pool.h"
 #include "tessera/mapper/any_factors.h"
+#include "tessera/mapper/warm_start.h"
 #include "tessera/record/journal.h"
 #include "tessera/record/terminal.h"
-#include "tessera/mapper/warm_start.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
@@ -201,7 +201,7 @@ class Mapper {
       journal = *std::move(opened);
     }
     SearchOptions options{.budget = budget,
-                          .batch = job_.settings.batch,
+                          .batch = job_.settings.points,
                           .bound = made.bound,
                           .target_gap = job_.settings.target_gap,
                           .interrupted = hooks_.stopped,
