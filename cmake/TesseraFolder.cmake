@@ -1,8 +1,9 @@
-# tessera_folder(NAME [COLD] SOURCES ... [TESTS ...] [DEPENDS folder ...] [LIBRARIES target ...]
-#                [PRIVATE_LIBRARIES target ...])
+# tessera_folder(NAME [COLD] SOURCES ... [PUBLIC header ...] [TESTS ...] [DEPENDS folder ...]
+#                [LIBRARIES target ...] [PRIVATE_LIBRARIES target ...])
 #
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
 #   COLD               no loop of NAME is hot: it is optimised less and compiles faster
+#   PUBLIC             headers of include/tessera that NAME implements; they are what is installed
 #   DEPENDS            folders of TESSERA_FOLDERS that come before NAME
 #   LIBRARIES          third-party targets that NAME's headers include
 #   PRIVATE_LIBRARIES  third-party targets that only NAME's sources include
@@ -10,7 +11,7 @@
 # Each folder's headers are reached through an include directory of its own, a link in the build
 # tree, so that a source can include "tessera/x/y.h" only if its folder depends on x.
 function(tessera_folder name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;TESTS;DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;PUBLIC;TESTS;DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
   list(FIND TESSERA_FOLDERS ${name} own_rank)
   if(own_rank LESS 0)
     message(FATAL_ERROR "folder '${name}' is not in TESSERA_FOLDERS")
@@ -19,6 +20,9 @@ function(tessera_folder name)
   set(view ${PROJECT_BINARY_DIR}/include/${name})
   file(MAKE_DIRECTORY ${view}/tessera)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/tessera/${name} ${view}/tessera/${name} SYMBOLIC)
+  foreach(header IN LISTS ARG_PUBLIC)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/include/tessera/${header} ${view}/tessera/${header} SYMBOLIC)
+  endforeach()
 
   add_library(tessera_${name} STATIC ${ARG_SOURCES})
   add_library(tessera::${name} ALIAS tessera_${name})

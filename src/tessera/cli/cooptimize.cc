@@ -16,6 +16,7 @@
 #include "tessera/cli/vta_arguments.h"
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/maestro_target.h"
+#include "tessera/coopt/methods.h"
 #include "tessera/coopt/vta_target.h"
 
 namespace tessera {
@@ -38,11 +39,7 @@ struct CooptimizeArguments {
 };
 
 std::vector<std::string> Targets() { return {"vta", "maestro"}; }
-std::vector<std::string> MethodsToOffer() {
-  std::vector<std::string> names = coopt::MethodNames();
-  names.emplace_back(kExhaustive);
-  return names;
-}
+std::vector<std::string> MethodsToOffer() { return coopt::CooptMethods().Names(); }
 
 std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
   coopt::HardwareLimits& limits = arguments.limits;
@@ -102,7 +99,7 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .target = &arguments.objective,
        .help = "cycles per image, cycles per batch, or energy times cycles",
        .value = "NAME",
-       .choices = AsChoices<coopt::kObjectiveNames>,
+       .choices = AsChoices<coopt::kCooptObjectiveNames>,
        .closed = true},
       {.name = "--generator",
        .target = &arguments.generator,
@@ -183,7 +180,7 @@ Result<TargetPointer> PeArrayHardware(const CooptimizeArguments& arguments) {
 }
 
 // All that the measurements depend on, in one line.
-std::string Settings(const CooptimizeArguments& arguments, const coopt::Problem& problem,
+std::string Settings(const CooptimizeArguments& arguments, const coopt::CooptProblem& problem,
                      uint64_t seed) {
   const coopt::HardwareLimits& limits = arguments.limits;
   const vta::TimingParameters& t = arguments.timing;
@@ -201,36 +198,37 @@ std::string Settings(const CooptimizeArguments& arguments, const coopt::Problem&
   return text;
 }
 
-Result<coopt::ProblemOptions> OptionsOf(const CooptimizeArguments& arguments) {
+Result<coopt::CooptOptions> OptionsOf(const CooptimizeArguments& arguments,
+                                      const MethodChoice& method) {
   if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid.error();
-  const Result<coopt::Objective> objective = coopt::FindObjective(arguments.objective);
+  const Result<coopt::CooptObjective> objective = coopt::FindCooptObjective(arguments.objective);
   if (!objective) return objective.error();
   const Result<coopt::Generator> generator = coopt::FindGenerator(arguments.generator);
   if (!generator) return generator.error();
-  const auto refuse = [](std::string_view why, std::string_view hint) {
+  const auto refuse = [&](std::string_view why, std::string_view hint) {
     return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("--method exhaustive {}", why),
+                 .message = fmt::format("--method {} {}", method.method->name, why),
                  .hint = std::string(hint)};
   };
-  if (arguments.method == kExhaustive) {
+  if (method.method->proves) {
     if (arguments.target != "vta") return refuse("is for --target vta", "");
-    if (*objective == coopt::Objective::kEdpProxy) {
+    if (*objective == coopt::CooptObjective::kEdpProxy) {
       return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
     }
-  } else if (const Result<coopt::MethodChoice> method = coopt::ParseMethod(arguments.method);
-             !method) {
-    return method.error();
   }
-  return coopt::ProblemOptions{.generator = *generator,
-                               .objective = *objective,
-                               .timing = arguments.timing,
-                               .clock_mhz = arguments.clock_mhz};
+  return coopt::CooptOptions{.generator = *generator,
+                             .objective = *objective,
+                             .timing = arguments.timing,
+                             .clock_mhz = arguments.clock_mhz};
 }
 
 // `directory`: of a run that goes on.
 Result<void> RunIn(const CooptimizeArguments& arguments, uint64_t seed,
                    std::optional<RunDirectory> directory, Context& context) {
-  const Result<coopt::ProblemOptions> options = OptionsOf(arguments);
+  Result<MethodChoice> method = ParseMethodChoice(arguments.method, coopt::CooptMethods());
+  if (!method) return method.error();
+  const bool proves = method->method->proves;
+  const Result<coopt::CooptOptions> options = OptionsOf(arguments, *method);
   if (!options) return options.error();
   const Result<std::vector<Network>> networks = LoadNetworks(arguments);
   if (!networks) return networks.error();
@@ -240,8 +238,8 @@ Result<void> RunIn(const CooptimizeArguments& arguments, uint64_t seed,
   if (!tasks) return tasks.error();
   const Result<TargetPointer> target = is_vta ? VtaHardware(arguments) : PeArrayHardware(arguments);
   if (!target) return target.error();
-  coopt::Problem problem(std::move(tasks->layers), *target, *options);
-  if (arguments.method == kExhaustive) {
+  coopt::CooptProblem problem(std::move(tasks->layers), *target, *options);
+  if (proves) {
     if (Result<void> walks = CheckSize(problem, (*target)->LargestBuffers()); !walks) {
       Error error = walks.error();
       error.hint = "use --generator reference, or a --layer with few schedules and --hardware";
@@ -249,7 +247,7 @@ Result<void> RunIn(const CooptimizeArguments& arguments, uint64_t seed,
     }
   }
   CooptimizeSettings settings = {.network = {},
-                                 .method = arguments.method,
+                                 .method = *std::move(method),
                                  .seed = seed,
                                  .measurements = arguments.measurements,
                                  .validity_filter = !arguments.as_published,

@@ -10,12 +10,13 @@
 #include "tessera/base/text.h"
 #include "tessera/coopt/emit.h"
 #include "tessera/coopt/exhaustive.h"
+#include "tessera/coopt/methods.h"
 #include "tessera/report/coopt_report.h"
 
 namespace tessera {
 
 CooptimizeRun::CooptimizeRun(CooptimizeSettings settings, std::vector<coopt::LeftOut> left_out,
-                             coopt::Problem problem, std::optional<RunDirectory> directory,
+                             coopt::CooptProblem problem, std::optional<RunDirectory> directory,
                              Context& context)
     : settings_(std::move(settings)),
       left_out_(std::move(left_out)),
@@ -28,7 +29,7 @@ CooptimizeRun::CooptimizeRun(CooptimizeSettings settings, std::vector<coopt::Lef
 Result<void> CooptimizeRun::Execute() {
   if (Result<void> opened = OpenJournal(); !opened) return opened;
   const Result<coopt::SessionResult> result =
-      settings_.method == kExhaustive ? Exhaustive() : Search();
+      settings_.method.method->proves ? Exhaustive() : Search();
   if (!result) return result.error();
   if (result->best() == nullptr) {
     return Error{.kind = ErrorKind::kBudget,
@@ -67,13 +68,11 @@ Result<void> CooptimizeRun::OpenJournal() {
 }
 
 Result<coopt::SessionResult> CooptimizeRun::Search() {
-  const Result<coopt::MethodChoice> method = coopt::ParseMethod(settings_.method);
-  if (!method) return method.error();
-  Result<std::unique_ptr<coopt::Searcher>> searcher =
-      method->Make({.problem = problem_,
-                    .seed = settings_.seed,
-                    .measurements = settings_.measurements,
-                    .validity_filter = settings_.validity_filter});
+  Result<std::unique_ptr<coopt::JointSearcher>> searcher =
+      coopt::MakeSearcher(settings_.method, {.problem = problem_,
+                                             .seed = settings_.seed,
+                                             .measurements = settings_.measurements,
+                                             .validity_filter = settings_.validity_filter});
   if (!searcher) return searcher.error();
   const std::shared_ptr<ProgressObserver> progress =
       context_.start_progress({.name_heading = "layer", .samples_heading = "measurements"});
@@ -111,7 +110,7 @@ void CooptimizeRun::Report(const coopt::SessionResult& result, ProgressObserver&
     row.best = best->cycles;
     row.gap = best->value / problem_.FloorCycles(*result.hardware) - 1;
   }
-  if (problem_.options().objective == coopt::Objective::kEdpProxy) row.gap.reset();
+  if (problem_.options().objective == coopt::CooptObjective::kEdpProxy) row.gap.reset();
   show(row, row.samples >= budget);
 }
 
@@ -146,7 +145,7 @@ Result<coopt::SessionResult> CooptimizeRun::Exhaustive() {
 
 Result<void> CooptimizeRun::Show(const coopt::SessionResult& result) {
   Json json = CooptJson({.network = settings_.network,
-                         .method = settings_.method,
+                         .method = settings_.method.ToString(),
                          .seed = settings_.seed,
                          .validity_filter = settings_.validity_filter},
                         problem_, result, left_out_);

@@ -12,16 +12,15 @@
 #include "tessera/cli/command.h"
 #include "tessera/coopt/journal.h"
 #include "tessera/coopt/session.h"
-#include "tessera/report/json.h"
 #include "tessera/record/run_directory.h"
+#include "tessera/report/json.h"
+#include "tessera/search/method.h"
 
 namespace tessera {
 
-inline constexpr std::string_view kExhaustive = "exhaustive";
-
 struct CooptimizeSettings {
   std::string network;  // names, joined with +
-  std::string method;
+  MethodChoice method;
   uint64_t seed = 1;
   int64_t measurements = 1'000;
   bool validity_filter = true;
@@ -34,7 +33,8 @@ class CooptimizeRun {
  public:
   // `directory` is the folder of the run, if it has one.
   CooptimizeRun(CooptimizeSettings settings, std::vector<coopt::LeftOut> left_out,
-                coopt::Problem problem, std::optional<RunDirectory> directory, Context& context);
+                coopt::CooptProblem problem, std::optional<RunDirectory> directory,
+                Context& context);
 
   // Goes on with what the folder's journal holds, if anything.
   Result<void> Execute();
@@ -50,7 +50,7 @@ class CooptimizeRun {
 
   const CooptimizeSettings settings_;
   const std::vector<coopt::LeftOut> left_out_;
-  const coopt::Problem problem_;
+  const coopt::CooptProblem problem_;
   const std::optional<RunDirectory> directory_;
   Context& context_;
   ThreadPool pool_;

@@ -15,6 +15,7 @@
 #include "tessera/cli/map_output.h"
 #include "tessera/mapper/map_method.h"
 #include "tessera/mapper/map_network.h"
+#include "tessera/mapper/methods.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/report/map_report.h"
 
@@ -69,7 +70,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
            "search method (tessera list methods); auto: search, then proof; exact: proof alone; "
            "default: auto where there are proofs, otherwise marl",
        .value = "METHOD",
-       .choices = MapMethodNames},
+       .choices = [] { return MapMethods().Names(); }},
       {.name = "--factors",
        .target = &arguments.factors,
        .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "

@@ -10,7 +10,7 @@
 namespace tessera::coopt {
 namespace {
 
-Error Wrong(const Problem& problem, const Measured& measured, std::string_view what) {
+Error Wrong(const CooptProblem& problem, const Measured& measured, std::string_view what) {
   return {
       .kind = ErrorKind::kInternal,
       .message = fmt::format("layer {}: {}", problem.layers()[measured.request.layer].name, what)};
@@ -18,7 +18,8 @@ Error Wrong(const Problem& problem, const Measured& measured, std::string_view w
 
 }  // namespace
 
-Result<vta::Program> EmitProgram(const Problem& problem, const Measured& measured, uint64_t seed) {
+Result<vta::Program> EmitProgram(const CooptProblem& problem, const Measured& measured,
+                                 uint64_t seed) {
   const vta::Epilogue& epilogue = problem.options().epilogue;
   const Task& task = problem.task(measured.request.hardware, measured.request.layer);
   const VtaSpace& space = VtaSpaceOf(task);

@@ -13,7 +13,8 @@ namespace tessera::coopt {
 // The program of a measured schedule with random data of `seed`. It has passed the checker, ran in
 // the functional simulator, gave what a plain convolution gives, and takes the measured cycles; an
 // error says which of these failed.
-Result<vta::Program> EmitProgram(const Problem& problem, const Measured& measured, uint64_t seed);
+Result<vta::Program> EmitProgram(const CooptProblem& problem, const Measured& measured,
+                                 uint64_t seed);
 
 }  // namespace tessera::coopt
 

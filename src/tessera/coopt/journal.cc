@@ -32,7 +32,7 @@ std::string LineOf(const Measured& item) {
              : fmt::format("{} refused {}\n", line, item.outcome.why);
 }
 
-Result<Measured> ParseLine(std::string_view line, const Problem& problem, const Where& where) {
+Result<Measured> ParseLine(std::string_view line, const CooptProblem& problem, const Where& where) {
   const Error bad = {.kind = ErrorKind::kSyntax,
                      .message = fmt::format("not a measurement: {}", Quoted(line)),
                      .where = where};
@@ -46,11 +46,11 @@ Result<Measured> ParseLine(std::string_view line, const Problem& problem, const 
   }
   Measured item = {{static_cast<uint32_t>(*hardware), static_cast<uint32_t>(*layer), {}}, {}};
   const std::vector<std::string_view> indices = Split(cells[2], '.');
-  const auto knobs = problem.task(item.request.hardware, item.request.layer).space.knobs();
+  const auto knobs = problem.task(item.request.hardware, item.request.layer).space.decisions();
   if (indices.size() < knobs.size() || indices.size() > item.request.point.size()) return bad;
   for (size_t i = 0; i < indices.size(); ++i) {
     const Result<int64_t> index = ParseInt(indices[i]);
-    const int64_t size = i < knobs.size() ? std::ssize(knobs[i].values) : 1;
+    const int64_t size = i < knobs.size() ? int64_t{knobs[i].size()} : 1;
     if (!index || *index < 0 || *index >= size) return bad;
     item.request.point[i] = static_cast<uint8_t>(*index);
   }
@@ -72,7 +72,7 @@ Result<Measured> ParseLine(std::string_view line, const Problem& problem, const 
 }  // namespace
 
 Result<JournalContents> ReadJournal(const std::string& path, std::string_view settings,
-                                    const Problem& problem) {
+                                    const CooptProblem& problem) {
   const Result<std::string> text = ReadFile(path);
   if (!text) return text.error();
   JournalContents contents;

@@ -21,7 +21,7 @@ struct JournalContents {
 // `settings` is what the measurements depend on, in one line; a journal of other settings is an
 // error. A last line without its end is left out, any other that cannot be read is an error.
 Result<JournalContents> ReadJournal(const std::string& path, std::string_view settings,
-                                    const Problem& problem);
+                                    const CooptProblem& problem);
 
 // Contract:
 //   Durability   when Append returns, the lines survive the end of this process, kill -9 included.

@@ -129,14 +129,14 @@ HardwareCost MaestroTarget::Cost(size_t hardware, double /*clock_mhz*/) const {
 }
 
 double MaestroTarget::FloorCycles(size_t hardware, const TaskLayer& layer,
-                                  const ProblemOptions& /*options*/) const {
+                                  const CooptOptions& /*options*/) const {
   const Result<TiledShape> shape = TiledShapeOf(layer.layer);
   TESSERA_CHECK(shape.ok());
   return static_cast<double>(shape->macs()) / static_cast<double>(array(hardware).num_pes);
 }
 
 std::unique_ptr<const ScheduleSpace> MaestroTarget::MakeSpace(
-    size_t hardware, const TaskLayer& layer, const ProblemOptions& /*options*/) const {
+    size_t hardware, const TaskLayer& layer, const CooptOptions& /*options*/) const {
   Result<std::unique_ptr<const ScheduleSpace>> space =
       MaestroSchedules::Make(layer.layer, array(hardware));
   TESSERA_CHECK(space.ok());  // MaestroTasksOf keeps only such layers

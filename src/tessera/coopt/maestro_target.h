@@ -50,9 +50,9 @@ class MaestroTarget final : public Target {
   HardwareCost Cost(size_t hardware, double clock_mhz) const override;
   int64_t Images(size_t /*hardware*/) const override { return 1; }
   double FloorCycles(size_t hardware, const TaskLayer& layer,
-                     const ProblemOptions& options) const override;
+                     const CooptOptions& options) const override;
   std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                 const ProblemOptions& options) const override;
+                                                 const CooptOptions& options) const override;
 
  private:
   MaestroTarget(std::vector<HardwareKnob> knobs, const std::function<bool(const PeArray&)>& accept);

@@ -21,10 +21,10 @@ namespace tessera::coopt {
 // What is to be small, summed over the layers with their counts. Throughput: cycles per image.
 // Latency: cycles until a batch is done. EDP proxy: energy times cycles of each layer per image,
 // with the energies of the target.
-enum class Objective : uint8_t { kThroughput, kLatency, kEdpProxy };
-inline constexpr std::array<std::string_view, 3> kObjectiveNames = {"throughput", "latency",
-                                                                    "edp-proxy"};
-Result<Objective> FindObjective(std::string_view name);
+enum class CooptObjective : uint8_t { kThroughput, kLatency, kEdpProxy };
+inline constexpr std::array<std::string_view, 3> kCooptObjectiveNames = {"throughput", "latency",
+                                                                         "edp-proxy"};
+Result<CooptObjective> FindCooptObjective(std::string_view name);
 
 // Which code generator makes programs of schedules, as --generator names them.
 enum class Generator : uint8_t { kReference, kBest };
@@ -32,12 +32,12 @@ inline constexpr std::array<std::string_view, 2> kGeneratorNames = {"reference",
 Result<Generator> FindGenerator(std::string_view name);
 
 // A target reads its own part and ignores the others.
-struct ProblemOptions {
-  Generator generator = Generator::kBest;        // of VTA. Default: kBest.
-  Objective objective = Objective::kThroughput;  // Default: kThroughput.
-  vta::Epilogue epilogue = {};                   // of VTA. Default: shift 8, bias, ReLU.
-  vta::TimingParameters timing = {};             // of VTA. Default: the published design.
-  double clock_mhz = 100;                        // Default: 100.
+struct CooptOptions {
+  Generator generator = Generator::kBest;                  // of VTA. Default: kBest.
+  CooptObjective objective = CooptObjective::kThroughput;  // Default: kThroughput.
+  vta::Epilogue epilogue = {};                             // of VTA. Default: shift 8, bias, ReLU.
+  vta::TimingParameters timing = {};                       // of VTA. Default: the published design.
+  double clock_mhz = 100;                                  // Default: 100.
 };
 
 struct TaskLayer {
@@ -74,10 +74,10 @@ class Target : public HardwareSpace {
 
   // Cycles that a layer needs at least, for all images, whatever the schedule.
   virtual double FloorCycles(size_t hardware, const TaskLayer& layer,
-                             const ProblemOptions& options) const = 0;
+                             const CooptOptions& options) const = 0;
 
   virtual std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                         const ProblemOptions& options) const = 0;
+                                                         const CooptOptions& options) const = 0;
 
  protected:
   using HardwareSpace::HardwareSpace;

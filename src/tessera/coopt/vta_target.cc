@@ -150,13 +150,13 @@ std::shared_ptr<const VtaTarget> VtaTarget::Fixed(const Config& config) {
 }
 
 double VtaTarget::FloorCycles(size_t hardware, const TaskLayer& layer,
-                              const ProblemOptions& options) const {
+                              const CooptOptions& options) const {
   const vta::ConvShape shape = ForBatch(layer.shape, Images(hardware));
   return static_cast<double>(coopt::FloorCycles(shape, config(hardware), options));
 }
 
 std::unique_ptr<const ScheduleSpace> VtaTarget::MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                          const ProblemOptions& options) const {
+                                                          const CooptOptions& options) const {
   return std::make_unique<VtaSpace>(ForBatch(layer.shape, Images(hardware)), config(hardware),
                                     options);
 }

@@ -83,9 +83,9 @@ class VtaTarget final : public Target {
   }
   int64_t Images(size_t hardware) const override { return config(hardware).batch(); }
   double FloorCycles(size_t hardware, const TaskLayer& layer,
-                     const ProblemOptions& options) const override;
+                     const CooptOptions& options) const override;
   std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                 const ProblemOptions& options) const override;
+                                                 const CooptOptions& options) const override;
 
  private:
   struct Counts {

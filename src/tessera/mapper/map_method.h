@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tessera/base/result.h"
 #include "tessera/search/method.h"
@@ -36,9 +35,6 @@ MapMethod ProofMethod(ProofUse proof);
 
 // The search method where there are no proofs, with its defaults.
 MapMethod DefaultSearch();
-
-// All of them, in the order of `tessera list methods`, and then those with proofs.
-std::vector<std::string> MapMethodNames();
 
 }  // namespace tessera
 

@@ -1,6 +1,7 @@
 // Settings of mapping runs to and from files.
 #include "tessera/mapper/map_settings.h"
 
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,14 +26,6 @@ constexpr std::string_view kCommand = "map";
 
 std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() || path.starts_with("/") ? path : folder + "/" + path;
-}
-
-// A file that a method's parameter names, which has to travel with the run.
-std::string* AssignmentFile(MethodChoice& method) {
-  for (auto& [name, value] : method.assignments) {
-    if (name == "assignment") return &value;
-  }
-  return nullptr;
 }
 
 // Reads the keys of run.json one after another; after the first error the others are left alone.
@@ -208,7 +201,7 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
     job.problem.space.constraints = *std::move(constraints);
   }
   if (job.method) {
-    if (std::string* file = AssignmentFile(*job.method)) *file = In(folder, *file);
+    for (std::string* file : job.method->Files()) *file = In(folder, *file);
   }
   if (job.prove) {
     if (Result<void> provable = CheckProvable(settings); !provable) return provable.error();
@@ -246,10 +239,11 @@ Result<void> SaveMapJob(const MapJob& job, const RunDirectory& directory) {
   }
   if (!job.prove) {
     MethodChoice method = *job.method;
-    if (std::string* file = AssignmentFile(method)) {
-      written = copy(*file, "inputs/assignment.json");
+    for (std::string* file : method.Files()) {
+      const std::string kept = "inputs/method-" + std::filesystem::path(*file).filename().string();
+      written = copy(*file, kept);
       if (!written) return written;
-      *file = "inputs/assignment.json";
+      *file = kept;
     }
     settings.method.search = std::move(method);
   }

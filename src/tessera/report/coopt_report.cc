@@ -14,10 +14,10 @@
 namespace tessera {
 namespace {
 
+using coopt::CooptProblem;
 using coopt::HardwareCost;
 using coopt::HardwareScore;
 using coopt::Measured;
-using coopt::Problem;
 using coopt::SessionResult;
 using coopt::TaskLayer;
 
@@ -27,16 +27,16 @@ Json CyclesJson(double cycles) {
   return cycles;
 }
 
-double PerImage(const Problem& problem, const Measured& measured) {
+double PerImage(const CooptProblem& problem, const Measured& measured) {
   return static_cast<double>(measured.outcome.cycles) /
          static_cast<double>(problem.images(measured.request.hardware));
 }
 
-double InferencesPerSecond(const Problem& problem, double cycles) {
+double InferencesPerSecond(const CooptProblem& problem, double cycles) {
   return problem.options().clock_mhz * 1e6 / cycles;
 }
 
-Json HardwareJson(const Problem& problem, size_t hardware) {
+Json HardwareJson(const CooptProblem& problem, size_t hardware) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(hardware, problem.options().clock_mhz);
   const bool is_vta = target.TargetName() == "vta";
@@ -57,7 +57,7 @@ Json HardwareJson(const Problem& problem, size_t hardware) {
   return json;
 }
 
-Json LayerJson(const Problem& problem, const SessionResult& result, size_t index) {
+Json LayerJson(const CooptProblem& problem, const SessionResult& result, size_t index) {
   const TaskLayer& layer = problem.layers()[index];
   const Measured& best = *result.best()->layers[index];
   const coopt::ScheduleSpace& space = problem.task(best.request.hardware, index).space;
@@ -76,17 +76,17 @@ Json LayerJson(const Problem& problem, const SessionResult& result, size_t index
 
 }  // namespace
 
-Json CooptJson(const CooptRun& run, const Problem& problem, const SessionResult& result,
+Json CooptJson(const CooptRun& run, const CooptProblem& problem, const SessionResult& result,
                const std::vector<coopt::LeftOut>& left_out) {
   TESSERA_CHECK(result.best() != nullptr);
   const HardwareScore& best = *result.best();
-  const coopt::ProblemOptions& options = problem.options();
+  const coopt::CooptOptions& options = problem.options();
   Json layers = Json::array(), curve = Json::array(), pareto = Json::array(),
        skipped = Json::array();
   for (size_t i = 0; i < problem.layers().size(); ++i) {
     layers.push_back(LayerJson(problem, result, i));
   }
-  for (const coopt::Step& step : result.curve) {
+  for (const coopt::JointImprovement& step : result.curve) {
     curve.push_back(Json::array({step.measurements, CyclesJson(step.cycles)}));
   }
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
@@ -102,7 +102,7 @@ Json CooptJson(const CooptRun& run, const Problem& problem, const SessionResult&
                {"target", problem.hardware().TargetName()},
                {"method", run.method},
                {"seed", run.seed},
-               {"objective", coopt::kObjectiveNames[static_cast<size_t>(options.objective)]},
+               {"objective", coopt::kCooptObjectiveNames[static_cast<size_t>(options.objective)]},
                {"validity_filter", run.validity_filter},
                {"clock_mhz", options.clock_mhz},
                {"hardware", HardwareJson(problem, *result.hardware)},
@@ -126,7 +126,7 @@ Json CooptJson(const CooptRun& run, const Problem& problem, const SessionResult&
   return json;
 }
 
-Table CooptTable(const Problem& problem, const SessionResult& result) {
+Table CooptTable(const CooptProblem& problem, const SessionResult& result) {
   Table table({"layer", "count", "cycles", "floor", "measurements", "schedule"});
   for (size_t i = 0; i < problem.layers().size(); ++i) {
     const Measured& best = *result.best()->layers[i];
@@ -139,7 +139,7 @@ Table CooptTable(const Problem& problem, const SessionResult& result) {
   return table;
 }
 
-Table ParetoTable(const Problem& problem, const SessionResult& result) {
+Table ParetoTable(const CooptProblem& problem, const SessionResult& result) {
   Table table({"hardware", "area_um2", "cycles", "inferences_per_second"});
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
     table.Add(problem.hardware().Name(point.hardware), std::llround(point.area_um2),
@@ -148,7 +148,7 @@ Table ParetoTable(const Problem& problem, const SessionResult& result) {
   return table;
 }
 
-std::string CooptSummary(const Problem& problem, const SessionResult& result) {
+std::string CooptSummary(const CooptProblem& problem, const SessionResult& result) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(*result.hardware, problem.options().clock_mhz);
   const int64_t images = target.Images(*result.hardware);
@@ -162,7 +162,7 @@ std::string CooptSummary(const Problem& problem, const SessionResult& result) {
       "inferences/s at {:g} MHz after {} measurements\n",
       WithThousands(std::llround(best.cycles)),
       100 * (best.cycles *
-                 (problem.options().objective == coopt::Objective::kLatency
+                 (problem.options().objective == coopt::CooptObjective::kLatency
                       ? static_cast<double>(images)
                       : 1.0) /
                  problem.FloorCycles(*result.hardware) -
@@ -172,14 +172,14 @@ std::string CooptSummary(const Problem& problem, const SessionResult& result) {
   return text;
 }
 
-std::string CooptPage(const std::string& network, const std::string& text, const Problem& problem,
-                      const SessionResult& result) {
+std::string CooptPage(const std::string& network, const std::string& text,
+                      const CooptProblem& problem, const SessionResult& result) {
   Curve front = {.name = "not beaten in both", .points = {}},
         others = {.name = "best so far", .points = {}};
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
     front.points.emplace_back(point.area_um2, InferencesPerSecond(problem, point.cycles));
   }
-  for (const coopt::Step& step : result.curve) {
+  for (const coopt::JointImprovement& step : result.curve) {
     others.points.emplace_back(step.measurements, InferencesPerSecond(problem, step.cycles));
   }
   std::string page = fmt::format(

@@ -19,12 +19,12 @@ namespace {
 constexpr int kRounds = 30;
 constexpr int64_t kBatch = 16;
 
-Error Violation(const SearcherInfo& method, std::string_view line, std::string_view detail) {
+Error Violation(const MethodInfo& method, std::string_view line, std::string_view detail) {
   return Error{.kind = ErrorKind::kInternal,
                .message = fmt::format("method {} breaks '{}': {}", method.name, line, detail)};
 }
 
-std::unique_ptr<Searcher> Make(const SearcherInfo& method, const DecisionSpace& space,
+std::unique_ptr<Searcher> Make(const MethodInfo& method, const DecisionSpace& space,
                                uint64_t seed) {
   Result<std::unique_ptr<Searcher>> made =
       method.make({.space = space, .seed = seed, .samples = kRounds * kBatch}, {});
@@ -49,7 +49,7 @@ int64_t ThreadsNow() {
 }  // namespace
 
 // Equal seeds give equal proposals.
-Result<void> CheckDeterminism(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckDeterminism(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   const auto first = Make(method, problem.space(), seed),
              second = Make(method, problem.space(), seed);
   if (first == nullptr) return Violation(method, "defaults", "it cannot be made");
@@ -68,7 +68,7 @@ Result<void> CheckDeterminism(const SearcherInfo& method, const Problem& problem
 }
 
 // A searcher fed with its own journal goes on where it stopped; resume relies on exactly this.
-Result<void> CheckReplay(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckReplay(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   const auto live = Make(method, problem.space(), seed),
              replayed = Make(method, problem.space(), seed);
   if (live == nullptr) return Violation(method, "defaults", "it cannot be made");
@@ -86,7 +86,7 @@ Result<void> CheckReplay(const SearcherInfo& method, const Problem& problem, uin
 }
 
 // A span is valid during its call only: what it held is overwritten afterwards.
-Result<void> CheckOwnership(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckOwnership(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   const auto kept = Make(method, problem.space(), seed),
              scribbled = Make(method, problem.space(), seed);
   if (kept == nullptr) return Violation(method, "defaults", "it cannot be made");
@@ -108,7 +108,7 @@ Result<void> CheckOwnership(const SearcherInfo& method, const Problem& problem, 
 }
 
 // It starts no threads.
-Result<void> CheckThreads(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckThreads(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   const int64_t before = ThreadsNow();
   const auto searcher = Make(method, problem.space(), seed);
   if (searcher == nullptr) return Violation(method, "defaults", "it cannot be made");
@@ -122,7 +122,7 @@ Result<void> CheckThreads(const SearcherInfo& method, const Problem& problem, ui
 }
 
 // 1 to n legal points, whatever n is.
-Result<void> CheckProposals(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckProposals(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   for (const int64_t batch : {int64_t{1}, int64_t{7}, int64_t{1000}}) {
     const auto searcher = Make(method, problem.space(), seed);
     if (searcher == nullptr) return Violation(method, "defaults", "it cannot be made");
@@ -142,7 +142,7 @@ Result<void> CheckProposals(const SearcherInfo& method, const Problem& problem, 
 }
 
 // Outcomes of which none is feasible, or all equal, or some broken, are no reason to stop.
-Result<void> CheckBadNews(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckBadNews(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   const std::vector<Outcome> news = {
       Outcome::Infeasible("everything <= nothing"),
       Outcome::Failed("the evaluation threw: out of memory"),
@@ -170,7 +170,7 @@ Result<void> CheckBadNews(const SearcherInfo& method, const Problem& problem, ui
 }
 
 // Every declared default and limit can be set, and nothing beyond.
-Result<void> CheckParameters(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckParameters(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   for (const ParameterInfo& parameter : method.parameters) {
     const SearchSetup setup{.space = problem.space(), .seed = seed};
     if (parameter.text.empty()) return Violation(method, "parameters", parameter.name);
@@ -185,7 +185,7 @@ Result<void> CheckParameters(const SearcherInfo& method, const Problem& problem,
   return {};
 }
 
-Result<void> CheckMethod(const SearcherInfo& method, const Problem& problem, uint64_t seed) {
+Result<void> CheckMethod(const MethodInfo& method, const Problem& problem, uint64_t seed) {
   for (const auto check : {CheckDeterminism, CheckReplay, CheckOwnership, CheckThreads,
                            CheckProposals, CheckBadNews, CheckParameters}) {
     if (Result<void> checked = check(method, problem, seed); !checked) return checked;

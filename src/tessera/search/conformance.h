@@ -12,16 +12,16 @@
 namespace tessera {
 
 // The error names the method and the line of the contract that it breaks.
-Result<void> CheckDeterminism(const SearcherInfo& method, const Problem& problem, uint64_t seed);
-Result<void> CheckReplay(const SearcherInfo& method, const Problem& problem, uint64_t seed);
-Result<void> CheckOwnership(const SearcherInfo& method, const Problem& problem, uint64_t seed);
-Result<void> CheckThreads(const SearcherInfo& method, const Problem& problem, uint64_t seed);
-Result<void> CheckProposals(const SearcherInfo& method, const Problem& problem, uint64_t seed);
-Result<void> CheckBadNews(const SearcherInfo& method, const Problem& problem, uint64_t seed);
-Result<void> CheckParameters(const SearcherInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckDeterminism(const MethodInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckReplay(const MethodInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckOwnership(const MethodInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckThreads(const MethodInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckProposals(const MethodInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckBadNews(const MethodInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckParameters(const MethodInfo& method, const Problem& problem, uint64_t seed);
 
 // All of them.
-Result<void> CheckMethod(const SearcherInfo& method, const Problem& problem, uint64_t seed);
+Result<void> CheckMethod(const MethodInfo& method, const Problem& problem, uint64_t seed);
 
 }  // namespace tessera
 

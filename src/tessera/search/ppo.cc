@@ -264,14 +264,17 @@ const ParameterList<PpoSearchOptions>& Parameters() {
 
 }  // namespace
 
-SearcherInfo PpoMethod() {
+MethodInfo PpoMethod() {
   return DeclareMethod<GaussianPpo, PpoSearchOptions>(
-      "ppo", "single-agent PPO, a Gaussian over the normalised vector of decisions", Parameters());
+      {.name = "ppo",
+       .summary = "single-agent PPO, a Gaussian over the normalised vector of decisions"},
+      Parameters());
 }
 
-SearcherInfo PpoDiscreteMethod() {
+MethodInfo PpoDiscreteMethod() {
   return DeclareMethod<DiscretePpo, PpoSearchOptions>(
-      "ppo-discrete", "single-agent PPO, one network with a categorical head per decision",
+      {.name = "ppo-discrete",
+       .summary = "single-agent PPO, one network with a categorical head per decision"},
       Parameters());
 }
 

@@ -1,20 +1,17 @@
-// Model `exec`: a user's program prices dataflows, a batch at a time: --model exec:COMMAND. It gets
-// the rows that docs/external-evaluator.md describes.
+// Mappings to rows, and answers to costs.
+#include "tessera/cost/external/exec_model.h"
+
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "tessera/cost/external/external.h"
+#include "tessera/base/check.h"
 #include "tessera/cost/maestro/batch.h"
 #include "tessera/cost/maestro/settings.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/cost/models.h"
 
 namespace tessera {
-
-extern const CostModelInfo kExecModel;
-
 namespace {
 
 // Which dataflows the program is asked about is what MAESTRO would take.
@@ -86,6 +83,8 @@ class ConfiguredExec final : public ConfiguredModel {
         std::make_unique<ExecModel>(*std::move(declaration), *accelerator.pe_array, options_));
   }
 
+  const ExternalOptions& options() const { return options_; }
+
   SpaceRules RulesFor(const Layer& layer, const Accelerator& accelerator) const override {
     return maestro::RulesFor(layer, *accelerator.pe_array, options_.version, options_.legality);
   }
@@ -120,5 +119,10 @@ constinit const CostModelInfo kExecModel = {
     .parameters = DescribeSettings<ConfiguredExec>,
     .configure = Configure<ConfiguredExec>,
 };
+
+const ExternalOptions& ExternalOptionsOf(const CostModelChoice& model) {
+  TESSERA_CHECK(&model.info() == &kExecModel);
+  return static_cast<const ConfiguredExec*>(model.operator->())->options();
+}
 
 }  // namespace tessera
