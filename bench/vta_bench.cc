@@ -5,7 +5,7 @@
 
 #include "harness.h"
 #include "tessera/base/check.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/codegen/best.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/reference.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/check.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/check/static.h"
 #include "tessera/vta/isa/assembly.h"
 #include "tessera/vta/sim/cycles.h"

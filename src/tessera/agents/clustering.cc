@@ -140,13 +140,6 @@ std::vector<size_t> Dendrogram::CutAt(double height) const {
   return Cut(items - static_cast<size_t>(above - merges.begin()));
 }
 
-std::pair<double, double> Dendrogram::HeightsOf(size_t groups) const {
-  TESSERA_CHECK(groups >= 1 && groups <= items);
-  const size_t done = items - groups;
-  return {done < merges.size() ? merges[done].height : std::numeric_limits<double>::infinity(),
-          done > 0 ? merges[done - 1].height : 0.0};
-}
-
 std::vector<size_t> Dendrogram::DrawingOrder() const {
   std::vector<size_t> first(items + merges.size());  // the smallest item below each node
   for (size_t node = 0; node < first.size(); ++node) {

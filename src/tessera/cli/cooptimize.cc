@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/cooptimize_run.h"
@@ -15,9 +14,8 @@
 #include "tessera/cli/saved_flags.h"
 #include "tessera/cli/vta_arguments.h"
 #include "tessera/coopt/exhaustive.h"
-#include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/methods.h"
-#include "tessera/coopt/vta_target.h"
+#include "tessera/coopt/targets.h"
 
 namespace tessera {
 namespace {
@@ -26,7 +24,7 @@ struct CooptimizeArguments {
   std::vector<std::string> networks;
   std::optional<std::string> layer;
   std::vector<std::string> bind;
-  std::string target = "vta";
+  std::string target{coopt::Targets().front()->name};
   std::string method = "dcoc";
   std::string objective = "throughput";
   std::string generator = "best";
@@ -38,7 +36,6 @@ struct CooptimizeArguments {
   bool as_published = false;
 };
 
-std::vector<std::string> Targets() { return {"vta", "maestro"}; }
 std::vector<std::string> MethodsToOffer() { return coopt::CooptMethods().Names(); }
 
 std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
@@ -124,7 +121,7 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .target = &arguments.target,
        .help = "VTA and its simulator, or PE arrays and model maestro",
        .value = "NAME",
-       .choices = Targets,
+       .choices = coopt::TargetNames,
        .closed = true}};
   for (const Flag& flag : BudgetFlags(arguments)) flags.push_back(flag);
   for (const Flag& flag : TimingFlags(arguments.timing)) flags.push_back(flag);
@@ -140,43 +137,6 @@ Result<std::vector<Network>> LoadNetworks(const CooptimizeArguments& arguments) 
     networks.push_back(*std::move(network));
   }
   return networks;
-}
-
-using TargetPointer = std::shared_ptr<const coopt::Target>;
-
-Result<TargetPointer> VtaHardware(const CooptimizeArguments& arguments) {
-  if (!arguments.hardware) {
-    coopt::HardwareLimits limits = arguments.limits;
-    limits.clock_mhz = arguments.clock_mhz;
-    Result<std::shared_ptr<const coopt::VtaTarget>> target = coopt::VtaTarget::Make(limits);
-    if (!target) return target.error();
-    return TargetPointer(*std::move(target));
-  }
-  const Result<vta::Config> config =
-      *arguments.hardware == "default" ? vta::Config{} : vta::LoadConfig(*arguments.hardware);
-  if (!config) return config.error();
-  return TargetPointer(coopt::VtaTarget::Fixed(*config));
-}
-
-Result<TargetPointer> PeArrayHardware(const CooptimizeArguments& arguments) {
-  if (arguments.limits.sram_power_mw > 0) {
-    return Error{.kind = ErrorKind::kUsage, .message = "--budget-power is for --target vta"};
-  }
-  if (!arguments.hardware) {
-    Result<std::shared_ptr<const coopt::MaestroTarget>> target =
-        coopt::MaestroTarget::Make({.pes = arguments.limits.macs,
-                                    .sram_bytes = arguments.limits.sram_bytes,
-                                    .area_um2 = arguments.limits.area_um2});
-    if (!target) return target.error();
-    return TargetPointer(*std::move(target));
-  }
-  const Result<Accelerator> accelerator = LoadAccelerator(*arguments.hardware);
-  if (!accelerator) return accelerator.error();
-  if (!accelerator->pe_array) {
-    return Error{.kind = ErrorKind::kBadValue,
-                 .message = fmt::format("{} has no PE array", *arguments.hardware)};
-  }
-  return TargetPointer(coopt::MaestroTarget::Fixed(*accelerator->pe_array));
 }
 
 // All that the measurements depend on, in one line.
@@ -199,7 +159,7 @@ std::string Settings(const CooptimizeArguments& arguments, const coopt::CooptPro
 }
 
 Result<coopt::CooptOptions> OptionsOf(const CooptimizeArguments& arguments,
-                                      const MethodChoice& method) {
+                                      const MethodChoice& method, const coopt::TargetInfo& target) {
   if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid.error();
   const Result<coopt::CooptObjective> objective = coopt::FindCooptObjective(arguments.objective);
   if (!objective) return objective.error();
@@ -211,7 +171,10 @@ Result<coopt::CooptOptions> OptionsOf(const CooptimizeArguments& arguments,
                  .hint = std::string(hint)};
   };
   if (method.method->proves) {
-    if (arguments.target != "vta") return refuse("is for --target vta", "");
+    if (!target.has_bounds) {
+      const std::string names = coopt::TargetsWith(&coopt::TargetInfo::has_bounds);
+      return refuse(fmt::format("is for --target {}", names), "");
+    }
     if (*objective == coopt::CooptObjective::kEdpProxy) {
       return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
     }
@@ -228,15 +191,17 @@ Result<void> RunIn(const CooptimizeArguments& arguments, uint64_t seed,
   Result<MethodChoice> method = ParseMethodChoice(arguments.method, coopt::CooptMethods());
   if (!method) return method.error();
   const bool proves = method->method->proves;
-  const Result<coopt::CooptOptions> options = OptionsOf(arguments, *method);
+  const Result<const coopt::TargetInfo*> info = coopt::FindTarget(arguments.target);
+  if (!info) return info.error();
+  const Result<coopt::CooptOptions> options = OptionsOf(arguments, *method, **info);
   if (!options) return options.error();
   const Result<std::vector<Network>> networks = LoadNetworks(arguments);
   if (!networks) return networks.error();
-  const bool is_vta = arguments.target == "vta";
-  Result<coopt::TaskList> tasks =
-      is_vta ? coopt::TasksOf(*networks) : coopt::MaestroTasksOf(*networks);
+  Result<coopt::TaskList> tasks = (*info)->tasks(*networks);
   if (!tasks) return tasks.error();
-  const Result<TargetPointer> target = is_vta ? VtaHardware(arguments) : PeArrayHardware(arguments);
+  coopt::HardwareLimits limits = arguments.limits;
+  limits.clock_mhz = arguments.clock_mhz;
+  const Result<coopt::TargetPointer> target = coopt::MakeTarget(**info, limits, arguments.hardware);
   if (!target) return target.error();
   coopt::CooptProblem problem(std::move(tasks->layers), *target, *options);
   if (proves) {

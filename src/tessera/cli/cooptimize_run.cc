@@ -11,6 +11,7 @@
 #include "tessera/coopt/emit.h"
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/methods.h"
+#include "tessera/coopt/targets.h"
 #include "tessera/report/coopt_report.h"
 
 namespace tessera {
@@ -151,7 +152,7 @@ Result<void> CooptimizeRun::Show(const coopt::SessionResult& result) {
                         problem_, result, left_out_);
   for (const coopt::LeftOut& layer : left_out_) {
     context_.remark(
-        fmt::format("not on {}: {}: {}", problem_.hardware().TargetName(), layer.name, layer.why));
+        fmt::format("not on {}: {}: {}", problem_.hardware().info().name, layer.name, layer.why));
   }
   std::string text = ToText(CooptTable(problem_, result));
   if (!problem_.hardware().fixed()) text += "\n" + ToText(ParetoTable(problem_, result));
@@ -167,12 +168,13 @@ Result<void> CooptimizeRun::Show(const coopt::SessionResult& result) {
 // A program of every layer, each checked before it is written.
 Result<void> CooptimizeRun::WritePrograms(const coopt::SessionResult& result, Json& json) {
   for (size_t i = 0; i < problem_.layers().size(); ++i) {
-    const Result<vta::Program> program =
+    const Result<std::string> program =
         coopt::EmitProgram(problem_, *result.best()->layers[i], settings_.seed);
     if (!program) return program.error();
     const std::string name =
-        fmt::format("{:02}-{}.vta", i + 1, SafeFileName(problem_.layers()[i].name));
-    if (Result<void> ok = directory_->Write(name, vta::WriteContainer(*program)); !ok) return ok;
+        fmt::format("{:02}-{}{}", i + 1, SafeFileName(problem_.layers()[i].name),
+                    problem_.hardware().info().program_suffix);
+    if (Result<void> ok = directory_->Write(name, *program); !ok) return ok;
     json["layers"][i]["program"] = name;
   }
   json["data_seed"] = settings_.seed;
@@ -183,13 +185,12 @@ Result<void> CooptimizeRun::WritePrograms(const coopt::SessionResult& result, Js
 Result<void> CooptimizeRun::WriteRun(const coopt::SessionResult& result, const std::string& text,
                                      Json& json) {
   const coopt::Target& target = problem_.hardware();
-  const bool is_vta = target.TargetName() == "vta";
-  if (Result<void> ok = directory_->Write(is_vta ? "vta_config.json" : "accelerator.yaml",
+  if (Result<void> ok = directory_->Write(std::string(target.info().hardware_file),
                                           target.FileText(*result.hardware));
       !ok) {
     return ok;
   }
-  if (is_vta) {
+  if (!target.info().program_suffix.empty()) {
     if (Result<void> ok = WritePrograms(result, json); !ok) return ok;
   }
   if (Result<void> ok = directory_->Write("report.txt", text); !ok) return ok;

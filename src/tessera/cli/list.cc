@@ -20,7 +20,7 @@
 #include "tessera/rl/learner.h"
 #include "tessera/rl/replay/sampler.h"
 #include "tessera/search/method.h"
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {

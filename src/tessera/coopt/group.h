@@ -43,7 +43,6 @@ class Group {
   const Task& task(uint32_t hardware, size_t layer_of_group) const {
     return problem().task(hardware, layers_[layer_of_group]);
   }
-  bool decides_hardware() const { return !problem().hardware().fixed(); }
 
   // Knobs are numbered: those of the hardware if it is decided, then those of each layer.
   size_t knobs() const { return hardware_knobs_ + layers_.size() * schedule_knobs_; }

@@ -54,6 +54,7 @@ class MaestroSchedules final : public ScheduleSpace {
   size_t AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const override;
   WorkloadRow Workload() const override;
   MeasuredOutcome Measure(const SchedulePoint& point) const override;
+  using ScheduleSpace::Describe;
   std::string Describe(const SchedulePoint& point) const override;
 
  private:

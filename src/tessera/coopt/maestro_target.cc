@@ -10,6 +10,7 @@
 #include "tessera/arch/format.h"
 #include "tessera/base/check.h"
 #include "tessera/coopt/maestro_schedules.h"
+#include "tessera/coopt/targets.h"
 
 namespace tessera::coopt {
 namespace {
@@ -152,5 +153,36 @@ Result<TaskList> MaestroTasksOf(std::span<const Network> networks) {
     return space ? Result<void>() : space.error();
   });
 }
+
+namespace {
+
+Result<TargetPointer> Within(const HardwareLimits& limits) {
+  Result<std::shared_ptr<const MaestroTarget>> target = MaestroTarget::Make(
+      {.pes = limits.macs, .sram_bytes = limits.sram_bytes, .area_um2 = limits.area_um2});
+  if (!target) return target.error();
+  return TargetPointer(*std::move(target));
+}
+
+Result<TargetPointer> FixedByName(const std::string& hardware) {
+  const Result<Accelerator> accelerator = LoadAccelerator(hardware);
+  if (!accelerator) return accelerator.error();
+  if (!accelerator->pe_array) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{} has no PE array", hardware)};
+  }
+  return TargetPointer(MaestroTarget::Fixed(*accelerator->pe_array));
+}
+
+}  // namespace
+
+extern const TargetInfo kMaestroTarget = {
+    .name = "maestro",
+    .summary = "a PE array with two levels of buffers, mappings priced by model maestro",
+    .hardware_file = "accelerator.yaml",
+    .tasks = MaestroTasksOf,
+    .within = Within,
+    .fixed = FixedByName};
+
+const TargetInfo& MaestroTarget::info() const { return kMaestroTarget; }
 
 }  // namespace tessera::coopt

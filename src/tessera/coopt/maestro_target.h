@@ -44,7 +44,7 @@ class MaestroTarget final : public Target {
 
   const PeArray& array(size_t index) const { return arrays_[index]; }
 
-  std::string_view TargetName() const override { return "maestro"; }
+  const TargetInfo& info() const override;
   std::string Name(size_t hardware) const override;
   std::string FileText(size_t hardware) const override;
   HardwareCost Cost(size_t hardware, double clock_mhz) const override;

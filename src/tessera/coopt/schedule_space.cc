@@ -84,6 +84,12 @@ double ScheduleSpace::Log10Size() const {
   return std::log10(static_cast<double>(std::max<int64_t>(1, points)));
 }
 
+Result<std::string> ScheduleSpace::Program(const SchedulePoint& /*point*/,
+                                           const MeasuredOutcome& /*outcome*/,
+                                           uint64_t /*seed*/) const {
+  return Error{.kind = ErrorKind::kUnsupported, .message = "the target has no programs"};
+}
+
 SchedulePoint ScheduleSpace::At(int64_t index) const {
   SchedulePoint point = {};
   for (size_t knob = size(); knob-- > 0;) {

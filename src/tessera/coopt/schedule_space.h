@@ -99,6 +99,11 @@ class ScheduleSpace : public DecisionSpace {
   // Everything but MeasuredOutcome::value. May be called by many threads.
   virtual MeasuredOutcome Measure(const SchedulePoint& point) const = 0;
 
+  // The program of a schedule that was measured, with random data of `seed`, as the bytes of a
+  // file; checked before anybody gets it. For targets that have programs.
+  virtual Result<std::string> Program(const SchedulePoint& point, const MeasuredOutcome& outcome,
+                                      uint64_t seed) const;
+
   // The schedule in the words of the target.
   using DecisionSpace::Describe;
   virtual std::string Describe(const SchedulePoint& point) const = 0;

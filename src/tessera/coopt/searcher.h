@@ -43,10 +43,11 @@ struct JointSetup {
   std::function<void(const Insight&)> watch = {};
 };
 
-// Contract, checked for every registered method by method_test.cc:
+// Contract, checked line by line for every registered method by search/conformance.cc:
 //   Threads      used by one thread at a time; starts none.
-//   Determinism  proposals are a function of (setup, options, calls so far).
-//   Purity       never measures, prints, reads a clock or opens a file.
+//   Determinism  proposals are a function of (setup, options, calls so far), not of the clock.
+//   Ownership    the problem outlives the searcher; a span is valid during its call only.
+//   Purity       never measures, prints or opens a file.
 //   Turns        every Propose that returned something is followed by one Observe.
 class JointSearcher {
  public:

@@ -146,7 +146,7 @@ TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
                              {.generator = Generator::kReference});
   ThreadPool pool;
   const Simulator simulator(problem, pool);
-  const VtaSpace& space = VtaSpaceOf(problem.task(0, 0));
+  const auto& space = static_cast<const VtaSpace&>(problem.task(0, 0).space);
   const Result<std::string> csv =
       ReadFile(TESSERA_SOURCE_DIR "/tests/golden/vta/conv-default/landscape_C11.csv.gz");
   ASSERT_TRUE(csv) << csv.error();
@@ -236,7 +236,8 @@ TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
   const Task& task = problem.task(0, 0);
   int64_t generated = 0;
   for (size_t i = 0; i < task.candidates.size(); i += 41) {
-    const Result<GeneratedSchedule> code = VtaSpaceOf(task).Generate(task.candidates[i]);
+    const Result<GeneratedSchedule> code =
+        static_cast<const VtaSpace&>(task.space).Generate(task.candidates[i]);
     if (code) {
       ++generated;
     } else {

@@ -57,6 +57,11 @@ class VtaSpace final : public ScheduleSpace {
   size_t AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const override;
   WorkloadRow Workload() const override;
   MeasuredOutcome Measure(const SchedulePoint& point) const override;
+  // It has passed the checker, ran in the functional simulator, gave what a plain convolution
+  // gives, and takes the measured cycles; the error says which of these failed.
+  Result<std::string> Program(const SchedulePoint& point, const MeasuredOutcome& outcome,
+                              uint64_t seed) const override;
+  using ScheduleSpace::Describe;
   std::string Describe(const SchedulePoint& point) const override;
 
  private:

@@ -8,8 +8,9 @@
 #include "tessera/base/check.h"
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
-#include "tessera/coopt/vta_target.h"
+#include "tessera/coopt/targets.h"
 #include "tessera/report/curves.h"
+#include "tessera/report/note_json.h"
 
 namespace tessera {
 namespace {
@@ -39,9 +40,9 @@ double InferencesPerSecond(const CooptProblem& problem, double cycles) {
 Json HardwareJson(const CooptProblem& problem, size_t hardware) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(hardware, problem.options().clock_mhz);
-  const bool is_vta = target.TargetName() == "vta";
-  Json json = is_vta ? Json::parse(target.FileText(hardware)) : Json::object();
-  if (!is_vta) {
+  const bool has_fields = target.info().hardware_file.ends_with(".json");
+  Json json = has_fields ? Json::parse(target.FileText(hardware)) : Json::object();
+  if (!has_fields) {
     for (size_t knob = 0; knob < target.knobs(); ++knob) {
       json[std::string(target.name(knob))] = int64_t{1} << target.value(hardware, knob);
     }
@@ -50,10 +51,7 @@ Json HardwareJson(const CooptProblem& problem, size_t hardware) {
   json["macs"] = cost.macs;
   json["sram_bytes"] = cost.sram_bytes;
   json["area"] = cost.area_um2;
-  if (!is_vta) return json;
-  json["sram_power_mw"] = cost.sram_power_mw;
-  json["batch"] = target.Images(hardware);
-  json["rtl_exists"] = target.Images(hardware) == 1;
+  json.update(ToJson(target.HardwareNotes(hardware, problem.options().clock_mhz)));
   return json;
 }
 
@@ -99,7 +97,7 @@ Json CooptJson(const CooptRun& run, const CooptProblem& problem, const SessionRe
     skipped.push_back({{"name", layer.name}, {"count", layer.count}, {"why", layer.why}});
   }
   Json json = {{"network", run.network},
-               {"target", problem.hardware().TargetName()},
+               {"target", problem.hardware().info().name},
                {"method", run.method},
                {"seed", run.seed},
                {"objective", coopt::kCooptObjectiveNames[static_cast<size_t>(options.objective)]},
@@ -118,11 +116,7 @@ Json CooptJson(const CooptRun& run, const CooptProblem& problem, const SessionRe
                {"hardware_space", problem.hardware().size()},
                {"curve", std::move(curve)},
                {"pareto", std::move(pareto)}};
-  if (const auto* vta = dynamic_cast<const coopt::VtaTarget*>(&problem.hardware())) {
-    json["generator"] = coopt::kGeneratorNames[static_cast<size_t>(options.generator)];
-    json["bus_bits"] = options.timing.bus_bytes * 8;
-    json["extrapolated"] = !vta->config(*result.hardware).IsDefaultSize();
-  }
+  json.update(ToJson(problem.hardware().RunNotes(*result.hardware, options)));
   return json;
 }
 

@@ -22,7 +22,7 @@
 namespace tessera::exact {
 
 // Bounds are sums and quotients of doubles: what is less than this part above a whole number may be
-// rounding. A few thousand operations of 1.1e-16 each stay below it.
+// rounding. A few thousand roundings of 1.1e-16 each stay below it. B9.
 inline constexpr double kRoundingPart = 1e-12;
 
 // Whole cycles, forgiving the rounding of what led to them.
@@ -94,14 +94,14 @@ class Bounder {
   // Lower bound before the parallel factors of the level inside `parent` are chosen.
   double TileBound(const Frame& parent, std::span<const Chain> chains, const Tile& tile, Goal goal);
 
-  // Whether the cost depends on more of the temporal order than the innermost loops.
+  // Whether the cost depends on more of the temporal order than the innermost loops. B11.
   bool OrderRisk(std::span<const Frame> frames, const Chain& chain) const;
 
-  // Whether the order of loops at a level makes any difference.
+  // Whether the order of loops at a level makes any difference. B11.
   bool OrderMatters(const Frame& frame) const {
     return frame.level > 0 || (!model_.exact && frame.parallel != 0) || window_outputs_;
   }
-  // Whether axes and order of parallel loops make one.
+  // Whether axes and order of parallel loops make one. B11.
   bool PlacementMatters(const Frame& frame) const;
 
  private:

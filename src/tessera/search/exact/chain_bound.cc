@@ -12,8 +12,8 @@
 namespace tessera::exact {
 namespace {
 
-// More chains than this are replaced by one that is at least as good as any of them (B10). Layers
-// of networks seldom have as many; each costs a bound at every node below.
+// More chains than this are replaced by one that is at least as good as any of them (B10): each
+// costs a bound at every node below, so the number of chains must not grow with that of orders.
 constexpr size_t kMaxChains = 64;
 
 // The first loop of a chain that stands for several.

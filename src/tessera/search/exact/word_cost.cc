@@ -7,8 +7,8 @@ namespace tessera::exact {
 namespace {
 
 // Timeloop lists the words of a network by the number of children that they reach and takes the
-// first sums off every item of the list. Its length has no formula here, so a round number is taken
-// that is far above what mappings show; with fewer items the bound is low, never false.
+// first sums off every item of the list. A list is taken to have no more items than this: B5 says
+// what of that is proved. With fewer items the bound is low, not false.
 constexpr double kMostIngresses = 128;
 
 }  // namespace
