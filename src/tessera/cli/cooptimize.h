@@ -4,8 +4,8 @@
 
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/report/json.h"
 #include "tessera/record/run_directory.h"
+#include "tessera/report/json.h"
 
 namespace tessera {
 

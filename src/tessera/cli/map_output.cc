@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/report/map_report.h"
 #include "tessera/mapper/map_network.h"
+#include "tessera/report/map_report.h"
 
 namespace tessera {
 namespace {

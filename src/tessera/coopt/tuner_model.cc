@@ -90,7 +90,8 @@ double TunerModel::Combine(std::span<const double> layers) const {
     best += layers_[layer].best;
     predicted += layers_[layer].best / std::max(layers[layer], 0.01);
   }
-  return best / predicted;
+  // Without any measurement that ran there is nothing to be relative to.
+  return predicted > 0 ? best / predicted : 0;
 }
 
 }  // namespace tessera::coopt

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "tessera/mapper/compare.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/mapper/compare.h"
 
 namespace tessera {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/mapper/map_network.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/mapper/map_network.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
