@@ -5,7 +5,7 @@
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
 #   COLD               no loop of NAME is hot: it is optimised less and compiles faster
 #   COLD_SOURCES       the same for single sources of a folder that is hot
-#   PUBLIC             headers of include/tessera that NAME implements; they are what is installed
+#   PUBLIC             headers of include/tessera that NAME implements
 #   TEST_SUPPORT       sources that only tests use (conformance libraries, toys): tessera::NAME_testing
 #   DEPENDS            folders of TESSERA_FOLDERS before NAME that NAME's headers include
 #   PRIVATE_DEPENDS    folders that only NAME's sources include
