@@ -145,6 +145,10 @@ Result<void> CheckKeep(std::string_view level, const std::vector<std::string>& t
 Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   const Arithmetic& macs = hierarchy.arithmetic;
   if (hierarchy.levels.empty()) return BadMachine("hierarchy", "there is no memory level");
+  if (hierarchy.levels.size() > Hierarchy::kMaxLevels) {
+    return BadMachine("hierarchy", fmt::format("{} memory levels, but at most {} are supported",
+                                               hierarchy.levels.size(), Hierarchy::kMaxLevels));
+  }
   if (Result<void> ok = CheckCount(macs.name, "mesh_x", macs.mesh_x); !ok) return ok;
   if (Result<void> ok = CheckCount(macs.name, "mesh_y", macs.mesh_y); !ok) return ok;
   if (macs.mesh_x > kMaxCount / macs.mesh_y) {

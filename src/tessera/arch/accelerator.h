@@ -81,6 +81,9 @@ struct Arithmetic {
 // Memory levels over an array of MACs (specs of model `loopnest`). levels[0] is next to the MACs,
 // levels.back() is the outermost, usually DRAM.
 struct Hierarchy {
+  // Mappings and costs are plain data of fixed size, so a machine with more levels is refused.
+  static constexpr size_t kMaxLevels = 12;
+
   Arithmetic arithmetic = {};
   std::vector<MemoryLevel> levels = {};
   bool links = false;  // neighbours may hand words on (semantics `exact` only)
@@ -103,9 +106,9 @@ struct Accelerator {
   friend bool operator==(const Accelerator&, const Accelerator&) = default;
 };
 
-// Whether the numbers make sense: positive sizes, at least one level, meshes that divide the meshes
-// below them, bandwidths above zero, instances that fit in 64 bits. The error names the level; its
-// `where` is empty, for the caller to fill in.
+// Whether the numbers make sense: positive sizes, one to kMaxLevels levels, meshes that divide the
+// meshes below them, bandwidths above zero, instances that fit in 64 bits. The error names the
+// level; its `where` is empty, for the caller to fill in.
 Result<void> Validate(const Accelerator& accelerator);
 
 // Children of one instance of level i along each axis: mesh of level i-1 (i = 0: of the MACs)

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/arch/accelerator.h"
+
 namespace tessera {
 
 enum class Tensor : uint8_t { kInput, kWeight, kOutput };
@@ -80,7 +82,7 @@ struct Violation {
 
 // Numbers of an infeasible mapping are what the model could compute, and zero otherwise.
 struct Cost {
-  static constexpr size_t kMaxLevels = 12;
+  static constexpr size_t kMaxLevels = Hierarchy::kMaxLevels;
 
   int64_t cycles = 0;
   int64_t macs = 0;

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tessera/arch/accelerator.h"
 #include "tessera/base/result.h"
 #include "tessera/mapping/loop_problem.h"
 
@@ -53,7 +54,7 @@ struct LoopLevel {
 
 // Plain data of fixed capacity. levels[0] is next to the MACs, as in Hierarchy.
 struct LoopMapping {
-  static constexpr size_t kMaxLevels = 12;
+  static constexpr size_t kMaxLevels = Hierarchy::kMaxLevels;
 
   int32_t num_levels = 0;
   std::array<LoopLevel, kMaxLevels> levels = {};

@@ -137,6 +137,11 @@ void LoopSpace::Plan::AddKeeps(size_t i, int depth) {
 Result<std::unique_ptr<LoopSpace>> LoopSpace::Make(const LoopProblem& problem,
                                                    const Hierarchy& hierarchy,
                                                    const LoopSpaceOptions& options) {
+  if (hierarchy.levels.size() > Hierarchy::kMaxLevels) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("the hierarchy has {} levels, but at most {} are supported",
+                                        hierarchy.levels.size(), Hierarchy::kMaxLevels)};
+  }
   Plan plan{.problem = problem, .store_holes = options.store_holes};
   plan.AddDims();
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
