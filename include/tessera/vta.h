@@ -221,6 +221,10 @@ struct CheckOptions {
 
   // Programs with more tile operations are refused rather than run for hours. Default: 10^9.
   int64_t max_tile_ops = 1'000'000'000;
+
+  // Gives up with kInterrupted when somebody asks to stop (Ctrl-C). Default: false, because what a
+  // stopped search has found is still checked.
+  bool may_stop = false;
 };
 
 struct CheckReport {

@@ -2,7 +2,6 @@
 #include "tessera/base/aligned_buffer.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -49,12 +48,6 @@ void FreeZeroed(void* memory, int64_t bytes) {
   } else {
     std::free(memory);
   }
-}
-
-int64_t PhysicalMemoryBytes() {
-  const int64_t pages = ::sysconf(_SC_PHYS_PAGES);
-  const int64_t page_bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_bytes > 0 ? pages * page_bytes : 0;
 }
 
 }  // namespace tessera

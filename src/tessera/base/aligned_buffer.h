@@ -4,11 +4,11 @@
 #define TESSERA_BASE_ALIGNED_BUFFER_H_
 
 #include <cstdint>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
 
-#include "tessera/base/check.h"
 #include "tessera/base/result.h"
 
 namespace tessera {
@@ -18,18 +18,16 @@ namespace tessera {
 void* AllocateZeroed(int64_t bytes);
 void FreeZeroed(void* memory, int64_t bytes);
 
-// Memory of this machine in bytes, or 0 if it cannot be found out.
-int64_t PhysicalMemoryBytes();
-
 template <typename T>
 class AlignedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   AlignedBuffer() = default;
-  // For sizes that the program chose. A size that a user chose goes through Allocate.
+  // A size that a user chose goes through base/memory.h before, or through Allocate. Throws
+  // std::bad_alloc if there is no memory, as containers do.
   explicit AlignedBuffer(int64_t size) : AlignedBuffer(size, AllocateZeroed(Bytes(size))) {
-    TESSERA_CHECK(data_ != nullptr);
+    if (data_ == nullptr) throw std::bad_alloc();
   }
   static Result<AlignedBuffer> Allocate(int64_t size) {
     void* const memory = AllocateZeroed(Bytes(size));

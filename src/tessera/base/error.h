@@ -23,6 +23,7 @@ enum class ErrorKind {
   kUnsupported,  // well-formed, but outside what Tessera models
   kInfeasible,   // a constraint cannot be met; the message holds the violated inequality
   kBudget,       // the budget ended without a solution
+  kInterrupted,  // somebody asked to stop (base/stop.h) before there was a result
   kInternal,     // a defect of Tessera
 };
 

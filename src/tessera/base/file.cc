@@ -2,6 +2,7 @@
 #include "tessera/base/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -15,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -56,6 +58,19 @@ Error TooLarge(const std::string& path, int64_t max_bytes) {
   return IoError(path, fmt::format("larger than the limit of {} bytes", max_bytes));
 }
 
+// Returns once there is something to read, at the end of the stream, or when somebody asks to stop.
+void WaitForBytes(int fd) {
+  pollfd polled{fd, POLLIN, 0};
+  while (!StopRequested() && ::poll(&polled, 1, kStopPollMilliseconds) == 0) {
+  }
+}
+
+Error InterruptedAt(const std::string& path) {
+  Error error = Interrupted("reading");
+  error.where.file = path;
+  return error;
+}
+
 Result<std::string> Unpack(const std::string& packed, const std::string& path, int64_t max_bytes) {
   z_stream stream{};
   constexpr int kGzipWindow = 15 + 16;
@@ -88,7 +103,9 @@ Error NotText(const std::string& path, int64_t line, std::string message) {
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path, const ReadLimits& limits) {
-  Descriptor fd(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK a pipe that nobody writes to could not be left.
+  Descriptor fd(path == "-" ? ::dup(STDIN_FILENO)
+                            : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) {
     if (errno == ENOENT) return IoError(path, "no such file");
     return SystemError(path, "open");
@@ -101,8 +118,10 @@ Result<std::string> ReadFile(const std::string& path, const ReadLimits& limits) 
   bytes.reserve(static_cast<size_t>(info.st_size));
   std::string chunk(size_t{1} << 16, '\0');
   while (true) {
+    if (!S_ISREG(info.st_mode)) WaitForBytes(fd.get());
+    if (StopRequested() && !S_ISREG(info.st_mode)) return InterruptedAt(path);
     const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return SystemError(path, "read");
     if (got == 0) break;
     bytes.append(chunk.data(), static_cast<size_t>(got));

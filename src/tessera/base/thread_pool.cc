@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "tessera/base/check.h"
 #include "tessera/base/checked.h"
@@ -35,6 +37,7 @@ struct ThreadPool::Shared {
   std::atomic<int64_t> next = 0;
   uint64_t generation = 0;
   int busy = 0;
+  std::exception_ptr thrown;
   bool stop = false;
 
   void TakeChunks(int worker) {
@@ -42,6 +45,16 @@ struct ThreadPool::Shared {
       const int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
       if (begin >= count) return;
       (*body)(begin, std::min(begin + chunk, count), worker);
+    }
+  }
+
+  void TakeChunksSafely(int worker) {
+    try {
+      TakeChunks(worker);
+    } catch (...) {
+      next = count;  // nobody starts another chunk
+      const std::lock_guard lock(mutex);
+      if (thrown == nullptr) thrown = std::current_exception();
     }
   }
 
@@ -53,7 +66,7 @@ struct ThreadPool::Shared {
       if (stop) return;
       seen = generation;
       lock.unlock();
-      TakeChunks(worker);
+      TakeChunksSafely(worker);
       lock.lock();
       if (--busy == 0) finish.notify_one();
     }
@@ -91,9 +104,10 @@ void ThreadPool::ParallelFor(int64_t count, int64_t chunk, const Body& body) {
     ++shared_->generation;
   }
   shared_->start.notify_all();
-  shared_->TakeChunks(/*worker=*/0);
+  shared_->TakeChunksSafely(/*worker=*/0);
   std::unique_lock lock(shared_->mutex);
   shared_->finish.wait(lock, [&] { return shared_->busy == 0; });
+  if (shared_->thrown != nullptr) std::rethrow_exception(std::exchange(shared_->thrown, nullptr));
 }
 
 double ThreadPool::ParallelSum(

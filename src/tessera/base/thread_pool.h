@@ -14,7 +14,8 @@ namespace tessera {
 //   Determinism  chunk boundaries depend on (count, chunk) alone. A body that writes only what
 //                belongs to its own indices therefore gives the same result on any number of
 //                threads; sums of floats go through ParallelSum, which adds in chunk order.
-//   Errors       `body` must not throw.
+//   Errors       what `body` throws ends its worker's part of the job; ParallelFor throws the first
+//                of it once all workers are done. Only a lack of memory is worth it.
 class ThreadPool {
  public:
   // Work on the half-open range [begin, end); `worker` is 0 .. threads()-1, for scratch space.

@@ -1,6 +1,8 @@
 // The kinds of base/error.h as numbers for scripts.
 #include "tessera/cli/exit_code.h"
 
+#include "tessera/base/stop.h"
+
 namespace tessera {
 
 int ExitCode(ErrorKind kind) {
@@ -14,6 +16,7 @@ int ExitCode(ErrorKind kind) {
     case ErrorKind::kUnsupported: return 3;
     case ErrorKind::kInfeasible: return 4;
     case ErrorKind::kBudget: return 5;
+    case ErrorKind::kInterrupted: return kInterruptedExitCode;
     case ErrorKind::kInternal: break;
   }
   return 70;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tessera/base/rng.h"
+#include "tessera/base/stop.h"
 #include "tessera/rl/stepper.h"
 
 namespace tessera {
@@ -38,11 +39,13 @@ Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
     DrawActions(env, CounterRng(options.seed, StreamId("profile"), steps++), actions);
   };
   for (int64_t filled = 0; filled < options.fill; filled += env.batch()) {
+    if (StopRequested()) return Interrupted("filling replay");
     if (Result<void> stepped = stepper.Step(at_random); !stepped) return stepped;
     stepper.ResetFinished();
   }
   AllPhases fastest = {};
   for (int64_t round = -1; round < options.rounds; ++round) {
+    if (StopRequested()) return Interrupted("measuring");
     profiler.Clear();
     for (int64_t step = 0; step < kProfileStepsPerRound; step += env.batch()) {
       if (Result<void> stepped = stepper.Step(); !stepped) return stepped;

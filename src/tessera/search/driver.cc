@@ -49,6 +49,7 @@ class Run {
       result_.stop = reason;
       return true;
     };
+    if (cut_short_) return stop(StopReason::kInterrupted);
     if (result_.best && result_.best->outcome.value <= Target()) return stop(StopReason::kTarget);
     if (result_.samples >= options_.budget.samples) return stop(StopReason::kSamples);
     if (failures_in_a_row_ >= options_.max_failures) return stop(StopReason::kFailures);
@@ -73,6 +74,8 @@ class Run {
     if (!replayed) return replayed.error();
     const std::span<Trial> fresh = std::span(trials_).subspan(*replayed);
     evaluator_.Evaluate(fresh);
+    cut_short_ = CutShort(fresh);
+    if (cut_short_) return {};
     for (const Trial& trial : trials_) Count(trial);
     if (observer_ != nullptr && !fresh.empty()) {
       if (Result<void> told = observer_->OnTrials(fresh, result_); !told) return told;
@@ -82,6 +85,16 @@ class Run {
       result_.bound = std::max(*proved, result_.bound.value_or(*proved));
     }
     return {};
+  }
+
+  // Whether evaluations failed because somebody asked to stop. The batch then counts for nothing:
+  // a resumed run proposes and evaluates it again.
+  bool CutShort(std::span<const Trial> fresh) const {
+    const auto failed = [](const Trial& trial) {
+      return trial.outcome.kind == OutcomeKind::kFailed;
+    };
+    return options_.interrupted && options_.interrupted() &&
+           std::any_of(fresh.begin(), fresh.end(), failed);
   }
 
   // Takes what is recorded of this batch and returns how many trials that are.
@@ -127,6 +140,7 @@ class Run {
   const Clock::time_point start_ = Clock::now();
   SearchResult result_;
   int64_t failures_in_a_row_ = 0;
+  bool cut_short_ = false;
   double least_excess_ = std::numeric_limits<double>::infinity();  // of infeasible points
   std::vector<Trial> trials_;
 };

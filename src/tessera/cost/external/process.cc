@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +13,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <utility>
+
+#include "tessera/base/stop.h"
 
 namespace tessera {
 namespace {
@@ -81,6 +85,7 @@ class SigpipeGuard {
 [[noreturn]] void BecomeProgram(const char* command, const std::array<int, 3>& fds, rlim_t memory,
                                 const sigset_t& signals, int report) {
   setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // whatever ends us ends the program
   pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   bool ok = true;
   for (int i = 0; i < 3; ++i) ok = ok && dup2(fds[static_cast<size_t>(i)], i) == i;
@@ -114,10 +119,12 @@ class Process {
                     none, report.write.get());
     }
     setpgid(pid_, pid_);  // also here: whoever comes first
+    group_.emplace(pid_);
     report.write.Close();
     int error = 0;
     if (read(report.read.get(), &error, sizeof error) == sizeof error) {
       waitpid(pid_, nullptr, 0);
+      group_.reset();
       return error;
     }
     stdin_ = std::move(in.write);
@@ -138,12 +145,13 @@ class Process {
     Clock::time_point deadline = Clock::now() + silence;
     if (input.empty()) stdin_.Close();
     while (stdout_.open() && !satisfied_) {
+      if (StopRequested()) return ProcessEnd::Kind::kInterrupted;
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
       if (left.count() <= 0) return ProcessEnd::Kind::kTimedOut;
       // poll() skips negative descriptors, which closed streams have.
       std::array<pollfd, 3> polled = {
           {{stdout_.get(), POLLIN, 0}, {stderr_.get(), POLLIN, 0}, {stdin_.get(), POLLOUT, 0}}};
-      const auto wait = static_cast<int>(std::min<int64_t>(left.count(), 1000));
+      const auto wait = static_cast<int>(std::min<int64_t>(left.count(), kStopPollMilliseconds));
       if (poll(polled.data(), polled.size(), wait) < 0) continue;
       if (polled[2].revents != 0) Feed(input);
       if (polled[1].revents != 0) HearLastWords();
@@ -159,6 +167,7 @@ class Process {
     kill(-pid_, SIGKILL);
     while (!ended_ && waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
     }
+    group_.reset();
     ProcessEnd end{.kind = talk, .last_words = last_words_};
     if (talk != ProcessEnd::Kind::kExited) return end;
     if (WIFSIGNALED(status_)) {
@@ -209,7 +218,7 @@ class Process {
 
   // A program that has closed its stdout may take its time to end, but not for ever.
   bool WaitUntil(Clock::time_point deadline) {
-    while (Clock::now() < deadline) {
+    while (Clock::now() < deadline && !StopRequested()) {
       siginfo_t info{};
       if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
           info.si_pid == pid_) {
@@ -225,6 +234,7 @@ class Process {
   }
 
   pid_t pid_ = -1;
+  std::optional<ProcessGroup> group_;  // while it runs
   Fd stdin_, stdout_, stderr_;
   std::string heard_, last_words_;
   int status_ = 0;

@@ -25,6 +25,7 @@ struct ProcessEnd {
     kTimedOut,     // killed after a silence of silence_seconds
     kEndlessLine,  // killed because it wrote kMaxLineMib without ending the line
     kNotStarted,   // `code` is errno
+    kInterrupted,  // killed because somebody asked to stop (base/stop.h)
   };
   Kind kind = Kind::kExited;
   int code = 0;

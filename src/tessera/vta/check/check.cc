@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/vta.h"
 #include "tessera/vta/check/access.h"
 #include "tessera/vta/check/order.h"
@@ -47,6 +48,7 @@ class Run {
     for (const int32_t insn : order.sequence) {
       const Instruction& x = instructions_[static_cast<size_t>(insn)];
       insn_ = insn;
+      if (options_.may_stop && StopRequested()) return;
       Access access;
       if (!CheckAccess(x, access)) return;
       machine_.Execute(x);
@@ -184,6 +186,7 @@ Result<CheckReport> CheckAndRun(Program& program, const CheckOptions& options) {
   }
   Run run(program, instructions, options);
   run.Execute(order);
+  if (options.may_stop && StopRequested()) return Interrupted("running a program");
   for (Diagnostic& diagnostic : run.TakeDiagnostics()) {
     report.diagnostics.push_back(std::move(diagnostic));
   }

@@ -7,6 +7,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json_text.h"
+#include "tessera/base/stop.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/vta.h"
 #include "tessera/vta/network/write.h"
@@ -23,12 +24,14 @@ struct Attempt {
 // Runs a copy of the program and compares; nothing if all is well.
 std::optional<Error> Verify(Program program, const ConvShape& shape, const ConvData& data,
                             const Epilogue& epilogue) {
-  const Result<CheckReport> report = CheckAndRun(program);
+  const Result<CheckReport> report = CheckAndRun(program, {.may_stop = true});
   if (!report) return report.error();
   if (!report->diagnostics.empty()) {
     return Error{.kind = ErrorKind::kInternal, .message = ToString(report->diagnostics.front())};
   }
-  if (UnpackConvOutput(program, shape) == ReferenceConv(shape, data, epilogue)) return std::nullopt;
+  const std::vector<int8_t> expected = ReferenceConv(shape, data, epilogue);
+  if (StopRequested()) return Interrupted("verifying");
+  if (UnpackConvOutput(program, shape) == expected) return std::nullopt;
   return Error{.kind = ErrorKind::kInternal, .message = "the output differs from a convolution's"};
 }
 
@@ -48,6 +51,7 @@ std::vector<Attempt> CompileAll(const Network& network, const NetworkOptions& op
   ThreadPool pool(options.threads);
   pool.ParallelFor(std::ssize(attempts), /*chunk=*/1, [&](int64_t begin, int64_t end, int) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      if (StopRequested()) return;
       CompileOne(network.layers[i].layer, options, attempts[i]);
     }
   });
@@ -112,6 +116,7 @@ Result<CompiledNetwork> CompileNetwork(const Network& network, const NetworkOpti
     if (Result<void> made = MakeFolder(options.folder); !made) return made.error();
   }
   std::vector<Attempt> attempts = CompileAll(network, options);
+  if (StopRequested()) return Interrupted("compiling");
   CompiledNetwork result;
   Json rows = Json::array();
   for (size_t i = 0; i < attempts.size(); ++i) {

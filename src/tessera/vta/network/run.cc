@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/rng.h"
+#include "tessera/base/stop.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/data.h"
@@ -116,6 +117,7 @@ class Runner {
     tensors_.push_back(RandomConvData(graph_.image, /*bias=*/false, options_.seed).input);
     for (size_t i = 0; i < graph_.steps.size(); ++i) {
       const Step& step = graph_.steps[i];
+      if (StopRequested()) return Interrupted("running the network");
       Result<void> done = RunsOnVta(step.kind) ? RunOnVta(i) : RunOnHost(i);
       if (!done) return About(step, done.error());
       StepRun& result = run_.steps.back();
@@ -194,7 +196,7 @@ class Runner {
       Result<void> seen = options_.on_program(i, step->kernel, step->program);
       if (!seen) return seen;
     }
-    const Result<CheckReport> checked = CheckAndRun(step->program);
+    const Result<CheckReport> checked = CheckAndRun(step->program, {.may_stop = true});
     if (!checked) return checked.error();
     if (!checked->diagnostics.empty()) {
       return Error{.kind = ErrorKind::kInternal, .message = ToString(checked->diagnostics.front())};

@@ -8,7 +8,7 @@ namespace tessera::vta {
 
 Result<Simulation> Simulate(Program& program, const SimulateOptions& options) {
   if (Result<void> valid = Validate(options.timing); !valid) return valid.error();
-  Result<CheckReport> check = CheckAndRun(program);
+  Result<CheckReport> check = CheckAndRun(program, {.may_stop = true});
   if (!check) return check.error();
   Simulation simulation = {.check = *std::move(check)};
   if (!simulation.check.ok()) return simulation;
