@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tessera/base/text.h"
+
 namespace tessera {
 namespace {
 
@@ -40,10 +42,11 @@ size_t Distance(std::string_view a_text, std::string_view b_text) {
 }  // namespace
 
 std::string ToString(const Where& where) {
-  if (where.line == 0) return where.file;
+  const std::string file = Printable(where.file);  // a name may hold anything
+  if (where.line == 0) return file;
   const std::string place = where.column == 0 ? fmt::format("{}", where.line)
                                               : fmt::format("{}:{}", where.line, where.column);
-  return where.file.empty() ? place : fmt::format("{}:{}", where.file, place);
+  return file.empty() ? place : fmt::format("{}:{}", file, place);
 }
 
 std::string ToString(const Error& error) {

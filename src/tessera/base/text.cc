@@ -1,6 +1,7 @@
 // Numbers and words in text.
 #include "tessera/base/text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -8,6 +9,31 @@
 
 namespace tessera {
 namespace {
+
+struct CodePoint {
+  uint32_t value = 0;
+  size_t length = 0;  // 0: not UTF-8
+
+  // What does more than to stand where it is: C0, DEL, C1, separators of lines and paragraphs,
+  // marks of direction, and what XML does not allow.
+  bool IsControl() const {
+    return value < 0x20 || (value >= 0x7f && value <= 0x9f) ||
+           (value >= 0x200e && value <= 0x200f) || (value >= 0x2028 && value <= 0x202e) ||
+           (value >= 0x2066 && value <= 0x2069) || value == 0xfffe || value == 0xffff;
+  }
+};
+
+CodePoint CodePointAt(std::string_view text, size_t at) {
+  const size_t length = Utf8Length(text, at);
+  if (length == 0) return {};
+  constexpr uint32_t kLeadBits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  uint32_t value = static_cast<unsigned char>(text[at]) & kLeadBits[length];
+  for (size_t i = 1; i < length; ++i) {
+    value = value << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fu);
+  }
+  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
+  return {value, surrogate ? 0 : length};
+}
 
 Error BadNumber(std::string_view text, std::string_view what) {
   return Error{.kind = ErrorKind::kBadValue,
@@ -69,6 +95,11 @@ std::string WithThousands(int64_t value) {
   return digits;
 }
 
+std::string WholeText(double value) {
+  if (std::abs(value) < 0x1p62) return WithThousands(std::llround(value));
+  return fmt::format("{:.6g}", value);
+}
+
 std::string YamlScalar(std::string_view text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -80,8 +111,15 @@ std::string YamlScalar(std::string_view text) {
   for (const std::string_view word : {"null", "Null", "NULL"}) plain = plain && text != word;
   if (plain) return std::string(text);
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
     const auto byte = static_cast<unsigned char>(c);
+    if (const CodePoint next = CodePointAt(text, at); next.length > 1 && next.IsControl()) {
+      quoted += fmt::format("\\u{:04X}", next.value);
+      at += next.length;
+      continue;
+    }
+    ++at;
     if (c == '"' || c == '\\') {
       quoted += '\\';
       quoted += c;
@@ -108,31 +146,57 @@ size_t Utf8Length(std::string_view text, size_t at) {
 
 namespace {
 
-// The character at `at`, escaped if need be; moves `at` behind it.
-std::string PrintableCharacter(std::string_view text, size_t& at) {
-  const size_t length = Utf8Length(text, at);
+// Appends the character at `at`, escaped if need be; moves `at` behind it.
+void AppendPrintable(std::string_view text, size_t& at, std::string& to) {
+  const CodePoint next = CodePointAt(text, at);
   const auto byte = static_cast<unsigned char>(text[at]);
-  if (length == 0 || byte < 0x20 || byte == 0x7f) {
-    ++at;
-    return fmt::format("\\x{:02x}", byte);
+  if (next.length == 0 || byte < 0x20 || byte == 0x7f) {
+    to += fmt::format("\\x{:02x}", byte);
+  } else if (next.IsControl()) {
+    to += fmt::format("\\u{:04x}", next.value);
+  } else {
+    to += text.substr(at, next.length);
   }
-  at += length;
-  return std::string(text.substr(at - length, length));
+  at += std::max<size_t>(1, next.length);
 }
 
 }  // namespace
 
 std::string Printable(std::string_view text) {
   std::string printable;
-  for (size_t at = 0; at < text.size();) printable += PrintableCharacter(text, at);
+  for (size_t at = 0; at < text.size();) AppendPrintable(text, at, printable);
   return printable;
+}
+
+std::string PrintableLines(std::string_view text) {
+  std::string printable;
+  printable.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte == '\n' || byte == '\t' || (byte >= 0x20 && byte < 0x7f)) {
+      printable += text[at++];
+    } else if (byte == 0x7f) {  // a form that JSON knows, too
+      printable += "\\u007f";
+      ++at;
+    } else {
+      AppendPrintable(text, at, printable);
+    }
+  }
+  return printable;
+}
+
+std::string Shortened(std::string_view text, size_t max) {
+  if (text.size() <= max) return std::string(text);
+  size_t end = max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return fmt::format("{}... ({} more bytes)", text.substr(0, end), text.size() - end);
 }
 
 std::string Quoted(std::string_view text, size_t max) {
   std::string quoted = "'";
   for (size_t at = 0; at < text.size();) {
     if (quoted.size() > max) return quoted + "...'";
-    quoted += PrintableCharacter(text, at);
+    AppendPrintable(text, at, quoted);
   }
   return quoted + "'";
 }

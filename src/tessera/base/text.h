@@ -24,15 +24,25 @@ Result<double> ParseDouble(std::string_view text);
 // 1814073344 -> "1,814,073,344".
 std::string WithThousands(int64_t value);
 
+// The same for a sum of whole numbers that may exceed 64 bits, of which six digits are then shown.
+std::string WholeText(double value);
+
 // `text` as a YAML scalar that reads back the same: plain where that is safe anywhere.
 std::string YamlScalar(std::string_view text);
 
 // Length of the UTF-8 sequence at `at`, or 0 if it is not valid.
 size_t Utf8Length(std::string_view text, size_t at);
 
-// `text` with control characters and what is not UTF-8 escaped ("\\x1b"), for names from binary
-// files that appear on terminals and in text files.
+// `text` with everything escaped that a terminal, an editor or an XML reader would take for more
+// than a character: control characters ("\\x1b", "\\u009b"), marks that turn the direction of
+// writing, and what is not UTF-8. For names that come from elsewhere.
 std::string Printable(std::string_view text);
+
+// The same for a text of several lines: line ends and tabs stay.
+std::string PrintableLines(std::string_view text);
+
+// `text` cut after about `max` bytes, with a word about how much is missing.
+std::string Shortened(std::string_view text, size_t max);
 
 // `text` in quotes for an error message: made printable, and cut after about `max` bytes.
 std::string Quoted(std::string_view text, size_t max = 40);

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-// The text with <, >, & and " as entities: safe between tags and in quoted attributes.
+// The text with <, >, & and " as entities, and control characters and what is not UTF-8 escaped
+// ("\\x1b"), which XML cannot hold: safe between tags and in quoted attributes.
 std::string EscapedXml(std::string_view text);
 
 }  // namespace tessera

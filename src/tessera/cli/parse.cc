@@ -182,6 +182,17 @@ bool WantsHelp(const std::vector<Binding>& active) {
   });
 }
 
+// CLI11 gives "--out= --json" the folder --json.
+Result<void> CheckNoEmptyValue(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+      return UsageError(fmt::format("{} is empty", word.substr(0, word.size() - 1)));
+    }
+  }
+  return {};
+}
+
 // CLI11's exceptions end here. An option without its value is the only one left to it.
 Result<void> SplitWords(CLI::App& app, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
@@ -245,6 +256,7 @@ Result<ParsedLine> ParseLine(std::span<const Command* const> commands,
   std::vector<Binding> active = Declare(app, root_flags);
   std::vector<SubApp> sub_apps = DeclareCommands(app, commands, line);
 
+  if (Result<void> full = CheckNoEmptyValue(words); !full) return full.error();
   if (Result<void> split = SplitWords(app, words); !split) return split.error();
   for (SubApp& sub : sub_apps) {
     if (!sub.app->parsed()) continue;

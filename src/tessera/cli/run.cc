@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <sstream>
+#include <stdexcept>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/memory.h"
+#include "tessera/base/text.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/help.h"
@@ -22,8 +27,9 @@ namespace {
 
 // An error with a place starts with it, so that editors find it; others start with our name.
 void Print(const Error& error, std::ostream& err) {
+  constexpr size_t kLongest = 4000;  // what people read; --json has all of it
   if (error.where.file.empty()) err << "tessera: ";
-  err << error << '\n' << std::flush;
+  err << PrintableLines(Shortened(ToString(error), kLongest)) << '\n' << std::flush;
 }
 
 // The JSON form of a failure, where the command has not given one of its own.
@@ -55,16 +61,41 @@ class Invocation {
                     .remark = [this](std::string_view text) { Remark(text); },
                     .start_progress = [this](ProgressOptions options) { return Start(options); },
                     .stopped = StopRequested};
-    const Result<void> done = line_.bound.run(context);
+    const Result<void> done = RunWithinMemory(context);
     if (!done) Complain(done.error());
     SetErrors(errors_, output_);
     if (Result<void> finished = output_.Finish(); !finished && done) Complain(finished.error());
     if (to_file_) DeliverBuffer();
-    if (!errors_.empty()) return ExitCode(errors_.front().kind);
+    if (!errors_.empty()) return ExitCodeOf(errors_.front());
     return StopRequested() ? kInterruptedExitCode : 0;
   }
 
  private:
+  // Sizes that settings decide are checked before they are taken (base/memory.h). What is left is
+  // a machine, or a limit, that is too small for the program itself.
+  Result<void> RunWithinMemory(Context& context) {
+    try {
+      return line_.bound.run(context);
+    } catch (const std::bad_alloc&) {
+      return Error{.kind = ErrorKind::kInfeasible,
+                   .message = fmt::format("out of memory: {} are left",
+                                          MemoryText(static_cast<double>(AvailableMemoryBytes()))),
+                   .hint = "a smaller problem, fewer threads or a higher 'ulimit -v' would help"};
+    } catch (const std::length_error& error) {
+      return Error{.kind = ErrorKind::kInfeasible,
+                   .message = fmt::format("out of memory: {}", error.what()),
+                   .hint = "no machine has room for what the settings ask for"};
+    } catch (const std::system_error& error) {  // threads and folders of the standard library
+      return Error{.kind = ErrorKind::kIo, .message = error.what()};
+    }
+  }
+
+  // A command that was stopped before it found anything ran out of budget only in a way.
+  static int ExitCodeOf(const Error& error) {
+    if (StopRequested() && error.kind == ErrorKind::kBudget) return kInterruptedExitCode;
+    return ExitCode(error.kind);
+  }
+
   void Complain(const Error& error) {
     errors_.push_back(error);
     MakeRoom();
@@ -73,7 +104,7 @@ class Invocation {
 
   void Remark(std::string_view text) {
     MakeRoom();
-    err_ << text << '\n' << std::flush;
+    err_ << PrintableLines(text) << '\n' << std::flush;
   }
 
   std::shared_ptr<ProgressObserver> Start(const ProgressOptions& options) {

@@ -117,7 +117,8 @@ void ProgressReporter::PrintLine(ProgressEvent event, const Entry& entry, double
   if (event == ProgressEvent::kAdvanced) return;
   const ProgressRow& row = entry.row;
   constexpr std::array<std::string_view, 5> kEvents = {"started", "", "improved", "so far", "done"};
-  std::string line = fmt::format("{}: {}", row.name, kEvents[static_cast<size_t>(event)]);
+  std::string line =
+      fmt::format("{}: {}", Printable(row.name), kEvents[static_cast<size_t>(event)]);
   if (row.best) line += fmt::format(", {} {}", options_.best_heading, BestText(row));
   if (row.bound) line += fmt::format(", bound {}", BoundText(row));
   if (row.gap) line += fmt::format(", gap {}", GapText(row));
@@ -154,8 +155,8 @@ std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, 
       eta = DurationText(seconds * static_cast<double>(row.budget - row.samples) /
                          static_cast<double>(row.samples));
     }
-    lines.push_back({row.name, BestText(row), BoundText(row), GapText(row), SamplesText(row),
-                     RateText(row.samples, seconds), eta});
+    lines.push_back({Printable(row.name), BestText(row), BoundText(row), GapText(row),
+                     SamplesText(row), RateText(row.samples, seconds), eta});
   }
   std::array<size_t, 7> widths{};
   std::array<bool, 7> used{};  // what has no best value or bound needs no column for it

@@ -42,7 +42,7 @@ std::string Card(std::string_view value, std::string_view what) {
 
 std::string Cards(const NetworkTotal& total) {
   std::string html = "<div class=\"cards\">\n";
-  html += Card(WithThousands(std::llround(total.cycles)), "cycles");
+  html += Card(WholeText(total.cycles), "cycles");
   html += Card(fmt::format("{:.4g} µJ", total.energy_pj * 1e-6), "energy");
   html += Card(fmt::format("{:.4g}", total.edp()), "EDP, pJ × cycles");
   html += Card(Percent(total.utilization), "of the MACs busy");

@@ -158,8 +158,8 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       "pJ*cycles, utilization {:.1f} %",
       job.network.name, job.accelerator.name, job.settings.model.ToString(),
       ToString(job.settings.objective), job.settings.method.ToString(), total.layers,
-      total.layers == 1 ? "" : "s", WithThousands(std::llround(total.cycles)),
-      total.energy_pj * 1e-6, total.edp(), 100 * total.utilization);
+      total.layers == 1 ? "" : "s", WholeText(total.cycles), total.energy_pj * 1e-6, total.edp(),
+      100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
   if (job.prove) text += ProofSummary(job, mapping);

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/text.h"
+
 namespace tessera {
 
 struct Output::State {
@@ -27,7 +29,7 @@ bool Output::json() const { return state_->form == OutputForm::kJson; }
 Result<void> Output::Write(std::string_view text) {
   if (state_->failure) return *state_->failure;
   errno = 0;
-  state_->stream << text << std::flush;
+  state_->stream << PrintableLines(text) << std::flush;
   if (state_->stream.good()) return {};
   state_->reader_left = errno == EPIPE;
   state_->failure =

@@ -23,6 +23,8 @@ enum class OutputForm {
 //   Threads   used by one thread at a time.
 //   Failures  a closed pipe or a full disk is an error of kind kIo from the call that noticed it;
 //             later calls return it again and write nothing.
+//   Names     control characters, of names and of other programs' words, are escaped: nothing that
+//             a user's file holds moves the cursor. In JSON that is the same text.
 class Output {
  public:
   // The stream must outlive the output.

@@ -54,7 +54,7 @@ std::string Cell::ForPeople() const {
                                [](bool value) { return std::string(value ? "yes" : "no"); },
                                [](int64_t value) { return WithThousands(value); },
                                [](double value) { return fmt::format("{:.6g}", value); },
-                               [](const std::string& value) { return value; }},
+                               [](const std::string& value) { return Printable(value); }},
                     value_);
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/stop.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/external/process.h"
 #include "tessera/cost/maestro/report.h"
@@ -71,6 +72,7 @@ std::string Describe(const ProcessEnd& end, const ExternalOptions& options) {
     case ProcessEnd::Kind::kNotStarted:
       text = fmt::format("the program cannot be started: {}", strerror(end.code));
       break;
+    case ProcessEnd::Kind::kInterrupted: return "interrupted";
   }
   if (options.memory_mib > 0 &&
       (end.kind == ProcessEnd::Kind::kExited || end.kind == ProcessEnd::Kind::kSignalled)) {
@@ -124,13 +126,13 @@ class Run {
                      if (!Take(line)) return Heard::kNonsense;
                      return open_.empty() ? Heard::kLastAnswer : Heard::kAnswer;
                    });
-    if (open_.empty()) return;
+    if (open_.empty() || end.kind == ProcessEnd::Kind::kInterrupted) return;
     if (open_.size() == 1 || end.kind == ProcessEnd::Kind::kNotStarted) {
       for (const auto& [id, i] : open_) Blame(i, end);
       return;
     }
     for (size_t i = 0; i < rows_.size(); ++i) {
-      if (!open_.contains(rows_[i].id)) continue;
+      if (!open_.contains(rows_[i].id) || StopRequested()) continue;
       Run(options_, rows_.subspan(i, 1), answers_.subspan(i, 1)).Go();
     }
   }
@@ -165,6 +167,12 @@ class Run {
   std::string stray_;                             // the first line that answers nothing
 };
 
+// A text of the program's for a message: printable, and not longer than people read.
+std::string Told(const Json& text) {
+  constexpr size_t kLongest = 400;
+  return Printable(Shortened(text.get<std::string>(), kLongest));
+}
+
 Result<double> Number(const Json& json, std::string_view key, bool required) {
   if (!json.contains(key)) {
     if (!required) return 0.0;
@@ -172,9 +180,9 @@ Result<double> Number(const Json& json, std::string_view key, bool required) {
   }
   const Json& value = json[std::string(key)];
   if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
-  return Error{
-      .kind = ErrorKind::kBadValue,
-      .message = fmt::format("'{}' of the answer is {}, not a finite number", key, value.dump())};
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format("'{}' of the answer is {}, not a finite number", key,
+                                      Shortened(value.dump(), 80))};
 }
 
 // MAESTRO's columns by name, so that one way of reading numbers serves both forms.
@@ -207,12 +215,17 @@ Result<std::vector<ExternalAnswer>> RunExternal(const ExternalOptions& options,
   std::vector<ExternalAnswer> answers(rows->size());
   pool.ParallelFor(static_cast<int64_t>(rows->size()), std::max<int64_t>(options.batch_rows, 1),
                    [&](int64_t begin, int64_t end, int /*worker*/) {
+                     if (StopRequested()) return;
                      const auto first = static_cast<size_t>(begin);
                      const auto count = static_cast<size_t>(end - begin);
                      Run(options, std::span(*rows).subspan(first, count),
                          std::span(answers).subspan(first, count))
                          .Go();
                    });
+  // What is open was not the program's fault.
+  for (const ExternalAnswer& answer : answers) {
+    if (answer.line.empty()) return Interrupted("waiting for an evaluator");
+  }
   return answers;
 }
 
@@ -225,11 +238,12 @@ Result<Cost> CostOfAnswer(std::string_view line) {
   if (json["status"] != "ok") {
     const bool has_message = json.contains("msg") && json["msg"].is_string();
     return Error{.kind = ErrorKind::kInfeasible,
-                 .message = fmt::format("{}: {}", json["status"].get<std::string>(),
-                                        has_message ? json["msg"].get<std::string>() : "")};
+                 .message = fmt::format("{}: {}", Told(json["status"]),
+                                        has_message ? Told(json["msg"]) : "")};
   }
   const Json numbers =
       json.contains("cycles") || !json.contains("out") ? json : FromColumns(json["out"]);
+  constexpr double kMost = 1e300, kMostCycles = 0x1p62;  // products and sums stay finite
   Cost cost;
   double cycles = 0, macs = 0;
   const struct {
@@ -247,9 +261,19 @@ Result<Cost> CostOfAnswer(std::string_view line) {
     if (!value) return value.error();
     *target = *value;
   }
-  if (std::abs(cycles) >= 0x1p63 || std::abs(macs) >= 0x1p63) {
-    return Error{.kind = ErrorKind::kOverflow,
-                 .message = "'cycles' or 'macs' of the answer exceeds 64 bits"};
+  const struct {
+    std::string_view key;
+    double value, least, most;
+    bool whole;
+  } ranges[] = {
+      {"cycles", cycles, 1, kMostCycles, true},     {"energy_pj", cost.energy_pj, 0, kMost, false},
+      {"power_mw", cost.power_mw, 0, kMost, false}, {"area_um2", cost.area_um2, 0, kMost, false},
+      {"macs", macs, 0, kMostCycles, true},         {"utilization", cost.utilization, 0, 1, false}};
+  for (const auto& [key, value, least, most, whole] : ranges) {
+    if (value >= least && value <= most && (!whole || value == std::floor(value))) continue;
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("'{}' of the answer is {}, but must be {} in {}..{}", key,
+                                        value, whole ? "whole and" : "a number", least, most)};
   }
   cost.cycles = static_cast<int64_t>(cycles);
   cost.macs = static_cast<int64_t>(macs);

@@ -44,16 +44,17 @@ struct ExternalAnswer {
 };
 
 // Evaluates rows, each one JSON object on one line with an `id` that no other row has. The error is
-// for rows that are not. If a run ends badly with several rows open, each of them gets a run of its
-// own: so the row that is to blame is found and the others are answered. Runs go on in parallel,
-// one per thread of the pool; the answers do not depend on how many.
+// for rows that are not, or of kind kInterrupted. If a run ends badly with several rows open, each
+// of them gets a run of its own: so the row that is to blame is found and the others are answered.
+// Runs go on in parallel, one per thread of the pool; the answers do not depend on how many.
 Result<std::vector<ExternalAnswer>> RunExternal(const ExternalOptions& options,
                                                 std::span<const std::string> rows,
                                                 ThreadPool& pool);
 
 // The cost in an answer. `status` "ok" needs `cycles` and `energy_pj`, and may have `power_mw`,
-// `area_um2`, `macs` and `utilization`, or MAESTRO's `out` columns instead; numbers that are not
-// finite are an error. Any other status is an error of kind kInfeasible with the answer's `msg`.
+// `area_um2`, `macs` and `utilization`, or MAESTRO's `out` columns instead; numbers that cannot
+// be (no cycles, half a cycle, less energy than none, more than all units busy) are an error. Any
+// other status is an error of kind kInfeasible with the answer's `msg`.
 Result<Cost> CostOfAnswer(std::string_view line);
 
 }  // namespace tessera
