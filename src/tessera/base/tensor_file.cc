@@ -251,6 +251,24 @@ Result<int64_t> TensorReader::ReadInt(std::string_view name) const {
   return value;
 }
 
+Result<int64_t> TensorReader::ReadIntWithin(std::string_view name, int64_t least,
+                                            int64_t most) const {
+  int64_t value = 0;
+  if (Result<void> read = ReadWithin(name, std::span(&value, 1), least, most); !read) {
+    return read.error();
+  }
+  return value;
+}
+
+Error TensorReader::OutOfRange(std::string_view name, double value, double least,
+                               double most) const {
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format("array '{}' has the value {}, but must be in {}..{}", name,
+                                      value, least, most),
+               .where = {.file = state_->path},
+               .hint = "the file is damaged, or belongs to other settings"};
+}
+
 Result<double> TensorReader::ReadDouble(std::string_view name) const {
   double value = 0;
   if (Result<void> read = Read(name, std::span(&value, 1)); !read) return read.error();

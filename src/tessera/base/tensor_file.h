@@ -91,13 +91,37 @@ class TensorReader {
   Result<void> Read(std::string_view name, std::span<T> values) const {
     return ReadBytes(name, TensorTypeOf<T>(), std::as_writable_bytes(values));
   }
+  // The same, and every value must be from least to most; NaN never is. A checksum says nothing
+  // about who wrote a file, so whatever is an index, a count or a choice is read this way.
+  template <TensorValue T>
+  Result<void> ReadWithin(std::string_view name, std::span<T> values, T least, T most) const {
+    if (Result<void> read = Read(name, values); !read) return read;
+    for (const T value : values) {
+      if (!(value >= least && value <= most)) {
+        return OutOfRange(name, static_cast<double>(value), static_cast<double>(least),
+                          static_cast<double>(most));
+      }
+    }
+    return {};
+  }
+  // One number from least to most.
+  Result<int64_t> ReadIntWithin(std::string_view name, int64_t least, int64_t most) const;
+  // One that counts something: steps, samples, rounds.
+  Result<int64_t> ReadCounter(std::string_view name) const {
+    return ReadIntWithin(name, 0, kMostCounted);
+  }
+  // Any number, such as a seed.
   Result<int64_t> ReadInt(std::string_view name) const;
   Result<double> ReadDouble(std::string_view name) const;
   // Number of values of an array.
   Result<int64_t> Count(std::string_view name) const;
 
+  // No program counts further, and products of counts with what is left fit into 64 bits.
+  static constexpr int64_t kMostCounted = int64_t{1} << 48;
+
  private:
   struct State;
+  Error OutOfRange(std::string_view name, double value, double least, double most) const;
   explicit TensorReader(std::unique_ptr<State> state);
   Result<void> ReadBytes(std::string_view name, TensorType type, std::span<std::byte> bytes) const;
 

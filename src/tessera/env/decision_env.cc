@@ -89,7 +89,11 @@ class DecisionEnv final : public Env {
   }
 
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    if (Result<void> read = reader.Read(prefix + "steps", std::span(steps_)); !read) return read;
+    if (Result<void> read =
+            reader.ReadWithin(prefix + "steps", std::span(steps_), int64_t{0}, options_.horizon);
+        !read) {
+      return read;
+    }
     std::fill(ends_.begin(), ends_.end(), EpisodeEnd::kNone);
     std::fill(rewards_.begin(), rewards_.end(), 0.0f);
     return reader.Read(prefix + "observations", std::span(observations_));

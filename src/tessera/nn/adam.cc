@@ -57,7 +57,7 @@ void Adam::Save(const std::string& prefix, TensorWriter& writer) const {
 }
 
 Result<void> Adam::Load(const std::string& prefix, const TensorReader& reader) {
-  const Result<int64_t> steps = reader.ReadInt(prefix + "steps");
+  const Result<int64_t> steps = reader.ReadCounter(prefix + "steps");
   if (!steps) return steps.error();
   steps_ = *steps;
   if (Result<void> read = reader.Read(prefix + "mean", mean_.span()); !read) return read;

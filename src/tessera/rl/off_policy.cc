@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/memory.h"
 #include "tessera/base/text.h"
 #include "tessera/nn/heads.h"
 #include "tessera/nn/init.h"
+#include "tessera/rl/network_memory.h"
 
 namespace tessera {
 namespace {
@@ -73,6 +75,25 @@ Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options) {
   return {};
 }
 
+// Networks and mini-batch; replay asks for itself.
+Result<void> CheckMemory(const EnvSpec& spec, const OffPolicyOptions& options, int num_critics) {
+  const double rows = static_cast<double>(options.batch);
+  const int64_t everything = spec.observation_size() + spec.action_size();
+  const double agents = static_cast<double>(spec.num_agents());
+  const int64_t own = spec.observation_size() / std::max<int64_t>(1, spec.num_agents());
+  const NetworkSize actor{own, spec.agents[0].action.size, options.hidden, options.layers};
+  const NetworkSize critic{everything, 1, options.hidden, options.layers};
+  // Targets, and targets as the kernels want them.
+  constexpr double kCopies = 2;
+  const double networks =
+      actor.TrainingBytes(0, kCopies) + num_critics * critic.TrainingBytes(0, kCopies);
+  const double batch = sizeof(float) * rows * 2 * static_cast<double>(everything) +
+                       actor.TrainingBytes(rows, 0) + critic.TrainingBytes(rows, 0);
+  return RequireMemory(
+      fmt::format("batch {}, hidden {}, layers {}", options.batch, options.hidden, options.layers),
+      agents * networks + batch, "lower 'batch', 'hidden' or 'layers'");
+}
+
 }  // namespace
 
 OffPolicyAgents::Net::Net(const Kernels& kernels, const MlpLayout& shape,
@@ -86,6 +107,9 @@ Result<std::unique_ptr<OffPolicyAgents>> OffPolicyAgents::Make(const LearnerSetu
                                                                const OffPolicyOptions& options,
                                                                int num_critics) {
   if (Result<void> checked = CheckSpec(*setup.spec, options); !checked) return checked.error();
+  if (Result<void> fits = CheckMemory(*setup.spec, options, num_critics); !fits) {
+    return fits.error();
+  }
   ReplayLayout layout =
       setup.spec->observation_maps.empty() ? ReplayLayout::kJoint : ReplayLayout::kCompact;
   if (options.replay != "auto") {
@@ -530,7 +554,7 @@ Result<void> OffPolicyAgents::Load(const std::string& prefix, const TensorReader
   const std::pair<const char*, int64_t*> counters[] = {
       {"samples", &samples_}, {"acts", &acts_}, {"round", &round_}, {"due", &due_}};
   for (const auto& [name, counter] : counters) {
-    const Result<int64_t> value = reader.ReadInt(prefix + name);
+    const Result<int64_t> value = reader.ReadCounter(prefix + name);
     if (!value) return value.error();
     *counter = *value;
   }

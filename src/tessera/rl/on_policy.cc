@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "tessera/base/check.h"
+#include "tessera/base/memory.h"
 #include "tessera/base/rng.h"
 #include "tessera/nn/heads.h"
+#include "tessera/rl/network_memory.h"
 #include "tessera/rl/policy_unit.h"
 
 namespace tessera {
@@ -187,10 +189,15 @@ class Ppo final : public OnPolicyLearner {
         return r;
       }
     }
-    const std::pair<const char*, int64_t*> counters[] = {
-        {"step", &step_}, {"acts", &acts_}, {"updates", &updates_}};
-    for (const auto& [name, counter] : counters) {
-      const Result<int64_t> value = reader.ReadInt(prefix + name);
+    const struct {
+      const char* name;
+      int64_t* counter;
+      int64_t most;
+    } counters[] = {{"step", &step_, options_.steps},
+                    {"acts", &acts_, TensorReader::kMostCounted},
+                    {"updates", &updates_, TensorReader::kMostCounted}};
+    for (const auto& [name, counter, most] : counters) {
+      const Result<int64_t> value = reader.ReadIntWithin(prefix + name, 0, most);
       if (!value) return value.error();
       *counter = *value;
     }
@@ -201,7 +208,8 @@ class Ppo final : public OnPolicyLearner {
         !r) {
       return r;
     }
-    return reader.Read(prefix + "ends", std::span(ends_));
+    return reader.ReadWithin(prefix + "ends", std::span(ends_), uint8_t{0},
+                             static_cast<uint8_t>(EpisodeEnd::kTruncated));
   }
 
  private:
@@ -347,8 +355,37 @@ std::unique_ptr<OnPolicyLearner> MakeOnPolicy(const LearnerSetup& setup, const P
   return std::make_unique<Ppo>(setup, options, kind);
 }
 
+namespace {
+
+// Rollout and networks: what MakeOnPolicy takes.
+Result<void> CheckMemory(const EnvSpec& spec, int64_t lanes, const PpoOptions& options,
+                         UnitKind kind) {
+  const double rows = static_cast<double>(options.steps) * static_cast<double>(lanes);
+  const bool joint = kind == UnitKind::kJoint;
+  const double units = joint ? 1 : static_cast<double>(spec.num_agents());
+  const int64_t everything = spec.observation_size();
+  const int64_t own = joint ? everything : everything / std::max<int64_t>(1, spec.num_agents());
+  const NetworkSize actor{own, joint ? spec.action_size() : spec.agents[0].action.width(),
+                          options.hidden, options.layers};
+  const NetworkSize critic{kind == UnitKind::kIndependent ? own : everything, 1, options.hidden,
+                           options.layers};
+  // Observations now and next, as features, and six numbers, an order and a pointer per row.
+  const double rollout = rows * (sizeof(float) * (3.0 * static_cast<double>(everything) +
+                                                  static_cast<double>(spec.action_size())) +
+                                 48.0 * units);
+  return RequireMemory(
+      fmt::format("steps {}, hidden {}, layers {}", options.steps, options.hidden, options.layers),
+      rollout + units * (actor.TrainingBytes(rows, 1) + critic.TrainingBytes(rows, 1)),
+      "lower 'steps', 'hidden', 'layers' or the number of environments");
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOptions& options,
                                          UnitKind kind) {
+  if (Result<void> fits = CheckMemory(*setup.spec, setup.lanes, options, kind); !fits) {
+    return fits.error();
+  }
   return std::unique_ptr<Learner>(MakeOnPolicy(setup, options, kind));
 }
 

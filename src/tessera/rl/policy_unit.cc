@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "tessera/base/rng.h"
 #include "tessera/nn/heads.h"
 #include "tessera/nn/init.h"
@@ -109,7 +111,23 @@ Result<void> PolicyUnit::Load(const std::string& prefix, const TensorReader& rea
   if (Result<void> r = actor_adam_.Load(prefix + "actor.adam.", reader); !r) return r;
   if (Result<void> r = critic_adam_.Load(prefix + "critic.adam.", reader); !r) return r;
   if (Result<void> r = reader.Read(prefix + "actions", std::span(rollout_.actions)); !r) return r;
+  if (Result<void> r = CheckStoredActions(prefix + "actions"); !r) return r;
   return reader.Read(prefix + "rewards", std::span(rollout_.rewards));
+}
+
+// A choice is an index, be it stored as a float.
+Result<void> PolicyUnit::CheckStoredActions(const std::string& name) const {
+  for (size_t row = 0; row < rollout_.actions.size(); row += static_cast<size_t>(stored_)) {
+    for (const PolicyHead& head : heads_) {
+      const float chosen = rollout_.actions[row + static_cast<size_t>(head.stored)];
+      if (head.is_box() || (chosen >= 0 && chosen < static_cast<float>(head.action.size))) continue;
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = fmt::format("array '{}' has the choice {} of {}", name, chosen,
+                                          head.action.size),
+                   .hint = "the file is damaged, or belongs to other settings"};
+    }
+  }
+  return {};
 }
 
 std::vector<PolicyHead> PolicyUnit::MakeHeads(const EnvSpec& spec) {

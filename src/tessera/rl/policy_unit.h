@@ -88,6 +88,8 @@ class PolicyUnit {
   const PpoOptions options_;
   const Kernels& kernels_;
   const std::vector<int64_t> members_;  // agents whose actions this unit chooses
+  Result<void> CheckStoredActions(const std::string& name) const;
+
   int64_t outputs_ = 0, stored_ = 0, deviations_ = 0;
   const std::vector<PolicyHead> heads_;
   const MlpLayout actor_layout_, critic_layout_;

@@ -110,7 +110,7 @@ Result<void> Trainer::Load(const TensorReader& reader) {
                                                        {"trainer.env_steps", &env_steps_},
                                                        {"trainer.updates", &updates_}};
   for (const auto& [name, counter] : counters) {
-    const Result<int64_t> value = reader.ReadInt(name);
+    const Result<int64_t> value = reader.ReadCounter(name);
     if (!value) return value.error();
     *counter = *value;
   }
@@ -121,6 +121,12 @@ Result<void> Trainer::Load(const TensorReader& reader) {
     const Result<double> value = reader.ReadDouble(name);
     if (!value) return value.error();
     *loss = *value;
+  }
+  // Checkpoints are taken between steps, when all updates are done.
+  if (learner_.UpdateDue()) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = "the checkpoint says that an update is due, which none does",
+                 .hint = "the file is damaged"};
   }
   return {};
 }

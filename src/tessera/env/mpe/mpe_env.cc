@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/base/memory.h"
 #include "tessera/env/mpe/numpy_random.h"
 
 namespace tessera {
@@ -150,16 +151,34 @@ class MpeEnvImpl final : public MpeEnv {
   }
 
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    if (Result<void> read = reader.Read(prefix + "worlds", worlds_.span()); !read) return read;
-    if (Result<void> read = reader.Read(prefix + "steps", std::span(steps_)); !read) return read;
-    if (Result<void> read = reader.Read(prefix + "clocks", std::span(clocks_)); !read) return read;
+    constexpr double kFarthest = 1e30;
+    if (Result<void> read =
+            reader.ReadWithin(prefix + "worlds", worlds_.span(), -kFarthest, kFarthest);
+        !read) {
+      return read;
+    }
+    if (Result<void> read =
+            reader.ReadWithin(prefix + "steps", std::span(steps_), int64_t{0}, horizon_);
+        !read) {
+      return read;
+    }
+    if (Result<void> read = reader.ReadWithin(prefix + "clocks", std::span(clocks_), int64_t{0},
+                                              TensorReader::kMostCounted);
+        !read) {
+      return read;
+    }
     const Result<int64_t> seed = reader.ReadInt(prefix + "seed");
     if (!seed) return seed.error();
     seed_ = static_cast<uint64_t>(*seed);
     for (size_t e = 0; e < mt_.size(); ++e) {
       const std::string name = fmt::format("{}mt19937.{}", prefix, e);
-      if (Result<void> read = reader.Read(name, std::span<uint32_t>(mt_[e].state())); !read)
+      if (Result<void> read = reader.Read(name, std::span<uint32_t>(mt_[e].state())); !read) {
         return read;
+      }
+      if (mt_[e].state().back() <= NumpyMt19937::kStateWords) continue;
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = fmt::format("array '{}' is no state of a generator", name),
+                   .hint = "the file is damaged"};
     }
     saved_pcg_.resize(4 * pcg_.size());
     if (!pcg_.empty()) {
@@ -269,6 +288,23 @@ class MpeEnvImpl final : public MpeEnv {
 
 }  // namespace
 
+namespace {
+
+// Every agent sees every other one, so what a world takes grows with the square of its agents.
+Result<void> CheckMemory(const MpeWorld& world, int64_t batch) {
+  constexpr double kMapBytes = 100;  // of one observed number, as a map from the compact state
+  double observed = 0;
+  for (int64_t a = 0; a < world.agents(); ++a) {
+    observed += static_cast<double>(world.observation_size(a));
+  }
+  return RequireMemory(fmt::format("{} environments of {} agents and {} landmarks", batch,
+                                   world.agents(), world.landmarks),
+                       observed * (kMapBytes + sizeof(float) * static_cast<double>(batch)),
+                       "take fewer agents or environments");
+}
+
+}  // namespace
+
 Result<std::unique_ptr<MpeEnv>> MakeMpeEnv(const MpeOptions& options, int64_t batch,
                                            ThreadPool* pool) {
   if (Result<void> checked = Check(options.world); !checked) return checked.error();
@@ -277,6 +313,7 @@ Result<std::unique_ptr<MpeEnv>> MakeMpeEnv(const MpeOptions& options, int64_t ba
                  .message = fmt::format("{} environments of {} steps: both must be at least 1",
                                         batch, options.horizon)};
   }
+  if (Result<void> fits = CheckMemory(options.world, batch); !fits) return fits.error();
   const PreyController* prey = nullptr;
   if (options.world.scenario == MpeScenario::kPredatorPrey) {
     const Result<const PreyController*> found = FindPreyController(options.prey);

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/aligned_buffer.h"
+#include "tessera/base/memory.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {
@@ -16,17 +16,6 @@ FeatureLayout WithActions(const EnvSpec& spec, int64_t base) {
     layout.action_width.push_back(spec.agents[static_cast<size_t>(a)].action.width());
   }
   return layout;
-}
-
-Result<void> CheckMemory(int64_t capacity, int64_t bytes_per_transition) {
-  const int64_t machine = PhysicalMemoryBytes();
-  const double needed = static_cast<double>(capacity) * static_cast<double>(bytes_per_transition);
-  if (machine == 0 || needed < 0.9 * static_cast<double>(machine)) return {};
-  return Error{
-      .kind = ErrorKind::kInfeasible,
-      .message = fmt::format("replay of {} transitions needs {:.1f} GB > 0.9 * {:.1f} GB of memory",
-                             capacity, needed / 1e9, static_cast<double>(machine) / 1e9),
-      .hint = "take the compact layout or a smaller capacity"};
 }
 
 }  // namespace
@@ -65,15 +54,6 @@ void ReplayBatch::SetRows() {
   for (FeatureBatch* part : {&now, &next, &rewards, &live}) part->set_rows(rows());
 }
 
-Result<int64_t> ReadWithin(const TensorReader& reader, const std::string& name, int64_t least,
-                           int64_t most) {
-  const Result<int64_t> value = reader.ReadInt(name);
-  if (!value || (*value >= least && *value <= most)) return value;
-  return Error{.kind = ErrorKind::kBadValue,
-               .message = fmt::format("'{}' is outside this buffer", name),
-               .hint = "the checkpoint belongs to a buffer of another capacity"};
-}
-
 Result<ReplayLayout> ParseReplayLayout(std::string_view name) {
   for (size_t i = 0; i < std::size(kReplayLayoutNames); ++i) {
     if (kReplayLayoutNames[i] == name) return static_cast<ReplayLayout>(i);
@@ -99,7 +79,12 @@ Result<std::unique_ptr<ReplayBuffer>> MakeReplayBuffer(ReplayLayout layout, cons
   std::unique_ptr<ReplayBuffer> (*const make)(ReplayLayout, const EnvSpec&, int64_t, int64_t) =
       layout == ReplayLayout::kPerAgent ? MakePerAgentBuffer : MakeJointBuffer;
   const int64_t bytes = make(layout, spec, lanes, lanes)->bytes_per_transition();
-  if (Result<void> fits = CheckMemory(capacity, bytes); !fits) return fits.error();
+  if (Result<void> fits = RequireMemory(fmt::format("replay of {} transitions", capacity),
+                                        static_cast<double>(capacity) * static_cast<double>(bytes),
+                                        "take the compact layout or a smaller capacity");
+      !fits) {
+    return fits.error();
+  }
   return make(layout, spec, capacity, lanes);
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/check.h"
 #include "tessera/base/checked.h"
@@ -154,29 +156,37 @@ class JointBuffer final : public ReplayBuffer {
         int64_t least, most;
       };
       const int64_t last = lane_slots_ - 1, slots_end = std::ssize(kinds_);
+      const int64_t from = static_cast<int64_t>(i) * lane_slots_;
       const Field fields[] = {{"head", &loaded.head, 0, last},
                               {"first", &loaded.first, 0, last},
-                              {"used", &loaded.used, 0, lane_slots_},
-                              {"transitions", &loaded.transitions, -1, slots_end},
-                              {"newest", &loaded.newest, -1, slots_end},
-                              {"wrapped", &wrapped, -1, slots_end},
-                              {"open", &open, -1, slots_end}};
+                              {"used", &loaded.used, 0, last},
+                              {"transitions", &loaded.transitions, 0, lane_capacity_},
+                              {"newest", &loaded.newest, -1, slots_end - 1},
+                              {"wrapped", &wrapped, 0, 1},
+                              {"open", &open, 0, 1}};
       for (const Field& field : fields) {
-        const Result<int64_t> value = ReadWithin(reader, name + field.key, field.least, field.most);
+        const Result<int64_t> value =
+            reader.ReadIntWithin(name + field.key, field.least, field.most);
         if (!value) return value.error();
         *field.value = *value;
       }
       loaded.wrapped = wrapped != 0;
       loaded.open = open != 0;
       lane = loaded;
-      std::fill_n(kinds_.begin() + static_cast<int64_t>(i) * lane_slots_, lane_slots_,
-                  SlotKind::kEmpty);
-      const int64_t slots = StoredSlots(lane), from = static_cast<int64_t>(i) * lane_slots_;
-      if (Result<void> done = reader.Read(
-              name + "kinds", std::span(reinterpret_cast<uint8_t*>(kinds_.data()) + from,
-                                        static_cast<size_t>(slots)));
+      std::fill_n(kinds_.begin() + from, lane_slots_, SlotKind::kEmpty);
+      const int64_t slots = StoredSlots(lane);
+      if (Result<void> done =
+              reader.ReadWithin(name + "kinds",
+                                std::span(reinterpret_cast<uint8_t*>(kinds_.data()) + from,
+                                          static_cast<size_t>(slots)),
+                                uint8_t{0}, static_cast<uint8_t>(SlotKind::kTruncated));
           !done) {
         return done;
+      }
+      if (!IsRing(lane, from)) {
+        return Error{.kind = ErrorKind::kBadValue,
+                     .message = fmt::format("the numbers of '{}' contradict each other", name),
+                     .hint = "the file is damaged"};
       }
       if (Result<void> done = reader.Read(
               name + "records", records_.span().subspan(static_cast<size_t>(from * record_),
@@ -204,6 +214,22 @@ class JointBuffer final : public ReplayBuffer {
   // Slots of a lane whose contents matter; the one after the head may hold an open observation.
   int64_t StoredSlots(const Lane& lane) const {
     return lane.wrapped ? lane_slots_ : std::min(lane.head + 1, lane_slots_);
+  }
+
+  // Whether a lane's numbers are those of a ring whose slots are kinds_ from `from` on: all its
+  // transitions lie between the first slot and the head.
+  bool IsRing(const Lane& lane, int64_t from) const {
+    if ((lane.first + lane.used) % lane_slots_ != lane.head) return false;
+    if (lane.newest >= 0 && (lane.newest < from || lane.newest >= from + lane_slots_)) return false;
+    int64_t inside = 0;
+    for (int64_t i = 0; i < lane.used; ++i) {
+      const int64_t slot = from + (lane.first + i) % lane_slots_;
+      inside += kinds_[static_cast<size_t>(slot)] != SlotKind::kEmpty;
+    }
+    const auto begin = kinds_.begin() + from;
+    const int64_t everywhere =
+        lane_slots_ - std::count(begin, begin + lane_slots_, SlotKind::kEmpty);
+    return inside == lane.transitions && everywhere == inside;
   }
 
   void Advance(Lane& lane) {

@@ -125,22 +125,27 @@ class PerAgentBuffer final : public ReplayBuffer {
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
     for (const auto& [key, value] :
          {std::pair("lanes", lanes()), std::pair("lane_slots", capacity_)}) {
-      const Result<int64_t> same = ReadWithin(reader, prefix + key, value, value);
+      const Result<int64_t> same = reader.ReadIntWithin(prefix + key, value, value);
       if (!same) return same.error();
     }
     std::fill(kinds_.begin(), kinds_.end(), SlotKind::kEmpty);
     for (int64_t lane = 0; lane < lanes(); ++lane) {
       const std::string name = LaneName(prefix, lane);
-      const Result<int64_t> head = ReadWithin(reader, name + "head", 0, capacity_ - 1);
-      if (!head) return head.error();
-      const Result<int64_t> count = ReadWithin(reader, name + "count", 0, capacity_);
+      const Result<int64_t> count = reader.ReadIntWithin(name + "count", 0, capacity_);
       if (!count) return count.error();
+      // A ring that is not full yet is filled from its start.
+      const bool full = *count == capacity_;
+      const Result<int64_t> head =
+          reader.ReadIntWithin(name + "head", full ? 0 : *count, full ? capacity_ - 1 : *count);
+      if (!head) return head.error();
       heads_[static_cast<size_t>(lane)] = *head;
       counts_[static_cast<size_t>(lane)] = *count;
-      if (Result<void> read =
-              reader.Read(name + "kinds",
-                          std::span(reinterpret_cast<uint8_t*>(kinds_.data()) + lane * capacity_,
-                                    static_cast<size_t>(*count)));
+      if (Result<void> read = reader.ReadWithin(
+              name + "kinds",
+              std::span(reinterpret_cast<uint8_t*>(kinds_.data()) + lane * capacity_,
+                        static_cast<size_t>(*count)),
+              static_cast<uint8_t>(SlotKind::kTransition),
+              static_cast<uint8_t>(SlotKind::kTruncated));
           !read) {
         return read;
       }

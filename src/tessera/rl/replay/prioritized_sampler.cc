@@ -62,12 +62,13 @@ class PrioritizedSampler final : public Sampler {
     writer.AddDouble(prefix + "top_priority", top_priority_);
   }
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    if (Result<void> read = reader.Read(prefix + "priorities", tree_.leaves()); !read) return read;
+    constexpr double kMost = 1e30;  // sums of priorities stay finite
+    if (Result<void> read = reader.ReadWithin(prefix + "priorities", tree_.leaves(), 0.0, kMost);
+        !read) {
+      return read;
+    }
     tree_.Rebuild();
-    const Result<double> top = reader.ReadDouble(prefix + "top_priority");
-    if (!top) return top.error();
-    top_priority_ = *top;
-    return {};
+    return reader.ReadWithin(prefix + "top_priority", std::span(&top_priority_, 1), 0.0, kMost);
   }
 
  private:

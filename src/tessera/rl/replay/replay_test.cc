@@ -183,7 +183,7 @@ TEST(ReplayBuffer, ImpossibleSizesAreErrors) {
   plain.observation_maps.clear();
   EXPECT_EQ(message(ReplayLayout::kCompact, plain, 10),
             "environment example has no compact state; take the joint layout");
-  EXPECT_NE(message(ReplayLayout::kJoint, ExampleSpec(), int64_t{1} << 40).find("GB of memory"),
+  EXPECT_NE(message(ReplayLayout::kJoint, ExampleSpec(), int64_t{1} << 40).find("GiB of memory"),
             std::string::npos);
   EXPECT_EQ(ToString(ParseReplayLayout("compct").error()),
             "unknown replay layout 'compct'; did you mean 'compact'?");

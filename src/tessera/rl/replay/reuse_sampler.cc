@@ -16,8 +16,8 @@ struct ReuseOptions {
 
 class ReuseSampler final : public Sampler {
  public:
-  ReuseSampler(int64_t window, std::unique_ptr<Sampler> base)
-      : window_(window), base_(std::move(base)) {}
+  ReuseSampler(int64_t window, int64_t slots, std::unique_ptr<Sampler> base)
+      : window_(window), slots_(slots), base_(std::move(base)) {}
 
   void Sample(const ReplayBuffer& buffer, const SampleRequest& request, std::vector<int64_t>& slots,
               std::vector<float>& weights) override {
@@ -27,7 +27,7 @@ class ReuseSampler final : public Sampler {
     const bool valid = std::all_of(kept.slots.begin(), kept.slots.end(), [&](int64_t slot) {
       return buffer.kinds()[static_cast<size_t>(slot)] != SlotKind::kEmpty;
     });
-    if (kept.window != window || !valid) {
+    if (kept.window != window || !valid || std::ssize(kept.slots) != request.rows) {
       base_->Sample(buffer, request, kept.slots, kept.weights);
       kept.window = window;
     }
@@ -58,14 +58,17 @@ class ReuseSampler final : public Sampler {
       const std::string name = prefix + "kept" + std::to_string(trainer) + ".";
       if (!reader.Has(name + "window")) break;
       Batch& batch = kept_[trainer];
-      const Result<int64_t> window = reader.ReadInt(name + "window");
+      const Result<int64_t> window =
+          reader.ReadIntWithin(name + "window", -1, TensorReader::kMostCounted);
       if (!window) return window.error();
       batch.window = *window;
       const Result<int64_t> count = reader.Count(name + "slots");
       if (!count) return count.error();
       batch.slots.resize(static_cast<size_t>(*count));
       batch.weights.resize(static_cast<size_t>(*count));
-      if (Result<void> read = reader.Read(name + "slots", std::span(batch.slots)); !read) {
+      if (Result<void> read =
+              reader.ReadWithin(name + "slots", std::span(batch.slots), int64_t{0}, slots_ - 1);
+          !read) {
         return read;
       }
       if (Result<void> read = reader.Read(name + "weights", std::span(batch.weights)); !read) {
@@ -82,7 +85,7 @@ class ReuseSampler final : public Sampler {
     std::vector<float> weights;
   };
 
-  const int64_t window_;
+  const int64_t window_, slots_;  // slots_: of the buffer
   const std::unique_ptr<Sampler> base_;
   std::map<uint64_t, Batch> kept_;  // per trainer
 };
@@ -114,7 +117,7 @@ extern const SamplerInfo kReuseSampler = {
       Result<std::unique_ptr<Sampler>> made = (*base)->make({}, slots);
       if (!made) return made.error();
       return std::unique_ptr<Sampler>(
-          std::make_unique<ReuseSampler>(options->window, std::move(*made)));
+          std::make_unique<ReuseSampler>(options->window, slots, std::move(*made)));
     }};
 
 }  // namespace tessera
