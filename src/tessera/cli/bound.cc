@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/command.h"
@@ -107,7 +108,7 @@ Result<void> Run(const BoundArguments& arguments, Context& context) {
 
   std::vector<BoundReport> reports;
   Json rows = Json::array();
-  int64_t cycles = 0;
+  Checked cycles = 0;
   double energy_pj = 0;
   for (const LoopLayer& layer : *layers) {
     const Result<std::vector<uint8_t>> keep = KeepOf(arguments, layer.problem, *machine->hierarchy);
@@ -120,13 +121,17 @@ Result<void> Run(const BoundArguments& arguments, Context& context) {
         {"layer", layer.name}, {"count", layer.count}, {"problem", ToString(layer.problem)}};
     row["bound"] = ToJson(*bounds, layer.problem);
     rows.push_back(std::move(row));
-    cycles += layer.count * bounds->cycles;
+    cycles = cycles + Checked(layer.count) * bounds->cycles;
     energy_pj += static_cast<double>(layer.count) * bounds->energy_pj;
+  }
+  if (!cycles.ok()) {
+    return Error{.kind = ErrorKind::kOverflow,
+                 .message = "the cycles of all layers together exceed 64 bits"};
   }
   context.output.SetAll({{"accelerator", machine->name},
                          {"semantics", loopnest::kSemanticsNames[static_cast<size_t>(semantics)]},
                          {"layers", std::move(rows)},
-                         {"total", {{"cycles", cycles}, {"energy_pj", energy_pj}}}});
+                         {"total", {{"cycles", cycles.value()}, {"energy_pj", energy_pj}}}});
   if (context.output.json()) return {};
   if (Result<void> shown = context.output.Show(BoundTable(reports)); !shown) return shown;
   if (arguments.levels) {

@@ -353,6 +353,7 @@ Result<LoopBounds> LowerBounds(const LoopProblem& problem, const Hierarchy& hier
                                const BoundOptions& options) {
   const Result<Machine> machine = loopnest::MakeMachine(hierarchy);
   if (!machine) return machine.error();
+  if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   if (!options.keep.empty() && options.keep.size() != hierarchy.levels.size()) {
     return Error{.kind = ErrorKind::kBadValue,
                  .message = fmt::format("keep sets for {} levels, but the hierarchy has {}",

@@ -31,6 +31,7 @@ Result<Setup> Prepare(const LoopProblem& problem, const Hierarchy& hierarchy, Se
                       bool extrapolate) {
   Result<Machine> machine = MakeMachine(hierarchy);
   if (!machine) return machine.error();
+  if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   for (const LoopTensor& tensor : problem.tensor_view()) {
     if (semantics != Semantics::kExact || !tensor.read_write) continue;
     if (const std::optional<std::string_view> shared = SharedDimension(problem, tensor)) {

@@ -86,4 +86,23 @@ Result<Machine> MakeMachine(const Hierarchy& hierarchy) {
   return machine;
 }
 
+Result<void> CheckCycles(const Machine& machine, const LoopProblem& problem) {
+  // Reads, fills and updates of all tensors for one MAC, and what uneven tiles add.
+  constexpr double kWordsPerMac = 16;
+  constexpr double kMostCycles = 0x1p62;  // with room for latencies
+  const double words = kWordsPerMac * static_cast<double>(Macs(problem));
+  for (int i = 0; i < machine.num_levels; ++i) {
+    const MachineLevel& level = machine.levels[i];
+    for (const Bandwidth& rate : {level.read, level.write, level.shared}) {
+      if (!rate.limited || words <= rate.value * kMostCycles) continue;
+      return Error{.kind = ErrorKind::kOverflow,
+                   .message = fmt::format("{}: at {} words per cycle the cycles of {} MACs exceed "
+                                          "64 bits",
+                                          machine.level_names[static_cast<size_t>(i)],
+                                          rate.exact.ToString(), Macs(problem))};
+    }
+  }
+  return {};
+}
+
 }  // namespace tessera::loopnest

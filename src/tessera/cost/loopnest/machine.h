@@ -56,6 +56,10 @@ struct Machine {
 // Needs a valid hierarchy. The error says that it has more levels than a mapping can.
 Result<Machine> MakeMachine(const Hierarchy& hierarchy);
 
+// Whether the cycles of every mapping fit into 64 bits: a level moves at most a few words per MAC,
+// so only bandwidths next to nothing can be in the way.
+Result<void> CheckCycles(const Machine& machine, const LoopProblem& problem);
+
 }  // namespace tessera::loopnest
 
 #endif  // TESSERA_COST_LOOPNEST_MACHINE_H_
