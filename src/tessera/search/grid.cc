@@ -1,5 +1,7 @@
 // A pruned grid: a few values of every decision in all combinations, visited in an order that
 // covers the grid evenly from the first sample on. Illegal cells and repetitions are left out.
+// Where hardly a cell is legal, as with factors that must multiply to a size, the nearest legal
+// points stand for them.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -26,17 +28,10 @@ class GridSearcher final : public Searcher {
 
   std::vector<Point> Propose(int64_t n) override {
     std::vector<Point> points;
-    // Most of the grid can be illegal, so looking for the next cell ends after a while.
-    constexpr int64_t kMostSkipped = 100'000;
-    for (int64_t skipped = 0; std::ssize(points) < n && visited_ < cells_ && skipped < kMostSkipped;
-         ++visited_, ++skipped) {
-      const Point point =
-          Cell(static_cast<uint64_t>(static_cast<Wide>(visited_) * stride_ % cells_));
-      Point legal = point;
-      space_.Repair(legal);
-      if (legal != point || !seen_.insert(PointHash()(point)).second) continue;
-      points.push_back(point);
-      skipped = 0;
+    Visit(n, points);
+    if (points.empty() && visited_ < cells_ && !repairs_) {
+      repairs_ = true;
+      Visit(n, points);
     }
     return points;
   }
@@ -53,6 +48,23 @@ class GridSearcher final : public Searcher {
     size_t decision;
     std::vector<int32_t> indices = {};
   };
+
+  // Goes on through the grid until there are n points.
+  void Visit(int64_t n, std::vector<Point>& points) {
+    // Most of the grid can be illegal, so looking for the next cell ends after a while.
+    constexpr int64_t kMostSkipped = 100'000;
+    for (int64_t skipped = 0; std::ssize(points) < n && visited_ < cells_ && skipped < kMostSkipped;
+         ++visited_, ++skipped) {
+      const Point point =
+          Cell(static_cast<uint64_t>(static_cast<Wide>(visited_) * stride_ % cells_));
+      Point legal = point;
+      space_.Repair(legal);
+      if (!repairs_ && legal != point) continue;
+      if (!seen_.insert(PointHash()(legal)).second) continue;
+      points.push_back(legal);
+      skipped = 0;
+    }
+  }
 
   void AddAxis(size_t decision, const GridOptions& options) {
     const Decision& axis = space_.decisions()[decision];
@@ -96,6 +108,7 @@ class GridSearcher final : public Searcher {
   std::vector<Axis> axes_;
   uint64_t cells_ = 1, stride_ = 1, visited_ = 0;
   int64_t left_out_ = 0;
+  bool repairs_ = false;  // legal cells are too rare
   std::unordered_set<size_t> seen_;
 };
 

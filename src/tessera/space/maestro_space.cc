@@ -5,6 +5,8 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,13 +23,39 @@ using enum DataflowDim;
 
 constexpr std::array<std::string_view, 2> kSuffixes = {"_l2", "_l1"};  // outer level first
 
-std::vector<int64_t> Sizes(int64_t largest, TileSizes sizes) {
-  std::vector<int64_t> values;
-  for (int64_t size = 1; size <= largest; ++size) {
-    const bool power = (size & (size - 1)) == 0;
-    if (sizes == TileSizes::kAll || largest % size == 0 || power) values.push_back(size);
+// A list of this many is made in a moment and takes 8 MiB.
+constexpr int64_t kMostSizes = 1 << 20;
+
+// Divisors and powers of two up to `largest`, in order.
+std::vector<int64_t> DivisorsAndPowers(int64_t largest) {
+  std::set<int64_t> values;
+  for (int64_t size = 1; size <= largest / size; ++size) {
+    if (largest % size == 0) values.insert({size, largest / size});
   }
+  for (int64_t size = 1; size <= largest; size *= 2) values.insert(size);
+  return {values.begin(), values.end()};
+}
+
+std::vector<int64_t> Sizes(int64_t largest, TileSizes sizes) {
+  if (sizes != TileSizes::kAll) return DivisorsAndPowers(largest);
+  std::vector<int64_t> values(static_cast<size_t>(largest));
+  std::iota(values.begin(), values.end(), 1);
   return values;
+}
+
+// Every size of every dimension is listed, so there must not be too many.
+Result<void> CheckSizes(const maestro::Declaration& layer, const PeArray& array, TileSizes sizes) {
+  const auto check = [sizes](std::string_view what, int64_t largest) -> Result<void> {
+    if (sizes != TileSizes::kAll || largest <= kMostSizes) return {};
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("{} is {}, but all tile sizes are listed up to {} only",
+                                        what, largest, kMostSizes),
+                 .hint = "take divisors and powers of two instead"};
+  };
+  for (const auto& [dim, size] : layer.dims) {
+    if (Result<void> few = check(ToString(dim), size); !few) return few;
+  }
+  return check("num_pes", array.num_pes);
 }
 
 bool OfKernel(DataflowDim dim) { return dim == kR || dim == kS; }
@@ -152,6 +180,7 @@ Result<std::unique_ptr<MaestroSpace>> MaestroSpace::Make(const Layer& layer, con
                                                          const MaestroSpaceOptions& options) {
   const Result<maestro::Declaration> declaration = maestro::Declare(layer);
   if (!declaration) return declaration.error();
+  if (Result<void> few = CheckSizes(*declaration, array, options.sizes); !few) return few.error();
   const std::vector<LayerDim> dims = LayerDims(*declaration, options);
   Plan plan;
   std::vector<Decision> decisions;

@@ -166,10 +166,17 @@ void ConvTranspose(Op& op) {
                      fmt::format("attribute 'output_padding' has {} entries", given->size()));
     }
     output_pad = {(*given)[0], (*given)[1]};
-    if (std::min(output_pad.y, output_pad.x) < 0 ||
-        std::max(output_pad.y, output_pad.x) > kMaxSize) {
+    // More would be outputs that no input reaches.
+    const auto most_of = [&window = conv->window](size_t axis) {
+      return std::max(window.stride[axis], window.dilation[axis]) - 1;
+    };
+    const Pair most{most_of(0), most_of(1)};
+    if (std::min(output_pad.y, output_pad.x) < 0 || output_pad.y > most.y ||
+        output_pad.x > most.x) {
       return op.Fail(ErrorKind::kBadValue,
-                     fmt::format("attribute 'output_padding' must be in 0..{}", kMaxSize));
+                     fmt::format("attribute 'output_padding' is {},{}, but must be below stride or "
+                                 "dilation: at most {},{}",
+                                 output_pad.y, output_pad.x, most.y, most.x));
     }
   }
   // SAME is about the output here; what ReadWindow made of it does not hold.

@@ -287,7 +287,14 @@ Result<std::vector<Value>> Importer::Call(const schema::Function& function,
 Result<int64_t> Importer::OpsetOf(const schema::Node& node, const Scope& scope) const {
   const std::string_view domain = DomainOf(node.domain());
   for (const Opsets* const opsets : {scope.opsets, &opsets_}) {
-    if (const auto found = opsets->find(domain); found != opsets->end()) return found->second;
+    const auto found = opsets->find(domain);
+    if (found == opsets->end()) continue;
+    constexpr int64_t kMostVersion = 1000;  // versions count up by one or two a year
+    if (found->second >= 1 && found->second <= kMostVersion) return found->second;
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("the file imports version {} of operator set {}, but "
+                                        "versions are in 1..{}",
+                                        found->second, Quoted(domain, 100), kMostVersion)};
   }
   // Files before IR version 3 import nothing; other domains are not versioned in what we read.
   if (!domain.empty() || model_.ir_version() < 3) return 1;
