@@ -19,8 +19,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kFormat = "tessera-run-1";
-
 // What method auto searches with before it proves.
 constexpr std::string_view kIncumbents = "team";
 
@@ -69,15 +67,12 @@ std::string* AssignmentFile(MethodChoice& method) {
 
 std::string ToJsonText(const MapSettings& settings) {
   nlohmann::ordered_json json;
-  json["format"] = kFormat;
-  json["command"] = "map";
   for (const TextField& field : kTextFields) json[field.key] = settings.*field.field;
   json["decide_pes"] = settings.decide_pes;
   json["bypass"] = settings.bypass;
   json["exec_timeout_seconds"] = settings.exec_timeout_seconds;
   json["exec_memory_mib"] = settings.exec_memory_mib;
   json["exec_batch_rows"] = settings.exec_batch_rows;
-  json["seed"] = settings.seed;
   json["samples"] = settings.budget.samples;
   json["seconds"] = settings.budget.seconds;
   json["batch"] = settings.batch;
@@ -85,7 +80,7 @@ std::string ToJsonText(const MapSettings& settings) {
   json["proof_rounds"] = settings.proof_rounds;
   json["proof_memory_mib"] = settings.proof_memory_mib;
   json["target_gap"] = settings.target_gap ? nlohmann::ordered_json(*settings.target_gap) : nullptr;
-  return json.dump(1) + "\n";
+  return json.dump();
 }
 
 Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& file) {
@@ -104,17 +99,6 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
       status = parsed;
     }
   };
-  const auto word = [](std::string_view expected) {
-    return [expected](const Node& node) -> Result<void> {
-      if (node.scalar == expected) return {};
-      Error error =
-          node.ErrorHere(ErrorKind::kBadValue,
-                         fmt::format("the run is of kind {}, but this program continues '{}'",
-                                     Quoted(node.scalar), expected));
-      error.hint = "use the version of tessera that made it";
-      return error;
-    };
-  };
   const auto into = [](auto* target, auto parse) {
     return [target, parse](const Node& node) -> Result<void> {
       const auto value = parse(node);
@@ -123,8 +107,6 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
       return {};
     };
   };
-  read("format", word(kFormat));
-  read("command", word("map"));
   for (const TextField& field : kTextFields) {
     read(field.key, into(&(settings.*field.field), [](const Node& n) { return n.AsString(); }));
   }
@@ -134,7 +116,6 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
        into(&settings.exec_timeout_seconds, [](const Node& n) { return n.AsDouble(); }));
   read("exec_memory_mib", into(&settings.exec_memory_mib, [](const Node& n) { return n.AsInt(); }));
   read("exec_batch_rows", into(&settings.exec_batch_rows, [](const Node& n) { return n.AsInt(); }));
-  read("seed", into(&settings.seed, [](const Node& n) { return n.AsInt(); }));
   read("samples", into(&settings.budget.samples, [](const Node& n) { return n.AsInt(); }));
   read("seconds", into(&settings.budget.seconds, [](const Node& n) { return n.AsDouble(); }));
   read("batch", into(&settings.batch, [](const Node& n) { return n.AsInt(); }));
@@ -223,52 +204,72 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, const st
   return job;
 }
 
-Result<void> SaveMapJob(const MapJob& job, const RunDirectory& directory) {
-  MapSettings settings = job.settings;
+Result<SavedMapJob> SaveMapJob(const MapJob& job) {
+  SavedMapJob saved{.settings = job.settings};
+  MapSettings& settings = saved.settings;
   const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
   if (!format) return format.error();
   const Result<Export> network = (*format)->write(job.network);
   if (!network) return network.error();
   settings.network = "inputs/network.yaml";
-  Result<void> written = directory.Write(settings.network, network->files.front().contents);
-  if (!written) return written;
-
-  const AcceleratorFormat* machine_format = AcceleratorFormats().front();
+  saved.inputs[settings.network] = network->files.front().contents;
   settings.accelerator = "inputs/accelerator.yaml";
-  written = directory.Write(settings.accelerator, machine_format->write(job.accelerator));
-  if (!written) return written;
-
-  const auto copy = [&](const std::string& from, const std::string& to) -> Result<void> {
-    const Result<std::string> text = ReadTextFile(from);
+  saved.inputs[settings.accelerator] = AcceleratorFormats().front()->write(job.accelerator);
+  const auto copy = [&](std::string& file, const std::string& to) -> Result<void> {
+    const Result<std::string> text = ReadTextFile(file);
     if (!text) return text.error();
-    return directory.Write(to, *text);
+    saved.inputs[to] = *text;
+    file = to;
+    return {};
   };
   if (!settings.constraints.empty()) {
-    written = copy(settings.constraints, "inputs/constraints.yaml");
-    if (!written) return written;
-    settings.constraints = "inputs/constraints.yaml";
+    Result<void> copied = copy(settings.constraints, "inputs/constraints.yaml");
+    if (!copied) return copied.error();
   }
-  if (!job.prove) {
+  if (!job.prove && job.method) {
     MethodChoice method = *job.method;
     if (std::string* file = AssignmentFile(method)) {
-      written = copy(*file, "inputs/assignment.json");
-      if (!written) return written;
-      *file = "inputs/assignment.json";
+      if (Result<void> copied = copy(*file, "inputs/assignment.json"); !copied) {
+        return copied.error();
+      }
     }
     settings.method = method.ToString();
   }
-  // Last, because a folder with run.json is a run.
-  return directory.Write("run.json", ToJsonText(settings));
+  return saved;
+}
+
+Result<MapJob> LoadMapJob(const MapSettings& settings, const RunDirectory& directory) {
+  Result<Network> network = LoadNetwork(In(directory.path(), settings.network));
+  if (!network) return network.error();
+  return MakeMapJob(settings, *std::move(network), directory.path());
+}
+
+Result<RunDirectory> CreateMapRun(const std::string& path, const MapJob& job,
+                                  const RunOrigin& origin) {
+  const Result<SavedMapJob> saved = SaveMapJob(job);
+  if (!saved) return saved.error();
+  return RunDirectory::Create(path,
+                              {.kind = std::string(kMapRun),
+                               .origin = origin,
+                               .settings = ToJsonText(saved->settings),
+                               .seed = job.settings.seed},
+                              saved->inputs);
 }
 
 Result<MapJob> LoadMapJob(const RunDirectory& directory) {
-  const Result<std::string> text = ReadTextFile(directory.File("run.json"));
-  if (!text) return text.error();
-  const Result<MapSettings> settings = ParseMapSettings(*text, directory.File("run.json"));
+  Result<MapSettings> settings =
+      ParseMapSettings(directory.header().settings, directory.File("run.json"));
   if (!settings) return settings.error();
-  Result<Network> network = LoadNetwork(In(directory.path(), settings->network));
-  if (!network) return network.error();
-  return MakeMapJob(*settings, *std::move(network), directory.path());
+  settings->seed = directory.header().seed;
+  return LoadMapJob(*settings, directory);
+}
+
+Result<void> CheckMayExecute(const MapSettings& settings, bool allowed) {
+  if (allowed || !settings.model.starts_with(kExternalPrefix)) return {};
+  return Error{.kind = ErrorKind::kUsage,
+               .message = fmt::format("the run prices mappings with a program, which would run: {}",
+                                      Printable(settings.model.substr(kExternalPrefix.size()))),
+               .hint = "add --allow-exec if it may"};
 }
 
 }  // namespace tessera
