@@ -1,22 +1,14 @@
 // tessera cooptimize: one accelerator within a budget and a schedule for every layer, found
 // together, with programs that run on it.
-#include "tessera/cli/cooptimize.h"
-
-#include <filesystem>
-
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
-#include "tessera/cli/cooptimize_run.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/cli/saved_flags.h"
+#include "tessera/cli/run_output.h"
 #include "tessera/cli/vta_arguments.h"
-#include "tessera/coopt/exhaustive.h"
-#include "tessera/coopt/maestro_target.h"
-#include "tessera/coopt/vta_target.h"
+#include "tessera/coopt/run.h"
+#include "tessera/study/runs.h"
 
 namespace tessera {
 namespace {
@@ -25,27 +17,18 @@ struct CooptimizeArguments {
   std::vector<std::string> networks;
   std::optional<std::string> layer;
   std::vector<std::string> bind;
-  std::string target = "vta";
-  std::string method = "dcoc";
-  std::string objective = "throughput";
-  std::string generator = "best";
-  std::optional<std::string> hardware;
-  coopt::HardwareLimits limits;
-  int64_t measurements = 1'000;
-  double clock_mhz = 100;
-  vta::TimingParameters timing;
-  bool as_published = false;
+  coopt::CooptimizeSettings settings;
 };
 
 std::vector<std::string> Targets() { return {"vta", "maestro"}; }
 std::vector<std::string> MethodsToOffer() {
   std::vector<std::string> names = coopt::MethodNames();
-  names.emplace_back(kExhaustive);
+  names.emplace_back(coopt::kExhaustive);
   return names;
 }
 
 std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
-  coopt::HardwareLimits& limits = arguments.limits;
+  coopt::HardwareLimits& limits = arguments.settings.limits;
   return {{.name = "--budget-macs",
            .target = &limits.macs,
            .help = "multipliers that the matrix unit may have, or PEs",
@@ -88,49 +71,49 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .value = "L"},
       BindFlag(arguments.bind),
       {.name = "--method",
-       .target = &arguments.method,
+       .target = &arguments.settings.method,
        .help = "with settings as in autotvm:features=knob; exhaustive measures everything",
        .value = "NAME",
        .choices = MethodsToOffer},
       {.name = "--measurements",
-       .target = &arguments.measurements,
+       .target = &arguments.settings.measurements,
        .help = "simulated (hardware, layer, schedule) per layer",
        .value = "N",
        .least = 1,
        .most = 1e9},
       {.name = "--objective",
-       .target = &arguments.objective,
+       .target = &arguments.settings.objective,
        .help = "cycles per image, cycles per batch, or energy times cycles",
        .value = "NAME",
        .choices = AsChoices<coopt::kObjectiveNames>,
        .closed = true},
       {.name = "--generator",
-       .target = &arguments.generator,
+       .target = &arguments.settings.generator,
        .help = "of programs: the improved one, or the reference template",
        .value = "NAME",
        .choices = AsChoices<coopt::kGeneratorNames>,
        .closed = true},
       {.name = "--hardware",
-       .target = &arguments.hardware,
+       .target = &arguments.settings.hardware,
        .help = "keep this hardware, whatever the budget: default, a preset, an id or a file",
        .value = "CONFIG"},
       {.name = "--clock",
-       .target = &arguments.clock_mhz,
+       .target = &arguments.settings.clock_mhz,
        .help = "clock of the accelerator in MHz",
        .value = "MHZ",
        .least = 1e-3,
        .most = 1e6},
       {.name = "--as-published",
-       .target = &arguments.as_published,
+       .target = &arguments.settings.as_published,
        .help = "points without a program are not filtered out and cost a measurement"},
       {.name = "--target",
-       .target = &arguments.target,
+       .target = &arguments.settings.target,
        .help = "VTA and its simulator, or PE arrays and model maestro",
        .value = "NAME",
        .choices = Targets,
        .closed = true}};
   for (const Flag& flag : BudgetFlags(arguments)) flags.push_back(flag);
-  for (const Flag& flag : TimingFlags(arguments.timing)) flags.push_back(flag);
+  for (const Flag& flag : TimingFlags(arguments.settings.timing)) flags.push_back(flag);
   return flags;
 }
 
@@ -145,160 +128,25 @@ Result<std::vector<Network>> LoadNetworks(const CooptimizeArguments& arguments) 
   return networks;
 }
 
-using TargetPointer = std::shared_ptr<const coopt::Target>;
-
-Result<TargetPointer> VtaHardware(const CooptimizeArguments& arguments) {
-  if (!arguments.hardware) {
-    coopt::HardwareLimits limits = arguments.limits;
-    limits.clock_mhz = arguments.clock_mhz;
-    Result<std::shared_ptr<const coopt::VtaTarget>> target = coopt::VtaTarget::Make(limits);
-    if (!target) return target.error();
-    return TargetPointer(*std::move(target));
-  }
-  const Result<vta::Config> config =
-      *arguments.hardware == "default" ? vta::Config{} : vta::LoadConfig(*arguments.hardware);
-  if (!config) return config.error();
-  return TargetPointer(coopt::VtaTarget::Fixed(*config));
-}
-
-Result<TargetPointer> PeArrayHardware(const CooptimizeArguments& arguments) {
-  if (arguments.limits.sram_power_mw > 0) {
-    return Error{.kind = ErrorKind::kUsage, .message = "--budget-power is for --target vta"};
-  }
-  if (!arguments.hardware) {
-    Result<std::shared_ptr<const coopt::MaestroTarget>> target =
-        coopt::MaestroTarget::Make({.pes = arguments.limits.macs,
-                                    .sram_bytes = arguments.limits.sram_bytes,
-                                    .area_um2 = arguments.limits.area_um2});
-    if (!target) return target.error();
-    return TargetPointer(*std::move(target));
-  }
-  const Result<Accelerator> accelerator = LoadAccelerator(*arguments.hardware);
-  if (!accelerator) return accelerator.error();
-  if (!accelerator->pe_array) {
-    return Error{.kind = ErrorKind::kBadValue,
-                 .message = fmt::format("{} has no PE array", *arguments.hardware)};
-  }
-  return TargetPointer(coopt::MaestroTarget::Fixed(*accelerator->pe_array));
-}
-
-// All that the measurements depend on, in one line.
-std::string Settings(const CooptimizeArguments& arguments, const coopt::Problem& problem,
-                     uint64_t seed) {
-  const coopt::HardwareLimits& limits = arguments.limits;
-  const vta::TimingParameters& t = arguments.timing;
-  std::string text = fmt::format(
-      "target={} method={} seed={} measurements={} generator={} objective={} hardware={} macs={} "
-      "sram={} area={} power={} batch={} clock={} published={} timing={},{},{},{},{},{}",
-      arguments.target, arguments.method, seed, arguments.measurements, arguments.generator,
-      arguments.objective, problem.hardware().fixed() ? problem.hardware().Name(0) : "any",
-      limits.macs, limits.sram_bytes, limits.area_um2, limits.sram_power_mw, limits.max_batch,
-      arguments.clock_mhz, arguments.as_published, t.read_delay_cycles, t.beat_gap_cycles,
-      t.write_ack_delay_cycles, t.bus_bytes, t.gemm_startup_cycles, t.alu_startup_cycles);
-  for (const coopt::TaskLayer& layer : problem.layers()) {
-    text += fmt::format(" {}x{}", layer.count, ToString(layer.layer));
-  }
-  return text;
-}
-
-Result<coopt::ProblemOptions> OptionsOf(const CooptimizeArguments& arguments) {
-  if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid.error();
-  const Result<coopt::Objective> objective = coopt::FindObjective(arguments.objective);
-  if (!objective) return objective.error();
-  const Result<coopt::Generator> generator = coopt::FindGenerator(arguments.generator);
-  if (!generator) return generator.error();
-  const auto refuse = [](std::string_view why, std::string_view hint) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("--method exhaustive {}", why),
-                 .hint = std::string(hint)};
-  };
-  if (arguments.method == kExhaustive) {
-    if (arguments.target != "vta") return refuse("is for --target vta", "");
-    if (*objective == coopt::Objective::kEdpProxy) {
-      return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
-    }
-  } else if (const Result<coopt::MethodChoice> method = coopt::ParseMethod(arguments.method);
-             !method) {
-    return method.error();
-  }
-  return coopt::ProblemOptions{.generator = *generator,
-                               .objective = *objective,
-                               .timing = arguments.timing,
-                               .clock_mhz = arguments.clock_mhz};
-}
-
-// `directory`: of a run that goes on.
-Result<void> RunIn(const CooptimizeArguments& arguments, uint64_t seed,
-                   std::optional<RunDirectory> directory, Context& context) {
-  const Result<coopt::ProblemOptions> options = OptionsOf(arguments);
-  if (!options) return options.error();
-  const Result<std::vector<Network>> networks = LoadNetworks(arguments);
-  if (!networks) return networks.error();
-  const bool is_vta = arguments.target == "vta";
-  Result<coopt::TaskList> tasks =
-      is_vta ? coopt::TasksOf(*networks) : coopt::MaestroTasksOf(*networks);
-  if (!tasks) return tasks.error();
-  const Result<TargetPointer> target = is_vta ? VtaHardware(arguments) : PeArrayHardware(arguments);
-  if (!target) return target.error();
-  coopt::Problem problem(std::move(tasks->layers), *target, *options);
-  if (arguments.method == kExhaustive) {
-    if (Result<void> walks = CheckSize(problem, (*target)->LargestBuffers()); !walks) {
-      Error error = walks.error();
-      error.hint = "use --generator reference, or a --layer with few schedules and --hardware";
-      return error;
-    }
-  }
-  CooptimizeSettings settings = {.network = {},
-                                 .method = arguments.method,
-                                 .seed = seed,
-                                 .measurements = arguments.measurements,
-                                 .validity_filter = !arguments.as_published,
-                                 .text = Settings(arguments, problem, seed)};
-  for (const Network& network : *networks) {
-    settings.network += (settings.network.empty() ? "" : "+") + network.name;
-  }
-  if (!directory && !context.options.out.empty()) {
-    Result<RunDirectory> made = RunDirectory::Create(context.options.out);
-    if (!made) return made.error();
-    directory.emplace(*std::move(made));
-    CooptimizeArguments saved = arguments;
-    // Files are found again from anywhere.
-    for (std::string& name : saved.networks) {
-      if (std::filesystem::exists(name)) name = std::filesystem::absolute(name).string();
-    }
-    if (saved.hardware && std::filesystem::exists(*saved.hardware)) {
-      saved.hardware = std::filesystem::absolute(*saved.hardware).string();
-    }
-    const Json json = {
-        {"command", kCooptimizeRun}, {"seed", seed}, {"flags", SaveFlags(Flags(saved))}};
-    if (Result<void> ok = directory->Write("run.json", ToText(json)); !ok) return ok;
-  }
-  return CooptimizeRun(std::move(settings), std::move(tasks->left_out), std::move(problem),
-                       std::move(directory), context)
-      .Execute();
-}
-
 Result<void> Run(const CooptimizeArguments& arguments, Context& context) {
-  return RunIn(arguments, static_cast<uint64_t>(context.options.seed), std::nullopt, context);
+  Result<std::vector<Network>> networks = LoadNetworks(arguments);
+  if (!networks) return networks.error();
+  Result<coopt::CooptimizeJob> job = coopt::MakeCooptimizeJob(
+      arguments.settings, static_cast<uint64_t>(context.options.seed), *std::move(networks));
+  if (!job) return job.error();
+  if (context.options.out.empty()) {
+    return ShowRun(coopt::kCooptimizeRun,
+                   RunCooptimize(*std::move(job), nullptr, RunContextOf(context)), context);
+  }
+  Result<RunDirectory> directory =
+      coopt::CreateCooptimizeRun(context.options.out, *job, context.origin);
+  if (!directory) return directory.error();
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  if (!result) return result.error();
+  return context.output.ShowText(fmt::format("written to {}\n", directory->path()));
 }
 
 }  // namespace
-
-Result<void> ResumeCooptimize(const Json& settings, RunDirectory directory, Context& context) {
-  const std::string file = directory.File("run.json");
-  CooptimizeArguments arguments;
-  const bool whole = settings.contains("seed") && settings["seed"].is_number_unsigned() &&
-                     settings.contains("flags") && settings["flags"].is_object();
-  Result<void> restored =
-      whole ? RestoreFlags(settings["flags"], Flags(arguments))
-            : Error{.kind = ErrorKind::kBadValue, .message = "no seed and flags of a run"};
-  if (!restored) {
-    Error error = restored.error();
-    error.where = {file, 0, 0};
-    return error;
-  }
-  return RunIn(arguments, settings["seed"].get<uint64_t>(), std::move(directory), context);
-}
 
 extern const Command kCooptimizeCommand = {
     .name = "cooptimize",
@@ -319,8 +167,7 @@ extern const Command kCooptimizeCommand = {
           "PEs and buffer sizes of an array, with the mapping of every layer"}},
     .bind = Bind<CooptimizeArguments, Flags, Run>,
     .details =
-        "Writes vta_config.json, one verified program per layer, manifest.json and report.html "
-        "into\n"
+        "Writes vta_config.json, one verified program per layer, result.json and report.html into\n"
         "--out, and a journal from which 'tessera resume' goes on after any interruption. Methods "
         "and\n"
         "their settings are in docs/cooptimize.md. --layer takes the layer out of every network "

@@ -318,6 +318,7 @@ Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const Coopti
                      "allow more --measurements or a larger budget, or use --generator "
                      "reference, whose schedules are all known to have programs"};
   }
+  if (hooks.directory == nullptr) return result;
   if (Result<void> added = AddPrograms(result); !added) return added.error();
   return result;
 }
@@ -327,7 +328,12 @@ Result<CooptimizeResult> CooptimizeAgain(const RunDirectory& directory,
   Result<CooptimizeJob> job = LoadCooptimizeJob(directory);
   if (!job) return job.error();
   found.part = "layer";
-  if (job->settings.method == kExhaustive) return Cooptimize(*std::move(job), options.threads, {});
+  if (job->settings.method == kExhaustive) {
+    Result<CooptimizeResult> walked = Cooptimize(*std::move(job), options.threads, {});
+    if (!walked) return walked;
+    if (Result<void> added = AddPrograms(*walked); !added) return added.error();
+    return walked;
+  }
   const Problem& problem = *job->problem;
   const Result<std::vector<Measured>> lines = ReadMeasurements(directory, problem);
   if (!lines) return lines.error();

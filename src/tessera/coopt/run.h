@@ -70,7 +70,7 @@ struct CooptimizeResult {
   CooptimizeJob job = {};
   SessionResult session = {};
   int64_t recorded = 0;  // measurements that the journal had
-  // Of targets that have programs: one per layer, each checked.
+  // Of a run with a folder on a target that has programs: one per layer, each checked.
   std::vector<vta::Program> programs = {};
 };
 
