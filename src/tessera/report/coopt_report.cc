@@ -17,7 +17,6 @@ namespace {
 using coopt::HardwareCost;
 using coopt::HardwareScore;
 using coopt::Measured;
-using coopt::Problem;
 using coopt::SessionResult;
 using coopt::TaskLayer;
 
@@ -27,16 +26,16 @@ Json CyclesJson(double cycles) {
   return cycles;
 }
 
-double PerImage(const Problem& problem, const Measured& measured) {
+double PerImage(const coopt::Problem& problem, const Measured& measured) {
   return static_cast<double>(measured.outcome.cycles) /
          static_cast<double>(problem.images(measured.request.hardware));
 }
 
-double InferencesPerSecond(const Problem& problem, double cycles) {
+double InferencesPerSecond(const coopt::Problem& problem, double cycles) {
   return problem.options().clock_mhz * 1e6 / cycles;
 }
 
-Json HardwareJson(const Problem& problem, size_t hardware) {
+Json HardwareJson(const coopt::Problem& problem, size_t hardware) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(hardware, problem.options().clock_mhz);
   const bool is_vta = target.TargetName() == "vta";
@@ -57,7 +56,7 @@ Json HardwareJson(const Problem& problem, size_t hardware) {
   return json;
 }
 
-Json LayerJson(const Problem& problem, const SessionResult& result, size_t index) {
+Json LayerJson(const coopt::Problem& problem, const SessionResult& result, size_t index) {
   const TaskLayer& layer = problem.layers()[index];
   const Measured& best = *result.best()->layers[index];
   const coopt::ScheduleSpace& space = problem.task(best.request.hardware, index).space;
@@ -76,7 +75,7 @@ Json LayerJson(const Problem& problem, const SessionResult& result, size_t index
 
 }  // namespace
 
-Json CooptJson(const CooptRun& run, const Problem& problem, const SessionResult& result,
+Json CooptJson(const CooptRun& run, const coopt::Problem& problem, const SessionResult& result,
                const std::vector<coopt::LeftOut>& left_out) {
   CHECK(result.best() != nullptr);
   const HardwareScore& best = *result.best();
@@ -126,7 +125,7 @@ Json CooptJson(const CooptRun& run, const Problem& problem, const SessionResult&
   return json;
 }
 
-Table CooptTable(const Problem& problem, const SessionResult& result) {
+Table CooptTable(const coopt::Problem& problem, const SessionResult& result) {
   Table table({"layer", "count", "cycles", "floor", "measurements", "schedule"});
   for (size_t i = 0; i < problem.layers().size(); ++i) {
     const Measured& best = *result.best()->layers[i];
@@ -139,7 +138,7 @@ Table CooptTable(const Problem& problem, const SessionResult& result) {
   return table;
 }
 
-Table ParetoTable(const Problem& problem, const SessionResult& result) {
+Table ParetoTable(const coopt::Problem& problem, const SessionResult& result) {
   Table table({"hardware", "area_um2", "cycles", "inferences_per_second"});
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
     table.Add(problem.hardware().Name(point.hardware), std::llround(point.area_um2),
@@ -148,7 +147,7 @@ Table ParetoTable(const Problem& problem, const SessionResult& result) {
   return table;
 }
 
-std::string CooptSummary(const Problem& problem, const SessionResult& result) {
+std::string CooptSummary(const coopt::Problem& problem, const SessionResult& result) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(*result.hardware, problem.options().clock_mhz);
   const int64_t images = target.Images(*result.hardware);
@@ -172,7 +171,7 @@ std::string CooptSummary(const Problem& problem, const SessionResult& result) {
   return text;
 }
 
-std::string CooptPage(const std::string& network, const std::string& text, const Problem& problem,
+std::string CooptPage(const std::string& network, const std::string& text, const coopt::Problem& problem,
                       const SessionResult& result) {
   Curve front = {.name = "not beaten in both", .points = {}},
         others = {.name = "best so far", .points = {}};
@@ -203,7 +202,7 @@ std::string CooptPage(const std::string& network, const std::string& text, const
 Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   const coopt::CooptimizeJob& job = made.result.job;
   const SessionResult& result = made.result.session;
-  const Problem& problem = *job.problem;
+  const coopt::Problem& problem = *job.problem;
   RunView view{.json = Json::object(), .times = Json::object(), .interrupted = result.interrupted};
   if (made.result.recorded > 0) {
     view.remarks.push_back(
