@@ -1,22 +1,25 @@
 # Two commands do everything on a fresh Debian machine: `make demo` and `make test`.
 # The rest is for developers; `make help` lists it.
-.PHONY: help setup build demo test bench lint fuzz mutants soak clean
+.PHONY: help setup build demo test test-full bench lint fuzz mutants soak clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 19
 
 setup:  ## install what is missing (Debian packages, a Python environment in .venv)
 	@scripts/setup
 
-build: setup  ## the optimised binary at build/release/tessera, and the tests
+build: setup  ## the optimised binary at build/release/tessera
+	@scripts/unity build/release
 	@test -f build/release/build.ninja || cmake --preset release
-	@cmake --build --preset release
+	@cmake --build --preset release --target tessera
 
 demo: build  ## a real network through Tessera, from import to report
 	@scripts/demo
 
-test: build  ## every test
-	@ctest --test-dir build/release --output-on-failure -j "$$(nproc)"
+test: setup  ## fast lint, every test, the examples of the docs, a choice of tests under sanitizers
+	@scripts/test
+
+test-full: test lint mutants fuzz soak  ## all of it: also clang-tidy, mutants, fuzzers, every sanitizer
 
 bench: build  ## benchmarks: ratios against a baseline of the same run
 	@scripts/bench
@@ -29,7 +32,7 @@ fuzz:  ## each parser under libFuzzer for a minute (FUZZ_SECONDS=60)
 	@scripts/setup --dev
 	@scripts/fuzz
 
-mutants: build  ## takes single rules out of model loopnest and checks that the tests notice
+mutants: setup  ## takes single rules out of model loopnest and checks that the tests notice
 	@scripts/mutants
 
 soak:  ## every test under address, undefined-behaviour and thread sanitizers, and with clang

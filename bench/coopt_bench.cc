@@ -23,6 +23,7 @@
 
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/maestro_target.h"
+#include "tessera/coopt/methods.h"
 #include "tessera/coopt/session.h"
 #include "tessera/coopt/vta_target.h"
 #include "tessera/workload/format.h"
@@ -63,7 +64,8 @@ std::vector<Choice> Choices(int count, char** names) {
   std::vector<Choice> choices;
   for (int i = 0; i < count; ++i) {
     Choice choice = {.text = names[i], .filter = names[i][0] != '!', .method = {}};
-    const Result<MethodChoice> method = ParseMethod(names[i] + (choice.filter ? 0 : 1));
+    const Result<MethodChoice> method =
+        ParseMethodChoice(names[i] + (choice.filter ? 0 : 1), CooptMethods());
     if (!method) {
       fmt::print(stderr, "{}\n", ToString(method.error()));
       std::exit(2);
@@ -74,12 +76,12 @@ std::vector<Choice> Choices(int count, char** names) {
   return choices;
 }
 
-SessionResult RunOne(const Choice& choice, const Problem& problem, const Simulator& simulator,
+SessionResult RunOne(const Choice& choice, const CooptProblem& problem, const Simulator& simulator,
                      uint64_t seed, int64_t measurements, std::vector<double> targets = {}) {
-  const auto searcher = choice.method.Make({.problem = problem,
-                                            .seed = seed,
-                                            .measurements = measurements,
-                                            .validity_filter = choice.filter});
+  const auto searcher = MakeSearcher(choice.method, {.problem = problem,
+                                                     .seed = seed,
+                                                     .measurements = measurements,
+                                                     .validity_filter = choice.filter});
   Result<SessionResult> result = RunSession(**searcher, problem, simulator,
                                             {.measurements = measurements,
                                              .validity_filter = choice.filter,
@@ -94,8 +96,8 @@ T Median(std::vector<T> values) {
 }
 
 void Fixed(int seeds, const std::vector<Choice>& choices) {
-  const Problem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
-                        {.generator = Generator::kReference});
+  const CooptProblem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
+                             {.generator = Generator::kReference});
   ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   std::vector<double> targets;
@@ -115,7 +117,7 @@ void Fixed(int seeds, const std::vector<Choice>& choices) {
       const SessionResult result =
           RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), kMeasurements, targets);
       for (size_t layer = 0; layer < targets.size(); ++layer) {
-        const std::vector<Step>& curve = result.layer_curves[layer];
+        const std::vector<JointImprovement>& curve = result.layer_curves[layer];
         const bool there = !curve.empty() && curve.back().value <= targets[layer];
         needed[layer].push_back(there ? curve.back().measurements : kMeasurements);
       }
@@ -140,7 +142,7 @@ std::shared_ptr<const VtaTarget> Budget(int64_t macs) {
 }
 
 void Truth(const std::string& network, int64_t macs) {
-  const Problem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
+  const CooptProblem problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
   ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   const double begin = Seconds();
@@ -153,19 +155,19 @@ void Truth(const std::string& network, int64_t macs) {
       best->measured, Seconds() - begin, best->value, problem.hardware().Name(best->hardware));
 }
 
-Problem JointProblem(const std::string& network, int64_t macs) {
-  return Problem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
+CooptProblem JointProblem(const std::string& network, int64_t macs) {
+  return CooptProblem(LayersOf(network), Budget(macs), {.generator = Generator::kReference});
 }
 
 // PE arrays; the area allows about 1 KiB of buffers for each of the PEs.
-Problem ArrayProblem(const std::string& name, int64_t pes) {
+CooptProblem ArrayProblem(const std::string& name, int64_t pes) {
   const Result<Network> network = LoadNetwork(name);
-  return Problem(MaestroTasksOf({&*network, 1})->layers,
-                 *MaestroTarget::Make({.pes = pes, .area_um2 = 1'000.0 * static_cast<double>(pes)}),
-                 {});
+  return CooptProblem(
+      MaestroTasksOf({&*network, 1})->layers,
+      *MaestroTarget::Make({.pes = pes, .area_um2 = 1'000.0 * static_cast<double>(pes)}), {});
 }
 
-void Joint(const std::string& network, const Problem& problem, int64_t measurements, int seeds,
+void Joint(const std::string& network, const CooptProblem& problem, int64_t measurements, int seeds,
            const std::vector<Choice>& choices) {
   ThreadPool pool(1);
   const Simulator simulator(problem, pool);
@@ -174,7 +176,7 @@ void Joint(const std::string& network, const Problem& problem, int64_t measureme
              layers, measurements, seeds, problem.hardware().size());
   std::fflush(stdout);
   std::vector<double> finals;
-  std::vector<std::vector<std::vector<Step>>> curves;
+  std::vector<std::vector<std::vector<JointImprovement>>> curves;
   for (const Choice& choice : choices) {
     std::vector<double> values;
     curves.emplace_back();
@@ -195,11 +197,11 @@ void Joint(const std::string& network, const Problem& problem, int64_t measureme
   }
   // Measurements per layer until the first method has what another one ends with.
   for (size_t i = 1; i < choices.size(); ++i) {
-    const auto reach = [&](const std::vector<std::vector<Step>>& runs) {
+    const auto reach = [&](const std::vector<std::vector<JointImprovement>>& runs) {
       std::vector<double> needed;
-      for (const std::vector<Step>& curve : runs) {
+      for (const std::vector<JointImprovement>& curve : runs) {
         double at = INFINITY;
-        for (const Step& step : curve) {
+        for (const JointImprovement& step : curve) {
           if (step.value <= finals[i] && std::isinf(at)) {
             at = static_cast<double>(step.measurements) / static_cast<double>(layers);
           }
@@ -254,8 +256,8 @@ double Recall(const std::vector<double>& truth, const std::vector<double>& predi
 
 // Predictions over whole landscapes, along runs of dcoc.
 void Critic(int seeds) {
-  const Problem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
-                        {.generator = Generator::kReference});
+  const CooptProblem problem(ResNetLayers(), VtaTarget::Fixed(vta::Config{}),
+                             {.generator = Generator::kReference});
   ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   std::vector<std::vector<Request>> states;
@@ -293,11 +295,11 @@ void Critic(int seeds) {
         rows[measured][i].push_back(means[i] / static_cast<double>(states.size()));
       }
     };
-    const Result<MethodChoice> dcoc = ParseMethod("dcoc");
-    const auto searcher = dcoc->Make({.problem = problem,
-                                      .seed = static_cast<uint64_t>(seed),
-                                      .measurements = 64,
-                                      .watch = watch});
+    const Result<MethodChoice> dcoc = ParseMethodChoice("dcoc", CooptMethods());
+    const auto searcher = MakeSearcher(*dcoc, {.problem = problem,
+                                               .seed = static_cast<uint64_t>(seed),
+                                               .measurements = 64,
+                                               .watch = watch});
     const auto result = RunSession(**searcher, problem, simulator, {.measurements = 64});
     if (!result) std::exit(1);
   }
@@ -316,8 +318,8 @@ void Critic(int seeds) {
 // Schedules alone: what methods end with on the default hardware, and the optimum.
 void Software(const std::string& network, int64_t measurements, int seeds,
               const std::vector<Choice>& choices) {
-  const Problem problem(LayersOf(network), VtaTarget::Fixed(vta::Config{}),
-                        {.generator = Generator::kReference});
+  const CooptProblem problem(LayersOf(network), VtaTarget::Fixed(vta::Config{}),
+                             {.generator = Generator::kReference});
   ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   double optimum = 0;
@@ -339,7 +341,7 @@ void Software(const std::string& network, int64_t measurements, int seeds,
       int64_t sum = 0;
       for (size_t layer = 0; layer < targets.size(); ++layer) {
         int64_t at = measurements;
-        for (const Step& step : result.layer_curves[layer]) {
+        for (const JointImprovement& step : result.layer_curves[layer]) {
           if (step.value <= targets[layer]) at = std::min(at, step.measurements);
         }
         sum += at;

@@ -26,25 +26,25 @@ class Recorder final : public UpdateTrace {
  public:
   explicit Recorder(TensorWriter& writer) : writer_(writer) {}
 
-  void OnBatch(const OffPolicyTeam& team, int64_t trainer) override {
-    const ReplayBatch& batch = team.batch();
-    const FeatureLayout& layout = team.replay().layout();
-    const std::string name = fmt::format("round{}.trainer{}.", team.round(), trainer);
+  void OnBatch(const OffPolicyAgents& agents, int64_t trainer) override {
+    const ReplayBatch& batch = agents.batch();
+    const FeatureLayout& layout = agents.replay().layout();
+    const std::string name = fmt::format("round{}.trainer{}.", agents.round(), trainer);
     const int64_t rows = batch.rows();
-    for (int64_t a = 0; a < team.num_agents(); ++a) {
+    for (int64_t a = 0; a < agents.num_agents(); ++a) {
       const InputMap& map = layout.observations[static_cast<size_t>(a)];
       Add(fmt::format("{}obs{}", name, a), Inputs(batch.now, map), rows);
       Add(fmt::format("{}next{}", name, a), Inputs(batch.next, map), rows);
       std::vector<float>& actions = data_.emplace_back();
       for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < team.choices(a); ++c) {
+        for (int64_t c = 0; c < agents.choices(a); ++c) {
           actions.push_back(batch.now.Get(r, layout.action_first[static_cast<size_t>(a)] + c));
         }
       }
       Add(fmt::format("{}act{}", name, a), actions, rows);
-      Add(fmt::format("{}noise{}", name, a), Noise(team, trainer, a), rows);
+      Add(fmt::format("{}noise{}", name, a), Noise(agents, trainer, a), rows);
     }
-    Add(name + "own_noise", Noise(team, trainer, -1), rows);
+    Add(name + "own_noise", Noise(agents, trainer, -1), rows);
     Add(name + "reward", Inputs(batch.rewards, InputMap::Range(0, 1)), rows);
     Add(name + "live", Inputs(batch.live, InputMap::Range(0, 1)), rows);
   }
@@ -64,12 +64,12 @@ class Recorder final : public UpdateTrace {
     return values;
   }
 
-  const std::vector<float>& Noise(const OffPolicyTeam& team, int64_t trainer, int64_t agent) {
-    const int64_t choices = team.choices(agent < 0 ? trainer : agent);
+  const std::vector<float>& Noise(const OffPolicyAgents& agents, int64_t trainer, int64_t agent) {
+    const int64_t choices = agents.choices(agent < 0 ? trainer : agent);
     std::vector<float>& values = data_.emplace_back();
     std::vector<float> block(static_cast<size_t>(choices * R));
-    for (int64_t r = 0; r < team.batch().rows(); ++r) {
-      if (r % R == 0) team.Noise(trainer, agent, team.round(), r / R, block.data());
+    for (int64_t r = 0; r < agents.batch().rows(); ++r) {
+      if (r % R == 0) agents.Noise(trainer, agent, agents.round(), r / R, block.data());
       for (int64_t c = 0; c < choices; ++c) {
         values.push_back(block[static_cast<size_t>(c * R + r % R)]);
       }

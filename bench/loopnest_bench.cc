@@ -46,7 +46,7 @@ std::vector<Batch> GoldenBatches(const std::string& machine, const std::string& 
                                  Semantics semantics) {
   const Result<std::string> text =
       ReadFile(std::string(TESSERA_SOURCE_DIR) + "/tests/golden/timeloop/train.jsonl.gz");
-  CHECK(text.ok());
+  TESSERA_CHECK(text.ok());
   std::map<std::string, Batch> batches;
   Workspace workspace;
   for (const std::string_view line : Split(*text, '\n')) {
@@ -56,9 +56,9 @@ std::vector<Batch> GoldenBatches(const std::string& machine, const std::string& 
       continue;
     }
     const Result<Node> node = ParseJson(line, "train");
-    CHECK(node.ok());
+    TESSERA_CHECK(node.ok());
     const Result<Row> row = loopnest::ReadRow(*node);
-    CHECK(row.ok());
+    TESSERA_CHECK(row.ok());
     Batch& batch = batches[ToString(row->problem)];
     batch.problem = row->problem;
     batch.machine = *row->machine.hierarchy;
@@ -144,7 +144,7 @@ void Threads(Harness& harness, const std::vector<Batch>& batches, int threads,
     if (batch.mappings.size() > largest->mappings.size()) largest = &batch;
   }
   const auto model = MakeLoopnestModel(largest->problem, largest->machine);
-  CHECK(model.ok());
+  TESSERA_CHECK(model.ok());
   std::vector<Mapping> mappings;
   while (mappings.size() < 4096) {
     mappings.insert(mappings.end(), largest->mappings.begin(), largest->mappings.end());

@@ -34,12 +34,12 @@ double ThreadCpuSeconds() {
 std::vector<BatchRow> GoldenRows(const std::string& name, const std::string& mark) {
   const Result<std::string> text =
       ReadFile(std::string(TESSERA_SOURCE_DIR) + "/tests/golden/maestro/" + name);
-  CHECK(text.ok());
+  TESSERA_CHECK(text.ok());
   std::vector<BatchRow> rows;
   for (const std::string_view line : Split(*text, '\n')) {
     if (line.find(mark) == std::string_view::npos) continue;
     const Result<BatchRow> row = maestro::ReadRow(line, {});
-    CHECK(row.ok());
+    TESSERA_CHECK(row.ok());
     if (!row->refusal) rows.push_back(*row);
   }
   return rows;

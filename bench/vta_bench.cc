@@ -5,7 +5,7 @@
 
 #include "harness.h"
 #include "tessera/base/check.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/codegen/best.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/reference.h"
@@ -40,19 +40,19 @@ Kernel BestReferenceKernel(const ConvShape& shape) {
     best = std::move(kernel);
     best_cycles = cycles;
   }
-  CHECK(best.has_value());
+  TESSERA_CHECK(best.has_value());
   return *std::move(best);
 }
 
 std::vector<Convolution> ResNet18() {
   const Result<Network> network = LoadZooNetwork("resnet18");
-  CHECK(network.ok());
+  TESSERA_CHECK(network.ok());
   std::vector<Convolution> list;
   for (const NetworkLayer& entry : network->layers) {
     if (entry.name == "fc") continue;
     const ConvShape shape = *ConvShapeOf(entry.layer);
     Result<BestConv> best = FindBest(shape, {});
-    CHECK(best.ok());
+    TESSERA_CHECK(best.ok());
     ConvData data = RandomConvData(shape, /*bias=*/true, /*seed=*/1);
     Program program = *LinkConv(best->kernel, shape, data);
     list.push_back({shape, entry.count, std::move(best->kernel), BestReferenceKernel(shape),

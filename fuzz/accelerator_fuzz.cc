@@ -12,13 +12,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const tessera::AcceleratorFormat* format : tessera::AcceleratorFormats()) {
     const tessera::Result<tessera::Accelerator> read = format->read(bytes, "fuzz");
     if (!read) {
-      CHECK(read.error().where.file == "fuzz" && !read.error().message.empty());
+      TESSERA_CHECK(read.error().where.file == "fuzz" && !read.error().message.empty());
       continue;
     }
-    CHECK(tessera::Validate(*read).ok());
+    TESSERA_CHECK(tessera::Validate(*read).ok());
     const tessera::AcceleratorFormat& native = *tessera::AcceleratorFormats().front();
     const tessera::Result<tessera::Accelerator> again = native.read(native.write(*read), "again");
-    CHECK(again.ok() && *again == *read);
+    TESSERA_CHECK(again.ok() && *again == *read);
   }
   return 0;
 }

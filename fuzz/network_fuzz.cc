@@ -14,19 +14,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const Result<Network> network = format.read(bytes, "input", {});
   if (!network) {
-    CHECK(network.error().where.file == "input");
+    TESSERA_CHECK(network.error().where.file == "input");
     return 0;
   }
-  for (const NetworkLayer& entry : network->layers) CHECK(Validate(entry.layer).ok());
-  CHECK(TotalMacs(*network) > 0 && TotalParameters(*network) >= 0);
+  for (const NetworkLayer& entry : network->layers) TESSERA_CHECK(Validate(entry.layer).ok());
+  TESSERA_CHECK(TotalMacs(*network) > 0 && TotalParameters(*network) >= 0);
   const Result<Export> exported = format.write(*network);
   if (!exported) {
     // Repeated layers or folded sizes may be too much for the format, and nothing else.
-    CHECK(exported.error().kind == ErrorKind::kUnsupported);
+    TESSERA_CHECK(exported.error().kind == ErrorKind::kUnsupported);
     return 0;
   }
   for (const ExportedFile& file : exported->files) {
-    CHECK(format.read(file.contents, file.name, {}).ok());
+    TESSERA_CHECK(format.read(file.contents, file.name, {}).ok());
   }
   return 0;
 }

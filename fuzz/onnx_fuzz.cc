@@ -11,9 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const tessera::Result<tessera::Network> network = tessera::onnx::ReadOnnx(bytes, "fuzz.onnx", {});
   if (network) {
-    CHECK(tessera::TotalMacs(*network) >= 0);
+    TESSERA_CHECK(tessera::TotalMacs(*network) >= 0);
   } else {
-    CHECK(network.error().where.file == "fuzz.onnx" && !network.error().message.empty());
+    TESSERA_CHECK(network.error().where.file == "fuzz.onnx" && !network.error().message.empty());
   }
   return 0;
 }

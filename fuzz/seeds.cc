@@ -63,24 +63,24 @@ constexpr std::array<std::string_view, 4> kVtaRows = {
     R"({"id":"d","config":"b1_32x32","kind":"insn","hex":"00000000000000000000000000000003"})"};
 
 void Save(const std::string& folder, const std::string& name, std::string_view contents) {
-  CHECK(tessera::MakeFolder(folder).ok());
-  CHECK(tessera::WriteFileAtomically(folder + "/" + name, contents).ok());
+  TESSERA_CHECK(tessera::MakeFolder(folder).ok());
+  TESSERA_CHECK(tessera::WriteFileAtomically(folder + "/" + name, contents).ok());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace tessera;
-  CHECK(argc == 2);
+  TESSERA_CHECK(argc == 2);
   const std::string corpus = argv[1];
   for (const ZooFile& file : Zoo()) {
     Result<Network> network = LoadZooNetwork(file.name);
-    CHECK(network.ok());
+    TESSERA_CHECK(network.ok());
     if (network->layers.size() > kLayers) network->layers.resize(kLayers);
     for (const NetworkFormat* format : NetworkFormats()) {
       if (format->write == nullptr) continue;
       const Result<Export> exported = format->write(*network);
-      CHECK(exported.ok());
+      TESSERA_CHECK(exported.ok());
       const ExportedFile& first = exported->files.front();
       const std::string name(file.name);
       Save(corpus + "/network_" + std::string(format->name) + "_fuzz", name, first.contents);
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   Save(corpus + "/network_maestro_fuzz", "mapping", kMapping);
   Save(corpus + "/vta_fuzz", "text", kVtaProgram);
   const Result<vta::Program> program = vta::ParseAssembly(kVtaProgram, "seed");
-  CHECK(program.ok());
+  TESSERA_CHECK(program.ok());
   Save(corpus + "/vta_fuzz", "container", vta::WriteContainer(*program));
   for (size_t kind = 0; kind < kVtaRows.size(); ++kind) {
     Save(corpus + "/vta_rows_fuzz", std::string(1, static_cast<char>('0' + kind)),

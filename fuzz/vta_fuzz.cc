@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/check.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/check/static.h"
 #include "tessera/vta/isa/assembly.h"
 #include "tessera/vta/sim/cycles.h"
@@ -17,9 +17,9 @@ using namespace tessera;
 using namespace tessera::vta;
 
 void Exercise(Program program) {
-  CHECK(ParseContainer(WriteContainer(program), "again").ok());
+  TESSERA_CHECK(ParseContainer(WriteContainer(program), "again").ok());
   const Result<Program> text = ParseAssembly(WriteAssembly(program), "again");
-  CHECK(text.ok() && text->dram == program.dram && text->insn_count == program.insn_count);
+  TESSERA_CHECK(text.ok() && text->dram == program.dram && text->insn_count == program.insn_count);
   const Result<CheckReport> report = CheckAndRun(program, {.max_tile_ops = 100'000});
   const std::vector<Instruction> instructions = DecodeInstructions(program);
   if (!report || HasErrors(CheckStatic(instructions, program))) return;

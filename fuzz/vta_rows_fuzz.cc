@@ -26,10 +26,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }();
   if (answer) {
-    CHECK(answer->front() == '{' && answer->back() == '}' &&
-          answer->find('\n') == std::string::npos);
+    TESSERA_CHECK(answer->front() == '{' && answer->back() == '}' &&
+                  answer->find('\n') == std::string::npos);
   } else {
-    CHECK(!answer.error().message.empty() && answer.error().where.line == 1);
+    TESSERA_CHECK(!answer.error().message.empty() && answer.error().where.line == 1);
   }
   return 0;
 }

@@ -63,7 +63,7 @@ constexpr const char* kShared = R"({
 LoopProblem CustomProblem(CounterRng& rng, const char* text,
                           std::initializer_list<std::string_view> names, int64_t max_macs) {
   const Result<Node> shape = ParseDocument(text, "shape");
-  CHECK(shape.ok());
+  TESSERA_CHECK(shape.ok());
   return *ReadLoopShape(*shape, RandomBounds(rng, names, max_macs), {});
 }
 

@@ -67,7 +67,8 @@ TEST(VtaGolden, SizesAndFieldsAreInPlace) {
 }
 
 TEST(VtaGolden, ConfigurationsThatDoNotFitAreRefused) {
-  for (const Json& row : GoldenConfigs()["rejected"]) {
+  const Json configs = GoldenConfigs();
+  for (const Json& row : configs["rejected"]) {
     const Result<Config> config = ParseConfig(row["log2"].dump(), "rejected.json");
     ASSERT_FALSE(config);
     EXPECT_EQ(config.error().kind, ErrorKind::kInfeasible) << config.error();

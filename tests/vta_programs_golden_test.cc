@@ -1,6 +1,6 @@
 // Results and defects of programs against the published functional simulator and the RTL.
+#include "tessera/vta.h"
 #include "tessera/vta/batch/record.h"
-#include "tessera/vta/check/check.h"
 #include "vta_golden.h"
 
 namespace tessera::vta {

@@ -66,14 +66,6 @@ Result<AssignmentStudy> AssignAgents(const DecisionSpace& space, std::span<const
       .matrix = *std::move(matrix), .tree = std::move(tree), .assignment = std::move(assignment)};
 }
 
-Assignment SingleAgent(const DecisionSpace& space) {
-  Assignment assignment{.agents = {{}}};
-  for (const Decision& decision : space.decisions()) {
-    assignment.agents[0].push_back(decision.name());
-  }
-  return assignment;
-}
-
 Assignment AgentPerDecision(const DecisionSpace& space) {
   Assignment assignment;
   for (const Decision& decision : space.decisions()) assignment.agents.push_back({decision.name()});

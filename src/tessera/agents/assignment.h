@@ -53,8 +53,6 @@ struct AssignmentStudy {
 Result<AssignmentStudy> AssignAgents(const DecisionSpace& space, std::span<const Trial> trials,
                                      const AssignmentOptions& options);
 
-// One agent for everything, and one agent per decision.
-Assignment SingleAgent(const DecisionSpace& space);
 Assignment AgentPerDecision(const DecisionSpace& space);
 
 // An assignment applied to a space that need not be the one it was made for.

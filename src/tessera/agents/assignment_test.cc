@@ -61,7 +61,7 @@ TEST(Assignment, AppliesToOtherSpaces) {
   EXPECT_EQ(applied.agents, (std::vector<std::vector<size_t>>{{0}, {3, 1}, {2}}));
   EXPECT_EQ(applied.added, std::vector<std::string>{"y"});
   EXPECT_EQ(applied.unused, (std::vector<std::string>{"g", "m"}));
-  EXPECT_EQ(Apply(SingleAgent(space), space).agents.size(), 1u);
+  EXPECT_EQ(Apply({{{"k", "c", "x", "y"}}}, space).agents.size(), 1u);
   EXPECT_EQ(Apply(AgentPerDecision(space), space).agents.size(), 4u);
 }
 

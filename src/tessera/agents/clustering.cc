@@ -84,7 +84,7 @@ std::vector<double> Distances(const CorrelationMatrix& matrix, CorrelationDistan
 }
 
 Dendrogram Cluster(const std::vector<double>& distances, size_t items, Linkage linkage) {
-  CHECK(distances.size() == items * items);
+  TESSERA_CHECK(distances.size() == items * items);
   std::vector<double> d = distances;
   std::vector<Group> groups;
   std::vector<bool> alive(items, true);
@@ -119,7 +119,7 @@ Dendrogram Cluster(const std::vector<double>& distances, size_t items, Linkage l
 }
 
 std::vector<size_t> Dendrogram::Cut(size_t groups) const {
-  CHECK(groups >= 1 && groups <= items);
+  TESSERA_CHECK(groups >= 1 && groups <= items);
   std::vector<size_t> parent(items + merges.size());
   std::iota(parent.begin(), parent.end(), size_t{0});
   for (size_t i = 0; i < items - groups; ++i) {
@@ -138,13 +138,6 @@ std::vector<size_t> Dendrogram::CutAt(double height) const {
   const auto above = std::find_if(merges.begin(), merges.end(),
                                   [&](const Merge& merge) { return merge.height > height; });
   return Cut(items - static_cast<size_t>(above - merges.begin()));
-}
-
-std::pair<double, double> Dendrogram::HeightsOf(size_t groups) const {
-  CHECK(groups >= 1 && groups <= items);
-  const size_t done = items - groups;
-  return {done < merges.size() ? merges[done].height : std::numeric_limits<double>::infinity(),
-          done > 0 ? merges[done - 1].height : 0.0};
 }
 
 std::vector<size_t> Dendrogram::DrawingOrder() const {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tessera/agents/correlation.h"
@@ -49,10 +48,6 @@ struct Dendrogram {
   // merges above it are undone. Groups are numbered by their first item.
   std::vector<size_t> Cut(size_t groups) const;
   std::vector<size_t> CutAt(double height) const;
-
-  // Heights at which a cut gives that many groups: the merge that would make one group less, and
-  // the one that made these. Outermost: infinity and 0.
-  std::pair<double, double> HeightsOf(size_t groups) const;
 
   // The items from top to bottom of a drawing without crossing lines, early ones first.
   std::vector<size_t> DrawingOrder() const;

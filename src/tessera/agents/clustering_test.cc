@@ -109,8 +109,11 @@ TEST(Cluster, CutsIntoAnyNumberOfGroups) {
     const std::vector<size_t> cut = tree.Cut(groups);
     EXPECT_EQ(*std::max_element(cut.begin(), cut.end()) + 1, groups);
     EXPECT_EQ(cut[0], 0u);
-    const auto [above, below] = tree.HeightsOf(groups);
-    EXPECT_EQ(tree.CutAt(std::min(above, 1e9) * 0.5 + below * 0.5), cut);
+    // Between the merge that made these groups and the one that would make one less.
+    const size_t done = tree.items - groups;
+    const double below = done > 0 ? tree.merges[done - 1].height : 0.0;
+    const double above = done < tree.merges.size() ? tree.merges[done].height : 1e9;
+    EXPECT_EQ(tree.CutAt(above * 0.5 + below * 0.5), cut);
   }
   std::vector<size_t> order = tree.DrawingOrder();
   std::sort(order.begin(), order.end());

@@ -29,7 +29,7 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   // For sizes that the program chose. A size that a user chose goes through Allocate.
   explicit AlignedBuffer(int64_t size) : AlignedBuffer(size, AllocateZeroed(Bytes(size))) {
-    CHECK(data_ != nullptr);
+    TESSERA_CHECK(data_ != nullptr);
   }
   static Result<AlignedBuffer> Allocate(int64_t size) {
     void* const memory = AllocateZeroed(Bytes(size));

@@ -1,5 +1,5 @@
-// CHECK(condition): stops the program on a programmer's error. Never for user input, which gives an
-// Error instead.
+// TESSERA_CHECK(condition): stops the program on a programmer's error. Never for user input, which
+// gives an Error instead.
 #ifndef TESSERA_BASE_CHECK_H_
 #define TESSERA_BASE_CHECK_H_
 
@@ -9,7 +9,7 @@ namespace tessera {
 
 }  // namespace tessera
 
-#define CHECK(condition) \
+#define TESSERA_CHECK(condition) \
   ((condition) ? static_cast<void>(0) : ::tessera::CheckFailed(#condition, __FILE__, __LINE__))
 
 #endif  // TESSERA_BASE_CHECK_H_

@@ -23,7 +23,7 @@ class Checked {
   }
   // The value; only if ok().
   constexpr int64_t value() const {
-    CHECK(ok_);
+    TESSERA_CHECK(ok_);
     return value_;
   }
 

@@ -34,7 +34,7 @@ Wide TimesPowerOfTen(Wide value, int power) {
 
 // count / divisor as a fraction of integers.
 std::pair<Wide, Wide> Fraction(const Decimal& divisor, int64_t count) {
-  CHECK(count >= 0 && divisor.mantissa() > 0);
+  TESSERA_CHECK(count >= 0 && divisor.mantissa() > 0);
   return {TimesPowerOfTen(static_cast<Wide>(count), -divisor.exponent()),
           TimesPowerOfTen(static_cast<Wide>(divisor.mantissa()), divisor.exponent())};
 }
@@ -47,7 +47,7 @@ int64_t Saturate(Wide value) {
 }  // namespace
 
 Decimal Decimal::FromDouble(double value) {
-  CHECK(std::isfinite(value));
+  TESSERA_CHECK(std::isfinite(value));
   Result<Decimal> decimal = Parse(fmt::format("{}", value));
   return *decimal;  // a shortest form has at most 17 digits
 }

@@ -30,17 +30,17 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
   T* operator->() { return &value(); }
   const T& value() const {
-    CHECK(ok());
+    TESSERA_CHECK(ok());
     return *std::get_if<0>(&state_);
   }
   T& value() {
-    CHECK(ok());
+    TESSERA_CHECK(ok());
     return *std::get_if<0>(&state_);
   }
 
   // The error; only if not ok().
   const Error& error() const {
-    CHECK(!ok());
+    TESSERA_CHECK(!ok());
     return *std::get_if<1>(&state_);
   }
 
@@ -57,7 +57,7 @@ class [[nodiscard]] Result<void> {
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Error& error() const {
-    CHECK(!ok());
+    TESSERA_CHECK(!ok());
     return *error_;
   }
 

@@ -54,7 +54,7 @@ uint64_t CounterRng::Bits64() {
 double CounterRng::Uniform() { return static_cast<double>(Bits64() >> 11) * 0x1.0p-53; }
 
 int64_t CounterRng::UniformInt(int64_t bound) {
-  CHECK(bound > 0);
+  TESSERA_CHECK(bound > 0);
   // Lemire's multiply-and-reject: the high half of a product is uniform once the low half has
   // passed the threshold that makes every result equally likely. It is less than the range, so
   // that its slow division is seldom needed.

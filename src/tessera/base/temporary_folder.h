@@ -16,7 +16,7 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "tessera_XXXXXX").string();
-    CHECK(::mkdtemp(pattern.data()) != nullptr);
+    TESSERA_CHECK(::mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }
   ~TemporaryFolder() {

@@ -37,7 +37,7 @@ const TypeFacts& FactsOf(TensorType type) {
   for (const TypeFacts& facts : kTypes) {
     if (facts.type == type) return facts;
   }
-  CHECK(false);
+  TESSERA_CHECK(false);
   return kTypes[0];
 }
 
@@ -62,8 +62,8 @@ void TensorWriter::AddBytes(std::string name, TensorType type, std::span<const s
   if (shape.empty()) shape = {count};
   int64_t product = 1;
   for (const int64_t size : shape) product *= size;
-  CHECK(product == count);
-  CHECK(names_.insert(name).second);
+  TESSERA_CHECK(product == count);
+  TESSERA_CHECK(names_.insert(name).second);
   entries_.push_back({std::move(name), type, std::move(shape), bytes});
 }
 

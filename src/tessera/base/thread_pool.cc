@@ -61,7 +61,7 @@ struct ThreadPool::Shared {
 };
 
 ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
-  CHECK(threads >= 0);
+  TESSERA_CHECK(threads >= 0);
   const int total = threads == 0 ? UsableCores() : threads;
   for (int worker = 1; worker < total; ++worker) {
     shared_->workers.emplace_back([this, worker] { shared_->Work(worker); });
@@ -79,7 +79,7 @@ ThreadPool::~ThreadPool() {
 int ThreadPool::threads() const { return static_cast<int>(shared_->workers.size()) + 1; }
 
 void ThreadPool::ParallelFor(int64_t count, int64_t chunk, const Body& body) {
-  CHECK(count >= 0 && chunk > 0);
+  TESSERA_CHECK(count >= 0 && chunk > 0);
   if (count == 0) return;
   {
     const std::lock_guard lock(shared_->mutex);

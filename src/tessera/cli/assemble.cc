@@ -8,8 +8,7 @@
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/vta_arguments.h"
-#include "tessera/vta/batch/rows.h"
-#include "tessera/vta/isa/assembly.h"
+#include "tessera/vta.h"
 
 namespace tessera {
 namespace {
@@ -36,13 +35,11 @@ Result<void> Run(const AssembleArguments& arguments, Context& context) {
   if (!arguments.batch.empty()) {
     Result<void> fine = RefuseWith("--batch", {{!context.options.out.empty(), "--out"}});
     if (!fine) return fine;
-    const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
-    if (!configs) return configs.error();
+    const Result<vta::RowAnswers> answers = vta::RowAnswers::Make(arguments.configs);
+    if (!answers) return answers.error();
     return AnswerLines(
         arguments.batch,
-        [&](std::string_view row, const Where& where) {
-          return vta::AnswerEncode(row, *configs, where);
-        },
+        [&](std::string_view row, const Where& where) { return answers->ToEncode(row, where); },
         context);
   }
   const Result<std::string> text = ReadTextFile(arguments.program);
@@ -54,9 +51,7 @@ Result<void> Run(const AssembleArguments& arguments, Context& context) {
   const std::string path =
       (std::filesystem::path(folder) / std::filesystem::path(arguments.program).stem()).string() +
       ".vta";
-  if (Result<void> written = WriteFileAtomically(path, vta::WriteContainer(*program)); !written) {
-    return written;
-  }
+  if (Result<void> saved = vta::SaveProgram(*program, path); !saved) return saved;
   context.output.Set("file", path);
   context.output.Set("instructions", program->insn_count);
   context.output.Set("memory_bytes", program->dram.size());

@@ -1,18 +1,13 @@
 // tessera assign: which decisions belong to which agent (Algorithm 1).
-#include "tessera/agents/assignment.h"
+#include <optional>
+#include <string>
+#include <vector>
 
-#include <algorithm>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include "tessera/agents/render.h"
-#include "tessera/base/file.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
-#include "tessera/search/driver.h"
-#include "tessera/search/method.h"
+#include "tessera/mapper/assign.h"
+#include "tessera/report/assignment_report.h"
 
 namespace tessera {
 namespace {
@@ -86,36 +81,6 @@ std::vector<Flag> Flags(AssignArguments& arguments) {
   return flags;
 }
 
-// Keeps everything that a search evaluates.
-class Collector final : public SearchObserver {
- public:
-  Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& /*result*/) override {
-    all.insert(all.end(), trials.begin(), trials.end());
-    return {};
-  }
-  std::vector<Trial> all;
-};
-
-Result<std::vector<Trial>> Collect(const MapJob& job, const MappingProblem& problem,
-                                   const std::string& policy, const Context& context) {
-  const Result<MethodChoice> method = ParseMethodChoice(policy);
-  if (!method) return method.error();
-  const Result<std::unique_ptr<Searcher>> searcher =
-      method->Make({.space = problem.space(),
-                    .seed = static_cast<uint64_t>(job.settings.seed),
-                    .samples = job.settings.budget.samples});
-  if (!searcher) return searcher.error();
-  ThreadPool pool(static_cast<int>(context.options.threads));
-  Evaluator evaluator(problem, pool);
-  Collector collector;
-  const Result<SearchResult> result = RunSearch(
-      **searcher, evaluator,
-      {.budget = job.settings.budget, .batch = job.settings.batch, .interrupted = context.stopped},
-      &collector);
-  if (!result) return result.error();
-  return std::move(collector.all);
-}
-
 AssignmentOptions Options(const AssignArguments& arguments) {
   AssignmentOptions options{.distance = *FindDistance(arguments.distance),
                             .linkage = *FindLinkage(arguments.linkage),
@@ -128,57 +93,6 @@ AssignmentOptions Options(const AssignArguments& arguments) {
   return options;
 }
 
-Json ToJson(const AssignmentStudy& study) {
-  Json json;
-  const CorrelationMatrix& matrix = study.matrix;
-  json["decisions"] = matrix.names;
-  json["samples"] = matrix.collected;
-  json["samples_kept"] = matrix.trials;
-  json["constant"] = matrix.constant;
-  json["correlation"] = Json::array();
-  for (size_t i = 0; i < matrix.width(); ++i) {
-    Json row = Json::array();
-    for (size_t j = 0; j < matrix.width(); ++j) row.push_back(matrix.at(i, j));
-    json["correlation"].push_back(std::move(row));
-  }
-  json["merges"] = Json::array();
-  for (const Merge& merge : study.tree.merges) {
-    json["merges"].push_back({{"left", merge.left},
-                              {"right", merge.right},
-                              {"height", merge.height},
-                              {"size", merge.size}});
-  }
-  json["agents"] = study.assignment.agents;
-  return json;
-}
-
-Result<void> WriteFiles(const AssignmentStudy& study, const std::string& out) {
-  if (Result<void> made = MakeFolder(out); !made) return made;
-  const std::pair<std::string, std::string> files[] = {
-      {"assignment.json", ToJsonText(study.assignment)},
-      {"correlation.svg", MatrixSvg(study.matrix)},
-      {"dendrogram.svg", DendrogramSvg(study.tree, study.matrix.names)},
-      {"study.json", ToText(ToJson(study))}};
-  for (const auto& [name, contents] : files) {
-    if (Result<void> written = WriteFileAtomically(out + "/" + name, contents); !written) {
-      return written;
-    }
-  }
-  return {};
-}
-
-std::string AgentsText(const AssignmentStudy& study) {
-  std::string text;
-  for (size_t i = 0; i < study.assignment.agents.size(); ++i) {
-    text += fmt::format("agent {:>2}: {}\n", i + 1, fmt::join(study.assignment.agents[i], " "));
-  }
-  if (!study.matrix.constant.empty()) {
-    text += fmt::format("constant in the best samples, so without correlation: {}\n",
-                        fmt::join(study.matrix.constant, " "));
-  }
-  return text;
-}
-
 Result<void> Run(const AssignArguments& arguments, Context& context) {
   if (arguments.agents.has_value() == arguments.threshold.has_value()) {
     return Error{.kind = ErrorKind::kUsage,
@@ -187,22 +101,18 @@ Result<void> Run(const AssignArguments& arguments, Context& context) {
   }
   const Result<MapJob> job = MakeLayerJob(arguments.problem, context);
   if (!job) return job.error();
-  const Result<std::unique_ptr<MappingProblem>> problem = MappingProblem::Make(
-      job->network.layers.front().layer, job->accelerator, job->settings.model, job->problem);
-  if (!problem) return problem.error();
-  const Result<std::vector<Trial>> trials = Collect(*job, **problem, arguments.policy, context);
-  if (!trials) return trials.error();
+  const Result<MethodChoice> policy = ParseMethodChoice(arguments.policy);
+  if (!policy) return policy.error();
   const Result<AssignmentStudy> study =
-      AssignAgents((*problem)->space(), *trials, Options(arguments));
+      AssignAgents(*job, *policy,
+                   {.assignment = Options(arguments),
+                    .threads = static_cast<int>(context.options.threads),
+                    .stopped = context.stopped});
   if (!study) return study.error();
   if (!context.options.out.empty()) {
     if (Result<void> written = WriteFiles(*study, context.options.out); !written) return written;
   }
-  context.output.SetAll(ToJson(*study));
-  return context.output.ShowText(
-      fmt::format("correlation of the best {} of {} samples\n\n{}\n{}\n{}", study->matrix.trials,
-                  study->matrix.collected, MatrixText(study->matrix),
-                  DendrogramText(study->tree, study->matrix.names), AgentsText(*study)));
+  return Show(*study, context.output);
 }
 
 }  // namespace

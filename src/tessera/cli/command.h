@@ -28,9 +28,9 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/report/output.h"
 #include "tessera/record/progress.h"
 #include "tessera/record/run_header.h"
+#include "tessera/report/output.h"
 
 namespace tessera {
 

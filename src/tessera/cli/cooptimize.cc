@@ -9,6 +9,8 @@
 #include "tessera/cli/vta_arguments.h"
 #include "tessera/coopt/run.h"
 #include "tessera/study/runs.h"
+#include "tessera/coopt/methods.h"
+#include "tessera/coopt/targets.h"
 
 namespace tessera {
 namespace {
@@ -20,12 +22,7 @@ struct CooptimizeArguments {
   coopt::CooptimizeSettings settings;
 };
 
-std::vector<std::string> Targets() { return {"vta", "maestro"}; }
-std::vector<std::string> MethodsToOffer() {
-  std::vector<std::string> names = coopt::MethodNames();
-  names.emplace_back(coopt::kExhaustive);
-  return names;
-}
+std::vector<std::string> MethodsToOffer() { return coopt::CooptMethods().Names(); }
 
 std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
   coopt::HardwareLimits& limits = arguments.settings.limits;
@@ -85,7 +82,7 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .target = &arguments.settings.objective,
        .help = "cycles per image, cycles per batch, or energy times cycles",
        .value = "NAME",
-       .choices = AsChoices<coopt::kObjectiveNames>,
+       .choices = AsChoices<coopt::kCooptObjectiveNames>,
        .closed = true},
       {.name = "--generator",
        .target = &arguments.settings.generator,
@@ -110,7 +107,7 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .target = &arguments.settings.target,
        .help = "VTA and its simulator, or PE arrays and model maestro",
        .value = "NAME",
-       .choices = Targets,
+       .choices = coopt::TargetNames,
        .closed = true}};
   for (const Flag& flag : BudgetFlags(arguments)) flags.push_back(flag);
   for (const Flag& flag : TimingFlags(arguments.settings.timing)) flags.push_back(flag);

@@ -5,8 +5,7 @@
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/vta_arguments.h"
-#include "tessera/vta/batch/rows.h"
-#include "tessera/vta/isa/assembly.h"
+#include "tessera/vta.h"
 
 namespace tessera {
 namespace {
@@ -38,24 +37,18 @@ Result<void> Run(const DisassembleArguments& arguments, Context& context) {
     if (Result<void> fine = RefuseWith("--batch", {{arguments.no_data, "--no-data"}}); !fine) {
       return fine;
     }
-    const Result<vta::ConfigTable> configs = LoadConfigTables(arguments.configs);
-    if (!configs) return configs.error();
+    const Result<vta::RowAnswers> answers = vta::RowAnswers::Make(arguments.configs);
+    if (!answers) return answers.error();
     return AnswerLines(
         arguments.batch,
-        [&](std::string_view row, const Where& where) {
-          return vta::AnswerDecode(row, *configs, where);
-        },
+        [&](std::string_view row, const Where& where) { return answers->ToDecode(row, where); },
         context);
   }
-  const Result<vta::Program> program = LoadProgram(arguments.program);
+  const Result<vta::Program> program = vta::LoadProgram(arguments.program);
   if (!program) return program.error();
   if (context.output.json()) {
-    Json lines = Json::array();
-    for (const vta::Instruction& instruction : vta::DecodeInstructions(*program)) {
-      lines.push_back(vta::ToText(instruction));
-    }
     context.output.Set("config", program->config.name);
-    context.output.Set("instructions", std::move(lines));
+    context.output.Set("instructions", vta::InstructionTexts(*program));
     return {};
   }
   return context.output.ShowText(vta::WriteAssembly(*program, {.data = !arguments.no_data}));

@@ -14,14 +14,16 @@
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
+#include "tessera/coopt/methods.h"
 #include "tessera/cost/models.h"
 #include "tessera/env/registry.h"
+#include "tessera/mapper/methods.h"
 #include "tessera/report/accelerator_report.h"
 #include "tessera/rl/learner.h"
 #include "tessera/rl/replay/sampler.h"
 #include "tessera/search/method.h"
 #include "tessera/study/run_kinds.h"
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -73,8 +75,10 @@ std::vector<Item> ModelItems() {
 
 std::vector<Item> MethodItems() {
   std::vector<Item> items;
-  for (const SearcherInfo& method : SearchMethods()) {
-    items.push_back({method.name, {method.summary}, method.parameters});
+  for (const MethodList* list : {&SearchMethods(), &ProofMethods(), &coopt::JointMethods()}) {
+    for (const MethodInfo* method : *list) {
+      items.push_back({method->name, {WorksOn(*method), method->summary}, method->parameters});
+    }
   }
   return items;
 }
@@ -169,7 +173,7 @@ const std::vector<Listing>& Listings() {
       {"formats", {"of", "reads", "writes", "extensions", "summary"}, FormatItems},
       {"accelerators", {"size", "model", "source"}, AcceleratorItems},
       {"models", {"summary"}, ModelItems},
-      {"methods", {"summary"}, MethodItems},
+      {"methods", {"works_on", "summary"}, MethodItems},
       {"envs", {"summary"}, EnvItems},
       {"algorithms", {"presets", "summary"}, AlgorithmItems},
       {"samplers", {"changes_distribution", "summary", "distribution"}, SamplerItems},

@@ -12,8 +12,9 @@
 #include "tessera/cli/map_exact_batch.h"
 #include "tessera/cli/map_fronts.h"
 #include "tessera/cli/run_output.h"
-#include "tessera/report/map_report.h"
 #include "tessera/mapper/map_network.h"
+#include "tessera/mapper/methods.h"
+#include "tessera/report/map_report.h"
 #include "tessera/search/method.h"
 #include "tessera/study/runs.h"
 
@@ -31,12 +32,6 @@ struct MapArguments {
   int64_t audit = 0;
   bool dry_run = false;
 };
-
-std::vector<std::string> MapMethods() {
-  std::vector<std::string> names = MethodNames();
-  names.insert(names.end(), {"auto", "exact"});
-  return names;
-}
 
 // Fronts are for this command alone.
 std::vector<std::string> MapObjectives() {
@@ -71,7 +66,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
            "search method (tessera list methods); auto: search, then proof; exact: proof alone; "
            "default: auto where there are proofs, otherwise marl",
        .value = "METHOD",
-       .choices = MapMethods},
+       .choices = [] { return MapMethods().Names(); }},
       {.name = "--factors",
        .target = &settings.factors,
        .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "
@@ -166,11 +161,8 @@ Result<void> RunRows(const MapArguments& arguments, Context& context) {
 // Names that only this command has are among those that misspelt ones are compared with.
 Result<void> CheckNames(const MapSettings& settings) {
   const std::string method = settings.method.substr(0, settings.method.find(':'));
-  const std::vector<std::string> methods = MapMethods();
-  if (!method.empty() && std::find(methods.begin(), methods.end(), method) == methods.end()) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("unknown search method {}", Quoted(method)),
-                 .hint = DidYouMean(method, methods)};
+  if (!method.empty()) {
+    if (const auto found = MapMethods().Find(method); !found) return found.error();
   }
   const std::vector<std::string> objectives = MapObjectives();
   const std::string& objective = settings.objective;

@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-std::vector<std::string> MethodNames() { return NamesOf(SearchMethods()); }
+std::vector<std::string> MethodNames() { return SearchMethods().Names(); }
 
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
   MapSettings& settings = arguments.settings;

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
-#include "tessera/report/pareto_report.h"
 #include "tessera/mapper/pareto.h"
+#include "tessera/report/pareto_report.h"
 
 namespace tessera {
 

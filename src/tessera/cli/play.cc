@@ -1,69 +1,24 @@
-// Plays with the library's views of the particle worlds.
 #include "tessera/cli/play.h"
-
-#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
-#include "tessera/base/rng.h"
-#include "tessera/env/mpe/mpe_env.h"
-#include "tessera/env/mpe/render.h"
+#include "tessera/env/play.h"
 
 namespace tessera {
-namespace {
-
-void DrawActions(uint64_t seed, int64_t step, std::span<float> actions) {
-  CounterRng rng(seed, StreamId("play"), static_cast<uint64_t>(step));
-  for (size_t first = 0; first < actions.size(); first += kMpeActionSize) {
-    const int64_t choice = rng.UniformInt(kMpeActionSize);
-    for (size_t i = 0; i < kMpeActionSize; ++i) {
-      actions[first + i] = static_cast<int64_t>(i) == choice ? 1.0f : 0.0f;
-    }
-  }
-}
-
-}  // namespace
 
 Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::string& svg_path,
                          Output& output) {
-  auto* const worlds = dynamic_cast<MpeEnv*>(&env);
-  if (worlds == nullptr) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("environment {} has no view", env.spec().name)};
+  const Result<PlayedEpisode> episode = PlayEpisode(env, learner, seed);
+  if (!episode) return episode.error();
+  for (const std::string& frame : episode->frames) {
+    if (Result<void> shown = output.ShowText(frame); !shown) return shown;
   }
-  env.Reset(seed);
-  MpeEpisode episode;
-  episode.world = worlds->world();
-  episode.Add(worlds->world_state(0), 0);
-  std::vector<float> actions(static_cast<size_t>(env.batch() * env.spec().action_size()));
-  double team_return = 0;
-  for (int64_t step = 0;; ++step) {
-    if (learner != nullptr) {
-      learner->Act(env.batch(), env.observations(), ActMode::kGreedy, actions);
-    } else {
-      DrawActions(seed, step, actions);
-    }
-    if (Result<void> stepped = env.Step(actions); !stepped) return stepped;
-    double reward = 0;
-    for (int64_t a = 0; a < env.spec().num_agents(); ++a) {
-      reward += env.rewards()[static_cast<size_t>(a)];
-    }
-    team_return += reward;
-    episode.Add(worlds->world_state(0), reward);
-    if (env.ends()[0] != EpisodeEnd::kNone) break;
-  }
-  for (size_t frame = 0; frame < episode.frames.size(); ++frame) {
-    if (Result<void> shown = output.ShowText(RenderText(episode, frame)); !shown) return shown;
-  }
-  output.Set("team_return", team_return);
-  if (Result<void> shown = output.ShowText(fmt::format("team return {:.3f}\n", team_return));
-      !shown) {
-    return shown;
-  }
-  if (svg_path.empty()) return {};
-  return WriteFileAtomically(svg_path, RenderSvg(episode));
+  output.Set("team_return", episode->team_return);
+  Result<void> shown = output.ShowText(fmt::format("team return {:.3f}\n", episode->team_return));
+  if (!shown || svg_path.empty()) return shown;
+  return WriteFileAtomically(svg_path, episode->svg);
 }
 
 Result<void> ShowEpisode(Env& env, Learner& learner, Output& output) {

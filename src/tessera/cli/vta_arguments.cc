@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/file.h"
 #include "tessera/cli/choices.h"
-#include "tessera/vta/isa/assembly.h"
 
 namespace tessera {
 
@@ -25,15 +23,6 @@ Flag ConfigsFlag(std::string& path) {
               "further configurations that rows may name: a JSON file with 'default' and "
               "'others'",
           .value = "FILE"};
-}
-
-Result<vta::ConfigTable> LoadConfigTables(const std::string& path) {
-  vta::ConfigTable table = vta::PresetTable();
-  if (path.empty()) return table;
-  const Result<std::vector<vta::Config>> configs = vta::LoadConfigTable(path);
-  if (!configs) return configs.error();
-  for (const vta::Config& config : *configs) table[config.name] = config;
-  return table;
 }
 
 std::vector<Flag> TimingFlags(vta::TimingParameters& timing) {
@@ -69,19 +58,6 @@ Result<void> RefuseWith(std::string_view mode,
                  .message = fmt::format("{} and {} do not go together", mode, flag)};
   }
   return {};
-}
-
-Result<vta::Program> LoadProgram(const std::string& path) {
-  const Result<std::string> bytes = ReadFile(path);
-  if (!bytes) return bytes.error();
-  if (bytes->starts_with("VTA")) return vta::ParseContainer(*bytes, path);
-  const Result<std::string> text = ToText(*bytes, path);
-  if (!text) {
-    return Error{.kind = ErrorKind::kSyntax,
-                 .message = "neither a VTA program, which starts with VTAORC01, nor assembly text",
-                 .where = {.file = path}};
-  }
-  return vta::ParseAssembly(*text, path);
 }
 
 }  // namespace tessera

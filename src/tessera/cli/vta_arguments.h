@@ -1,4 +1,4 @@
-// What the commands around VTA share: which configuration, which timing, which program.
+// What the commands around VTA share: which configuration, which timing.
 #ifndef TESSERA_CLI_VTA_ARGUMENTS_H_
 #define TESSERA_CLI_VTA_ARGUMENTS_H_
 
@@ -10,10 +10,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/vta/batch/record.h"
-#include "tessera/vta/config.h"
-#include "tessera/vta/program.h"
-#include "tessera/vta/sim/timing.h"
+#include "tessera/vta.h"
 
 namespace tessera {
 
@@ -22,7 +19,6 @@ Flag VtaFlag(std::string& config);
 
 // --configs: a file of further configurations that batch rows may name.
 Flag ConfigsFlag(std::string& path);
-Result<vta::ConfigTable> LoadConfigTables(const std::string& path);
 
 // --read-delay, --beat-gap, --write-delay, --bus-bytes, --gemm-startup and --alu-startup.
 std::vector<Flag> TimingFlags(vta::TimingParameters& timing);
@@ -30,9 +26,6 @@ std::vector<Flag> TimingFlags(vta::TimingParameters& timing);
 // Refuses flags that `mode` ("--batch") would have to ignore, each with whether it was given.
 Result<void> RefuseWith(std::string_view mode,
                         std::initializer_list<std::pair<bool, std::string_view>> flags);
-
-// A program by its file: the binary container or assembly text, told apart by the contents.
-Result<vta::Program> LoadProgram(const std::string& path);
 
 }  // namespace tessera
 

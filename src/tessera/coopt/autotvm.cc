@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tessera/coopt/tuner_model.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 namespace {
@@ -149,7 +150,7 @@ class AutotvmTuner final : public GroupTuner {
 
 class AutotvmSearcher final : public GroupSearcher {
  public:
-  AutotvmSearcher(const Setup& setup, const AutotvmOptions& options) : GroupSearcher(setup) {
+  AutotvmSearcher(const JointSetup& setup, const AutotvmOptions& options) : GroupSearcher(setup) {
     AddTuners([&](const Group& group) { return std::make_unique<AutotvmTuner>(group, options); });
   }
 };
@@ -159,7 +160,7 @@ class AutotvmSearcher final : public GroupSearcher {
 MethodInfo AutotvmMethod() {
   using O = AutotvmOptions;
   return DeclareMethod<AutotvmSearcher, O>(
-      "autotvm", "boosted trees and simulated annealing, as AutoTVM tunes",
+      {.name = "autotvm", .summary = "boosted trees and simulated annealing, as AutoTVM tunes"},
       {{"features", &O::features, Choices{"loop", "knob"}, "what the trees see of a schedule"},
        {"plan", &O::plan, Range{1, 10'000}, "measurements per layer between fits"},
        {"chains", &O::chains, Range{1, 10'000}, "parallel chains of the annealing"},

@@ -136,7 +136,7 @@ Result<void> BoostedTrees::AddTree(std::string_view dump) {
 
 Result<BoostedTrees> BoostedTrees::Fit(std::span<const float> rows, int64_t width,
                                        std::span<const float> labels, const BoostOptions& options) {
-  CHECK(std::ssize(rows) == width * std::ssize(labels));
+  TESSERA_CHECK(std::ssize(rows) == width * std::ssize(labels));
   BoostedTrees trees;
   trees.base_ = options.base;
   if (labels.empty()) return trees;

@@ -9,6 +9,7 @@
 
 #include "tessera/coopt/knob_policy.h"
 #include "tessera/coopt/tuner_model.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 namespace {
@@ -233,7 +234,8 @@ class ChameleonTuner final : public GroupTuner {
 
 class ChameleonSearcher final : public GroupSearcher {
  public:
-  ChameleonSearcher(const Setup& setup, const ChameleonOptions& options) : GroupSearcher(setup) {
+  ChameleonSearcher(const JointSetup& setup, const ChameleonOptions& options)
+      : GroupSearcher(setup) {
     AddTuners([&](const Group& group) { return std::make_unique<ChameleonTuner>(group, options); });
   }
 };
@@ -243,7 +245,8 @@ class ChameleonSearcher final : public GroupSearcher {
 MethodInfo ChameleonMethod() {
   using O = ChameleonOptions;
   return DeclareMethod<ChameleonSearcher, O>(
-      "chameleon", "one PPO agent on a cost model, measurements by clusters, as CHAMELEON tunes",
+      {.name = "chameleon",
+       .summary = "one PPO agent on a cost model, measurements by clusters, as CHAMELEON tunes"},
       {{"features", &O::features, Choices{"loop", "knob"}, "what the trees see of a schedule"},
        {"sampling", &O::sampling, "adaptive sampling; off, the best candidates are measured"},
        {"plan", &O::plan, Range{8, 10'000}, "candidates per round"},

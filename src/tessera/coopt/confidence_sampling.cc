@@ -29,7 +29,7 @@ std::vector<size_t> DrawWithoutReplacement(std::span<const double> values,
 
 SchedulePoint MostFrequent(const ScheduleSpace& space, std::span<const SchedulePoint> points) {
   SchedulePoint modes = {};
-  for (size_t knob = 0; knob < space.knobs().size(); ++knob) {
+  for (size_t knob = 0; knob < space.size(); ++knob) {
     std::array<int, 256> counts = {};
     for (const SchedulePoint& point : points) ++counts[point[knob]];
     modes[knob] =
@@ -71,15 +71,13 @@ std::vector<SchedulePoint> ConfidenceSample(
     for (int tries = 0; tries < kTries; ++tries) {
       SchedulePoint point = modes;
       for (int change = 0; change < tries; change += 8) {
-        const auto knob =
-            static_cast<size_t>(rng.UniformInt(static_cast<int64_t>(space.knobs().size())));
+        const auto knob = static_cast<size_t>(rng.UniformInt(static_cast<int64_t>(space.size())));
         const SchedulePoint& donor =
             confident[static_cast<size_t>(rng.UniformInt(std::ssize(confident)))];
         // From another confident point at first, later anything.
-        point[knob] =
-            tries < kTries / 2
-                ? donor[knob]
-                : static_cast<uint8_t>(rng.UniformInt(std::ssize(space.knobs()[knob].values)));
+        point[knob] = tries < kTries / 2
+                          ? donor[knob]
+                          : static_cast<uint8_t>(rng.UniformInt(space.decisions()[knob].size()));
       }
       const bool is_new = std::find(chosen.begin(), chosen.end(), point) == chosen.end();
       if (!is_new || !acceptable(point) || value(point) < threshold) continue;

@@ -12,9 +12,10 @@
 
 #include "tessera/base/check.h"
 #include "tessera/coopt/confidence_sampling.h"
+#include "tessera/coopt/dcoc_agents.h"
 #include "tessera/coopt/performance_model.h"
 #include "tessera/coopt/searcher.h"
-#include "tessera/coopt/team.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 namespace {
@@ -45,22 +46,22 @@ constexpr size_t kMaxHardware = 128;
 // Rounds in which one accelerator gets a schedule for every layer, before the next one is tried.
 constexpr int kPatience = 8;
 
-TeamKind KindOf(const std::string& name) {
-  if (name == "one") return TeamKind::kOne;
-  return name == "independent" ? TeamKind::kIndependent : TeamKind::kTeam;
+DcocAgentsKind KindOf(const std::string& name) {
+  if (name == "one") return DcocAgentsKind::kOne;
+  return name == "independent" ? DcocAgentsKind::kIndependent : DcocAgentsKind::kCentral;
 }
 
 // Measurements per layer and accelerator in a round: few, so that each is well chosen; more where a
 // large budget would otherwise mean many rounds over several accelerators.
-int64_t PlanOf(const Setup& setup, const DcocOptions& options) {
+int64_t PlanOf(const JointSetup& setup, const DcocOptions& options) {
   if (options.plan > 0) return options.plan;
   if (setup.problem.hardware().fixed()) return 4;
   return std::clamp<int64_t>(setup.measurements / 100, 4, 16);
 }
 
-class DcocSearcher final : public Searcher {
+class DcocSearcher final : public JointSearcher {
  public:
-  DcocSearcher(const Setup& setup, const DcocOptions& options)
+  DcocSearcher(const JointSetup& setup, const DcocOptions& options)
       : setup_(setup),
         problem_(setup.problem),
         options_(options),
@@ -71,11 +72,11 @@ class DcocSearcher final : public Searcher {
                           .ensemble = options.ensemble,
                           .validity = options.validity,
                           .seed = setup.seed}),
-        team_(problem_,
-              {.kind = KindOf(options.team),
-               .walkers = static_cast<int64_t>(std::min(kMaxWalkers, kWalkersPerLayer * layers_)),
-               .steps = options.steps,
-               .seed = setup.seed}) {}
+        agents_(problem_,
+                {.kind = KindOf(options.team),
+                 .walkers = static_cast<int64_t>(std::min(kMaxWalkers, kWalkersPerLayer * layers_)),
+                 .steps = options.steps,
+                 .seed = setup.seed}) {}
 
   std::vector<Request> Propose() override {
     CounterRng rng(setup_.seed, StreamId("coopt.dcoc"), rounds_++);
@@ -111,7 +112,7 @@ class DcocSearcher final : public Searcher {
                       },
                   .critic =
                       [this](std::span<const Request> states) {
-                        const std::vector<float> values = team_.Values(states);
+                        const std::vector<float> values = agents_.Values(states);
                         return std::vector<double>(values.begin(), values.end());
                       }});
   }
@@ -264,8 +265,8 @@ class DcocSearcher final : public Searcher {
     if (in_pool_.insert(hardware).second) pool_.push_back(hardware);
   }
 
-  // The team walks from good accelerators; what it comes by joins the pool, the critic's favourites
-  // first.
+  // The agents walk from good accelerators; what they come by joins the pool, the critic's
+  // favourites first.
   void Explore(double best, CounterRng& rng) {
     std::vector<std::pair<double, uint32_t>> ranked;
     for (const uint32_t hardware : pool_) ranked.emplace_back(Worth(hardware), hardware);
@@ -278,7 +279,7 @@ class DcocSearcher final : public Searcher {
     if (starts.empty()) return;
     std::vector<Request> found;
     std::unordered_set<uint32_t> seen;
-    team_.Walk(
+    agents_.Walk(
         starts, /*freeze_hardware=*/false,
         [&](const Request& state) { return ScoreState(state, best); },
         [&](const Request& state) {
@@ -287,7 +288,7 @@ class DcocSearcher final : public Searcher {
           }
         });
     if (found.empty()) return;
-    const std::vector<float> values = team_.Values(found);
+    const std::vector<float> values = agents_.Values(found);
     std::vector<size_t> order(found.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -344,7 +345,7 @@ class DcocSearcher final : public Searcher {
       if (known_.contains(state) || !seen.insert(state).second) return;
       visited[state.layer].push_back(state.point);
     };
-    team_.Walk(
+    agents_.Walk(
         starts, /*freeze_hardware=*/true,
         [&](const Request& state) { return ScoreState(state, Worth(hardware)); }, offer);
     for (uint32_t layer = 0; layer < layers_; ++layer) {
@@ -373,7 +374,7 @@ class DcocSearcher final : public Searcher {
     };
     std::vector<double> values;
     if (by_critic) {
-      for (const float value : team_.Values(states)) values.push_back(value);
+      for (const float value : agents_.Values(states)) values.push_back(value);
     } else {
       for (const SchedulePoint& point : candidates) values.push_back(confidence(point));
     }
@@ -392,15 +393,15 @@ class DcocSearcher final : public Searcher {
     for (const SchedulePoint& point : chosen) requests.push_back({hardware, layer, point});
   }
 
-  const Setup setup_;
-  const Problem& problem_;
+  const JointSetup setup_;
+  const CooptProblem& problem_;
   const DcocOptions options_;
   const size_t layers_;
   const int64_t plan_;
   PerformanceModel model_;
-  Team team_;
+  DcocAgents agents_;
   uint64_t rounds_ = 0;
-  std::unordered_map<Request, Outcome, RequestHash> known_;
+  std::unordered_map<Request, MeasuredOutcome, RequestHash> known_;
   std::map<std::pair<uint32_t, uint32_t>, Best> best_;         // by hardware and layer
   std::map<std::pair<uint32_t, uint32_t>, double> estimates_;  // since the last fit
   std::vector<uint32_t> pool_;
@@ -418,7 +419,8 @@ class DcocSearcher final : public Searcher {
 MethodInfo DcocMethod() {
   using O = DcocOptions;
   return DeclareMethod<DcocSearcher, O>(
-      "dcoc", "three agents with a shared critic, Confidence Sampling, learned cost model",
+      {.name = "dcoc",
+       .summary = "three agents with a shared critic, Confidence Sampling, learned cost model"},
       {{"team", &O::team, Choices{"three", "one", "independent"},
         "three agents with a central critic, one agent, or three with critics of their own"},
        {"confidence", &O::confidence, Choices{"model", "critic"},

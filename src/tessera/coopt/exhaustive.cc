@@ -11,6 +11,7 @@
 
 #include "tessera/base/check.h"
 #include "tessera/base/text.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 namespace {
@@ -24,13 +25,14 @@ constexpr size_t kBatch = 16;
 constexpr size_t kFirstHardware = 12;
 constexpr size_t kFirstSchedules = 8;
 
-double Bound(const Problem& problem, size_t hardware, size_t layer, const SchedulePoint& point) {
+double Bound(const CooptProblem& problem, size_t hardware, size_t layer,
+             const SchedulePoint& point) {
   const int64_t cycles = problem.task(hardware, layer).space.LowerBoundCycles(point);
   return problem.Value(hardware, layer, cycles, /*energy_pj=*/0);
 }
 
 // Of the objective, by layer.
-std::vector<double> LayerBounds(const Problem& problem, size_t hardware) {
+std::vector<double> LayerBounds(const CooptProblem& problem, size_t hardware) {
   std::vector<double> bounds;
   for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
     const Task& task = problem.task(hardware, layer);
@@ -53,7 +55,7 @@ std::vector<SchedulePoint> MostPromisingFirst(const Task& task) {
       ranked.emplace_back(task.estimates[i], task.candidates[i]);
     }
   } else {
-    for (int64_t i = 0; i < task.space.size(); ++i) {
+    for (int64_t i = 0; i < task.space.num_points(); ++i) {
       const SchedulePoint point = task.space.At(i);
       if (task.space.Valid(point)) ranked.emplace_back(task.space.EstimateCycles(point), point);
     }
@@ -68,8 +70,8 @@ std::vector<SchedulePoint> MostPromisingFirst(const Task& task) {
 // Measures, or remembers: accelerators that differ in nothing but buffers run the same programs.
 class Cache {
  public:
-  Cache(const Problem& problem, const Simulator& simulator) : Cache(problem, simulator, {}) {}
-  Cache(const Problem& problem, const Simulator& simulator, std::function<bool(int64_t)> go_on)
+  Cache(const CooptProblem& problem, const Simulator& simulator) : Cache(problem, simulator, {}) {}
+  Cache(const CooptProblem& problem, const Simulator& simulator, std::function<bool(int64_t)> go_on)
       : problem_(problem), simulator_(simulator), go_on_(std::move(go_on)) {}
 
   // Whether the search is to be ended.
@@ -99,18 +101,18 @@ class Cache {
     return request;
   }
 
-  const Problem& problem_;
+  const CooptProblem& problem_;
   const Simulator& simulator_;
   const std::function<bool(int64_t)> go_on_;
   bool stopped_ = false;
   std::map<HardwarePoint, uint32_t> kinds_;
-  std::unordered_map<Request, Outcome, RequestHash> known_;
+  std::unordered_map<Request, MeasuredOutcome, RequestHash> known_;
 };
 
 // The best of the first `most` schedules whose bound is below `limit`.
-LayerOptimum Search(const Problem& problem, Cache& cache, size_t hardware, size_t layer,
+LayerOptimum Search(const CooptProblem& problem, Cache& cache, size_t hardware, size_t layer,
                     size_t most, double limit) {
-  const bool by_cycles = problem.options().objective != Objective::kEdpProxy;
+  const bool by_cycles = problem.options().objective != CooptObjective::kEdpProxy;
   LayerOptimum optimum;
   std::vector<Measured> batch;
   const auto measure = [&] {
@@ -136,7 +138,7 @@ LayerOptimum Search(const Problem& problem, Cache& cache, size_t hardware, size_
 // Branch and bound over accelerators.
 class NetworkSearch {
  public:
-  NetworkSearch(const Problem& problem, const Simulator& simulator, const GoOn& go_on)
+  NetworkSearch(const CooptProblem& problem, const Simulator& simulator, const GoOn& go_on)
       : problem_(problem),
         simulator_(simulator),
         cache_(problem, simulator,
@@ -210,7 +212,7 @@ class NetworkSearch {
     best_.layers = std::move(layers);
   }
 
-  const Problem& problem_;
+  const CooptProblem& problem_;
   const Simulator& simulator_;
   Cache cache_;
   NetworkOptimum best_;
@@ -218,14 +220,14 @@ class NetworkSearch {
 
 }  // namespace
 
-LayerOptimum BestOfLayer(const Problem& problem, const Simulator& simulator, size_t hardware,
+LayerOptimum BestOfLayer(const CooptProblem& problem, const Simulator& simulator, size_t hardware,
                          size_t layer) {
   Cache cache(problem, simulator);
   return Search(problem, cache, hardware, layer, std::numeric_limits<size_t>::max(), kInfinity);
 }
 
-std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulator, size_t hardware,
-                                size_t layer) {
+std::vector<Measured> Landscape(const CooptProblem& problem, const Simulator& simulator,
+                                size_t hardware, size_t layer) {
   std::vector<Measured> all;
   for (const SchedulePoint& point : problem.task(hardware, layer).candidates) {
     all.push_back({{static_cast<uint32_t>(hardware), static_cast<uint32_t>(layer), point}});
@@ -234,27 +236,34 @@ std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulat
   return all;
 }
 
-Result<void> CheckSize(const Problem& problem, std::span<const size_t> among) {
+Result<void> CheckSize(const CooptProblem& problem, std::span<const size_t> among) {
   int64_t schedules = 0;
   for (const size_t hardware : among) {
     for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
       const ScheduleSpace& space = problem.task(hardware, layer).space;
-      if (!space.enumerates()) schedules += space.size();
+      if (!space.enumerates()) schedules += space.num_points();
       if (schedules <= kMostUnbounded) continue;
-      return Error{
-          .kind = ErrorKind::kInfeasible,
-          .message = fmt::format("more than {} schedules have no bound to rule them out "
-                                 "by; {} alone has {} on {}",
-                                 WithThousands(kMostUnbounded), problem.layers()[layer].name,
-                                 WithThousands(space.size()), problem.hardware().Name(hardware))};
+      return Error{.kind = ErrorKind::kInfeasible,
+                   .message = fmt::format(
+                       "more than {} schedules have no bound to rule them out "
+                       "by; {} alone has {} on {}",
+                       WithThousands(kMostUnbounded), problem.layers()[layer].name,
+                       WithThousands(space.num_points()), problem.hardware().Name(hardware))};
     }
   }
   return {};
 }
 
-Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
+// Carried out by BestOfNetwork: there is nothing to propose and to learn.
+MethodInfo ExhaustiveMethod() {
+  return {.name = "exhaustive",
+          .summary = "measures all that a lower bound does not rule out: the optimum of cooptimize",
+          .proves = true};
+}
+
+Result<NetworkOptimum> BestOfNetwork(const CooptProblem& problem, const Simulator& simulator,
                                      std::span<const size_t> among, const GoOn& go_on) {
-  CHECK(problem.options().objective != Objective::kEdpProxy);
+  TESSERA_CHECK(problem.options().objective != CooptObjective::kEdpProxy);
   return NetworkSearch(problem, simulator, go_on).Run(among);
 }
 

@@ -18,12 +18,12 @@ struct LayerOptimum {
   std::optional<Measured> best = {};
   int64_t measured = 0;
 };
-LayerOptimum BestOfLayer(const Problem& problem, const Simulator& simulator, size_t hardware,
+LayerOptimum BestOfLayer(const CooptProblem& problem, const Simulator& simulator, size_t hardware,
                          size_t layer);
 
 // All candidates of a task with their outcomes.
-std::vector<Measured> Landscape(const Problem& problem, const Simulator& simulator, size_t hardware,
-                                size_t layer);
+std::vector<Measured> Landscape(const CooptProblem& problem, const Simulator& simulator,
+                                size_t hardware, size_t layer);
 
 struct NetworkOptimum {
   size_t hardware = 0;
@@ -37,7 +37,7 @@ struct NetworkOptimum {
 // Whether the schedules of all layers on all accelerators can be walked: those of spaces that do
 // not enumerate their candidates have no bound but the floor, so nearly all have to be measured.
 inline constexpr int64_t kMostUnbounded = 1'000'000;
-Result<void> CheckSize(const Problem& problem, std::span<const size_t> among);
+Result<void> CheckSize(const CooptProblem& problem, std::span<const size_t> among);
 
 // Told how much was simulated so far, and the best value if there is one; false ends the search.
 using GoOn = std::function<bool(int64_t measured, std::optional<double> best)>;
@@ -46,7 +46,7 @@ using GoOn = std::function<bool(int64_t measured, std::optional<double> best)>;
 // than energy only: the bounds are of cycles. Accelerators that differ in their buffers share what
 // was measured, since their programs are the same. The error is for a space in which no accelerator
 // runs all layers, and for a search that was ended.
-Result<NetworkOptimum> BestOfNetwork(const Problem& problem, const Simulator& simulator,
+Result<NetworkOptimum> BestOfNetwork(const CooptProblem& problem, const Simulator& simulator,
                                      std::span<const size_t> among, const GoOn& go_on = {});
 
 }  // namespace tessera::coopt

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/coopt/group.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 namespace {
@@ -81,16 +82,18 @@ class GaTuner final : public GroupTuner {
 
 class GaSearcher final : public GroupSearcher {
  public:
-  GaSearcher(const Setup& setup, const GaOptions& options) : GroupSearcher(setup) {
+  GaSearcher(const JointSetup& setup, const GaOptions& options) : GroupSearcher(setup) {
     AddTuners([&](const Group& group) { return std::make_unique<GaTuner>(group, options); });
   }
 };
 
 }  // namespace
 
-MethodInfo GaMethod() {
+MethodInfo JointGaMethod() {
   return DeclareMethod<GaSearcher, GaOptions>(
-      "ga", "a genetic algorithm over configurations",
+      {.name = "ga-joint",
+       .summary = "ga for hardware and all schedules together",
+       .joint_version_of = "ga"},
       {{"population", &GaOptions::population, Range{2, 10'000}, "children per generation"},
        {"tournament", &GaOptions::tournament, Range{1, 100}, "parents that compete"},
        {"crossover", &GaOptions::crossover, Range{0, 1}, "chance of a second parent"},

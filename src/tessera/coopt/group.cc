@@ -23,26 +23,27 @@ uint64_t HashOf(const Configuration& configuration) {
 
 bool ConfigurationOutcome::valid() const {
   return outcomes.size() == configuration.points.size() &&
-         std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return o.valid; });
+         std::all_of(outcomes.begin(), outcomes.end(),
+                     [](const MeasuredOutcome& o) { return o.valid; });
 }
 
 double ConfigurationOutcome::value() const {
   double sum = 0;
-  for (const Outcome& outcome : outcomes) sum += outcome.value;
+  for (const MeasuredOutcome& outcome : outcomes) sum += outcome.value;
   return sum;
 }
 
-Group::Group(const Setup& setup, std::vector<size_t> layers)
+Group::Group(const JointSetup& setup, std::vector<size_t> layers)
     : setup_(setup),
       layers_(std::move(layers)),
       hardware_knobs_(setup.problem.hardware().fixed() ? 0 : setup.problem.hardware().knobs()),
-      schedule_knobs_(setup.problem.task(0, layers_.front()).space.knobs().size()) {}
+      schedule_knobs_(setup.problem.task(0, layers_.front()).space.size()) {}
 
 int64_t Group::KnobSize(const Configuration& configuration, size_t knob) const {
   if (knob < hardware_knobs_) return std::ssize(problem().hardware().values(knob));
   const size_t at = knob - hardware_knobs_;
   const Task& own = task(configuration.hardware, at / schedule_knobs_);
-  return std::ssize(own.space.knobs()[at % schedule_knobs_].values);
+  return own.space.decisions()[at % schedule_knobs_].size();
 }
 
 int64_t Group::KnobIndex(const Configuration& configuration, size_t knob) const {
@@ -81,10 +82,10 @@ bool Group::Set(Configuration& configuration, size_t knob, int64_t index, Counte
 
 SchedulePoint Group::SamplePoint(uint32_t hardware, size_t layer_of_group, CounterRng& rng) const {
   const Task& own = task(hardware, layer_of_group);
-  if (!setup_.validity_filter || own.candidates.empty()) return own.space.Sample(rng);
+  if (!setup_.validity_filter || own.candidates.empty()) return own.space.AnyPoint(rng);
   if (!own.space.enumerates()) {
     for (int i = 0; i < kRedraws; ++i) {
-      const SchedulePoint point = own.space.Sample(rng);
+      const SchedulePoint point = own.space.AnyPoint(rng);
       if (own.space.Valid(point)) return point;
     }
   }
@@ -101,7 +102,7 @@ Configuration Group::Sample(CounterRng& rng) const {
   return configuration;
 }
 
-GroupSearcher::GroupSearcher(const Setup& setup) {
+GroupSearcher::GroupSearcher(const JointSetup& setup) {
   std::vector<size_t> all(setup.problem.layers().size());
   std::iota(all.begin(), all.end(), size_t{0});
   if (!setup.problem.hardware().fixed()) {
@@ -110,7 +111,7 @@ GroupSearcher::GroupSearcher(const Setup& setup) {
   }
   for (const size_t layer : all) {
     // Layers of equal size would otherwise draw equal numbers.
-    Setup own = setup;
+    JointSetup own = setup;
     own.seed = setup.seed * 1'000'003 + layer;
     groups_.push_back(std::make_unique<Group>(own, std::vector<size_t>{layer}));
   }
@@ -133,7 +134,7 @@ std::vector<Request> GroupSearcher::Propose() {
 }
 
 void GroupSearcher::Observe(std::span<const Measured> measured) {
-  std::unordered_map<Request, const Outcome*, RequestHash> known;
+  std::unordered_map<Request, const MeasuredOutcome*, RequestHash> known;
   for (const Measured& item : measured) known.emplace(item.request, &item.outcome);
   for (size_t g = 0; g < groups_.size(); ++g) {
     std::vector<ConfigurationOutcome> outcomes;

@@ -26,7 +26,7 @@ uint64_t HashOf(const Configuration& configuration);
 // A configuration with its outcomes by layer; fewer than layers if the budget ended.
 struct ConfigurationOutcome {
   Configuration configuration;
-  std::vector<Outcome> outcomes;
+  std::vector<MeasuredOutcome> outcomes;
 
   bool valid() const;  // all of them
   double value() const;
@@ -35,15 +35,14 @@ struct ConfigurationOutcome {
 // The space of a group's configurations.
 class Group {
  public:
-  Group(const Setup& setup, std::vector<size_t> layers);
+  Group(const JointSetup& setup, std::vector<size_t> layers);
 
-  const Setup& setup() const { return setup_; }
-  const Problem& problem() const { return setup_.problem; }
+  const JointSetup& setup() const { return setup_; }
+  const CooptProblem& problem() const { return setup_.problem; }
   std::span<const size_t> layers() const { return layers_; }
   const Task& task(uint32_t hardware, size_t layer_of_group) const {
     return problem().task(hardware, layers_[layer_of_group]);
   }
-  bool decides_hardware() const { return !problem().hardware().fixed(); }
 
   // Knobs are numbered: those of the hardware if it is decided, then those of each layer.
   size_t knobs() const { return hardware_knobs_ + layers_.size() * schedule_knobs_; }
@@ -64,7 +63,7 @@ class Group {
  private:
   bool Allowed(uint32_t hardware, size_t layer_of_group, const SchedulePoint& point) const;
 
-  const Setup setup_;
+  const JointSetup setup_;
   std::vector<size_t> layers_;
   size_t hardware_knobs_, schedule_knobs_;
 };
@@ -78,13 +77,13 @@ class GroupTuner {
 };
 
 // Runs one tuner per group.
-class GroupSearcher : public Searcher {
+class GroupSearcher : public JointSearcher {
  public:
   std::vector<Request> Propose() final;
   void Observe(std::span<const Measured> measured) final;
 
  protected:
-  explicit GroupSearcher(const Setup& setup);
+  explicit GroupSearcher(const JointSetup& setup);
 
   // Called for every group by the constructor of a method.
   template <typename MakeTuner>

@@ -17,7 +17,7 @@ KnobPolicy::KnobPolicy(const Group& group, int64_t walkers, const PpoOptions& op
   }
   Result<std::unique_ptr<Learner>> learner =
       MakePpo({.spec = &spec_, .lanes = walkers, .seed = seed}, options, UnitKind::kJoint);
-  CHECK(learner.ok());
+  TESSERA_CHECK(learner.ok());
   learner_ = *std::move(learner);
   const auto rows = static_cast<size_t>(walkers);
   for (std::vector<float>* values : {&before_, &after_, &actions_, &rewards_}) {
@@ -73,8 +73,8 @@ void KnobPolicy::Reward(const std::vector<float>& rewards, const std::vector<boo
                                                 .next_observations = after_,
                                                 .next_states = {},
                                                 .ends = ends_});
-  CHECK(taken.ok());
-  if (learner_->UpdateDue()) CHECK(learner_->Update().ok());
+  TESSERA_CHECK(taken.ok());
+  if (learner_->UpdateDue()) TESSERA_CHECK(learner_->Update().ok());
 }
 
 }  // namespace tessera::coopt

@@ -133,7 +133,7 @@ Result<std::unique_ptr<const ScheduleSpace>> MaestroSchedules::Make(const Layer&
   const Result<TiledShape> shape = TiledShapeOf(layer);
   if (!shape) return shape.error();
   const Result<maestro::Declaration> declared = maestro::Declare(layer);
-  CHECK(declared.ok());
+  TESSERA_CHECK(declared.ok());
   Result<std::unique_ptr<MaestroSpace>> space =
       MaestroSpace::Make(layer, array, {.constraints = OrdersOf(*declared)});
   if (!space) return space.error();
@@ -148,19 +148,19 @@ Result<std::unique_ptr<const ScheduleSpace>> MaestroSchedules::Make(const Layer&
   const size_t none = parts.space->size();
   AssignKnobs(declared->type == MaestroType::kGemm, parts);
   for (const size_t i : parts.decisions) {
-    Knob knob = {.name = "none", .values = {1}};
-    if (i < none) {
-      const Decision& decision = parts.space->decisions()[i];
-      // A point holds indices of one byte.
-      if (decision.size() > 256) {
-        return Error{.kind = ErrorKind::kBadValue,
-                     .message = fmt::format("{} has {} values, more than the 256 of a knob",
-                                            decision.name(), decision.size())};
-      }
-      knob = {.name = decision.name(), .values = {}};
-      for (int32_t at = 0; at < decision.size(); ++at) knob.values.push_back(decision.value(at));
+    if (i == none) {
+      const std::string name = fmt::format("none{}", parts.knobs.size());
+      parts.knobs.push_back(Decision::Ordinal(name, {1}));
+      continue;
     }
-    parts.knobs.push_back(std::move(knob));
+    const Decision& decision = parts.space->decisions()[i];
+    // A point holds indices of one byte.
+    if (decision.size() > 256) {
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = fmt::format("{} has {} values, more than the 256 of a knob",
+                                          decision.name(), decision.size())};
+    }
+    parts.knobs.push_back(decision);
   }
   return std::unique_ptr<const ScheduleSpace>(
       new MaestroSchedules(*shape, array, std::move(parts)));
@@ -228,19 +228,33 @@ bool MaestroSchedules::Valid(const SchedulePoint& point) const {
          work.l2_elements <= static_cast<double>(array_.l2_elements);
 }
 
+std::string MaestroSchedules::Refusal(const SchedulePoint& point) const {
+  if (Valid(point)) return "";
+  for (size_t i = 0; i < kTiledDims; ++i) {
+    const int64_t outer = value(point, kOuter + i), inner = value(point, kInner + i);
+    if (inner <= outer) continue;
+    return fmt::format("{} = {} <= {} = {}", decisions()[kInner + i].name(), inner,
+                       decisions()[kOuter + i].name(), outer);
+  }
+  const Work work = Count(point);
+  if (work.l1_elements > static_cast<double>(array_.l1_elements)) {
+    return fmt::format("elements in L1: {} <= {}", work.l1_elements, array_.l1_elements);
+  }
+  return fmt::format("elements in L2: {} <= {}", work.l2_elements, array_.l2_elements);
+}
+
 std::vector<SchedulePoint> MaestroSchedules::Candidates() const {
   std::vector<SchedulePoint> candidates;
-  const auto draw = [this](CounterRng& rng, size_t knob, int64_t most) {
-    const std::vector<int64_t>& values = knobs()[knob].values;
-    const auto end = std::upper_bound(values.begin(), values.end(), most);
-    return static_cast<uint8_t>(rng.UniformInt(std::max<int64_t>(1, end - values.begin())));
-  };
   for (int i = 0; i < kDraws && candidates.size() < kCandidates; ++i) {
     CounterRng rng(/*seed=*/1, StreamId("coopt.maestro"), static_cast<uint64_t>(i));
     SchedulePoint point = {};
     for (size_t knob = 0; knob < kKnobs; ++knob) {
+      const Decision& decision = decisions()[knob];
       const bool inner = knob >= kInner && knob < kParallelOuter;
-      point[knob] = draw(rng, knob, inner ? value(point, knob - kInner) : PeArray::kUnlimited);
+      // An inner tile is drawn among those that the outer one holds.
+      const int32_t choices =
+          inner ? decision.AtMost(value(point, knob - kInner)) + 1 : decision.size();
+      point[knob] = static_cast<uint8_t>(rng.UniformInt(choices));
     }
     if (Valid(point)) candidates.push_back(point);
   }
@@ -291,7 +305,7 @@ WorkloadRow MaestroSchedules::Workload() const {
           log(shape_.kernel_h), log(shape_.kernel_w), log(shape_.stride_h)};
 }
 
-Point MaestroSchedules::PointOf(const SchedulePoint& point) const {
+Point MaestroSchedules::MappingPoint(const SchedulePoint& point) const {
   Point made(space_->size());
   for (size_t knob = 0; knob < kKnobs; ++knob) {
     if (decisions_[knob] < space_->size()) made[decisions_[knob]] = point[knob];
@@ -299,8 +313,8 @@ Point MaestroSchedules::PointOf(const SchedulePoint& point) const {
   return made;
 }
 
-Outcome MaestroSchedules::Measure(const SchedulePoint& point) const {
-  const Point made = PointOf(point);
+MeasuredOutcome MaestroSchedules::Measure(const SchedulePoint& point) const {
+  const Point made = MappingPoint(point);
   if (const Result<void> legal = space_->Check(made); !legal) return {.why = legal.error().message};
   const Result<Cost> cost = Evaluate(*model_, space_->Decode(made));
   if (!cost) return {.why = cost.error().message};
@@ -308,7 +322,7 @@ Outcome MaestroSchedules::Measure(const SchedulePoint& point) const {
 }
 
 std::string MaestroSchedules::Describe(const SchedulePoint& point) const {
-  return space_->Describe(PointOf(point));
+  return space_->Describe(MappingPoint(point));
 }
 
 }  // namespace tessera::coopt

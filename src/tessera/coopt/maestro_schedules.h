@@ -44,6 +44,7 @@ class MaestroSchedules final : public ScheduleSpace {
                                                            const PeArray& array);
 
   bool Valid(const SchedulePoint& point) const override;
+  std::string Refusal(const SchedulePoint& point) const override;
   std::vector<SchedulePoint> Candidates() const override;
   bool enumerates() const override { return false; }
   double EstimateCycles(const SchedulePoint& point) const override;
@@ -52,7 +53,8 @@ class MaestroSchedules final : public ScheduleSpace {
   size_t FillFeatures(FeatureKind kind, const SchedulePoint& point, FeatureRow& row) const override;
   size_t AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const override;
   WorkloadRow Workload() const override;
-  Outcome Measure(const SchedulePoint& point) const override;
+  MeasuredOutcome Measure(const SchedulePoint& point) const override;
+  using ScheduleSpace::Describe;
   std::string Describe(const SchedulePoint& point) const override;
 
  private:
@@ -68,7 +70,7 @@ class MaestroSchedules final : public ScheduleSpace {
   struct Parts {
     std::unique_ptr<MaestroSpace> space;
     std::unique_ptr<CostModel> model;
-    std::vector<Knob> knobs;
+    std::vector<Decision> knobs;
     std::vector<size_t> decisions;                // of the space by knob; size() of the space: none
     std::array<std::vector<size_t>, 2> parallel;  // dimension by value of the parallel knobs
   };
@@ -79,7 +81,7 @@ class MaestroSchedules final : public ScheduleSpace {
   size_t ParallelAt(const SchedulePoint& point, size_t level) const;
   double Elements(const Sizes& tile) const;  // of all three tensors
   Work Count(const SchedulePoint& point) const;
-  Point PointOf(const SchedulePoint& point) const;
+  Point MappingPoint(const SchedulePoint& point) const;
 
   TiledShape shape_;
   PeArray array_;

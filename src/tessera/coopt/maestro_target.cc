@@ -10,6 +10,7 @@
 #include "tessera/arch/format.h"
 #include "tessera/base/check.h"
 #include "tessera/coopt/maestro_schedules.h"
+#include "tessera/coopt/targets.h"
 
 namespace tessera::coopt {
 namespace {
@@ -129,17 +130,17 @@ HardwareCost MaestroTarget::Cost(size_t hardware, double /*clock_mhz*/) const {
 }
 
 double MaestroTarget::FloorCycles(size_t hardware, const TaskLayer& layer,
-                                  const ProblemOptions& /*options*/) const {
+                                  const CooptOptions& /*options*/) const {
   const Result<TiledShape> shape = TiledShapeOf(layer.layer);
-  CHECK(shape.ok());
+  TESSERA_CHECK(shape.ok());
   return static_cast<double>(shape->macs()) / static_cast<double>(array(hardware).num_pes);
 }
 
 std::unique_ptr<const ScheduleSpace> MaestroTarget::MakeSpace(
-    size_t hardware, const TaskLayer& layer, const ProblemOptions& /*options*/) const {
+    size_t hardware, const TaskLayer& layer, const CooptOptions& /*options*/) const {
   Result<std::unique_ptr<const ScheduleSpace>> space =
       MaestroSchedules::Make(layer.layer, array(hardware));
-  CHECK(space.ok());  // MaestroTasksOf keeps only such layers
+  TESSERA_CHECK(space.ok());  // MaestroTasksOf keeps only such layers
   return *std::move(space);
 }
 
@@ -152,5 +153,36 @@ Result<TaskList> MaestroTasksOf(std::span<const Network> networks) {
     return space ? Result<void>() : space.error();
   });
 }
+
+namespace {
+
+Result<TargetPointer> Within(const HardwareLimits& limits) {
+  Result<std::shared_ptr<const MaestroTarget>> target = MaestroTarget::Make(
+      {.pes = limits.macs, .sram_bytes = limits.sram_bytes, .area_um2 = limits.area_um2});
+  if (!target) return target.error();
+  return TargetPointer(*std::move(target));
+}
+
+Result<TargetPointer> FixedByName(const std::string& hardware) {
+  const Result<Accelerator> accelerator = LoadAccelerator(hardware);
+  if (!accelerator) return accelerator.error();
+  if (!accelerator->pe_array) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{} has no PE array", hardware)};
+  }
+  return TargetPointer(MaestroTarget::Fixed(*accelerator->pe_array));
+}
+
+}  // namespace
+
+extern const TargetInfo kMaestroTarget = {
+    .name = "maestro",
+    .summary = "a PE array with two levels of buffers, mappings priced by model maestro",
+    .hardware_file = "accelerator.yaml",
+    .tasks = MaestroTasksOf,
+    .within = Within,
+    .fixed = FixedByName};
+
+const TargetInfo& MaestroTarget::info() const { return kMaestroTarget; }
 
 }  // namespace tessera::coopt

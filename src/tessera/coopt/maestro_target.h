@@ -44,15 +44,15 @@ class MaestroTarget final : public Target {
 
   const PeArray& array(size_t index) const { return arrays_[index]; }
 
-  std::string_view TargetName() const override { return "maestro"; }
+  const TargetInfo& info() const override;
   std::string Name(size_t hardware) const override;
   std::string FileText(size_t hardware) const override;
   HardwareCost Cost(size_t hardware, double clock_mhz) const override;
   int64_t Images(size_t /*hardware*/) const override { return 1; }
   double FloorCycles(size_t hardware, const TaskLayer& layer,
-                     const ProblemOptions& options) const override;
+                     const CooptOptions& options) const override;
   std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                 const ProblemOptions& options) const override;
+                                                 const CooptOptions& options) const override;
 
  private:
   MaestroTarget(std::vector<HardwareKnob> knobs, const std::function<bool(const PeArray&)>& accept);

@@ -17,7 +17,7 @@ Result<int64_t> IntAt(MapReader& reader, std::string_view key, int64_t least, in
   return (*node)->AsInt(least, most);
 }
 
-Result<Request> ReadRequest(MapReader& reader, const Problem& problem) {
+Result<Request> ReadRequest(MapReader& reader, const CooptProblem& problem) {
   const Result<int64_t> hardware =
       IntAt(reader, "hardware", 0, static_cast<int64_t>(problem.hardware().size()) - 1);
   if (!hardware) return hardware.error();
@@ -26,21 +26,21 @@ Result<Request> ReadRequest(MapReader& reader, const Problem& problem) {
   Request request = {static_cast<uint32_t>(*hardware), static_cast<uint32_t>(*layer), {}};
   const Result<const Node*> point = reader.Require("point");
   if (!point) return point.error();
-  const auto knobs = problem.task(request.hardware, request.layer).space.knobs();
+  const auto knobs = problem.task(request.hardware, request.layer).space.decisions();
   const std::vector<Node>& items = (*point)->items;
   if (items.size() < knobs.size() || items.size() > request.point.size()) {
     return (*point)->ErrorHere(ErrorKind::kBadValue, "point is not one of the space");
   }
   for (size_t i = 0; i < items.size(); ++i) {
     const Result<int64_t> index =
-        items[i].AsInt(0, i < knobs.size() ? std::ssize(knobs[i].values) - 1 : 0);
+        items[i].AsInt(0, i < knobs.size() ? int64_t{knobs[i].size()} - 1 : 0);
     if (!index) return index.error();
     request.point[i] = static_cast<uint8_t>(*index);
   }
   return request;
 }
 
-Result<Measured> ReadMeasured(const Node& node, const Problem& problem) {
+Result<Measured> ReadMeasured(const Node& node, const CooptProblem& problem) {
   MapReader reader(node, "journal line");
   if (Result<void> map = reader.Check(); !map) return map.error();
   const Result<Request> request = ReadRequest(reader, problem);
@@ -65,7 +65,7 @@ Result<Measured> ReadMeasured(const Node& node, const Problem& problem) {
 }
 
 Result<std::vector<Measured>> MeasurementsOf(const JournalText& text, const std::string& path,
-                                             const Problem& problem) {
+                                             const CooptProblem& problem) {
   std::vector<Measured> measured;
   for (const std::string& line : text.lines) {
     const Result<Node> node = ParseJson(line, path, std::ssize(measured) + 1);
@@ -90,7 +90,7 @@ std::string MeasurementLine(const Measured& item) {
 }
 
 Result<std::vector<Measured>> ReadMeasurements(const RunDirectory& directory,
-                                               const Problem& problem) {
+                                               const CooptProblem& problem) {
   const JournalFile file = FileOf(directory);
   const Result<JournalText> text = ReadJournalText(file);
   if (!text) return text.error();
@@ -98,7 +98,7 @@ Result<std::vector<Measured>> ReadMeasurements(const RunDirectory& directory,
 }
 
 Result<MeasurementJournal> MeasurementJournal::Open(const RunDirectory& directory,
-                                                    const Problem& problem) {
+                                                    const CooptProblem& problem) {
   const JournalFile file = FileOf(directory);
   const Result<JournalText> text = ReadJournalText(file);
   if (!text) return text.error();

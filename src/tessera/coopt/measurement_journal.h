@@ -22,12 +22,12 @@ std::string MeasurementLine(const Measured& item);
 
 // All measurements of a run; points that are not of the problem are errors with their place.
 Result<std::vector<Measured>> ReadMeasurements(const RunDirectory& directory,
-                                               const Problem& problem);
+                                               const CooptProblem& problem);
 
 // Takes measurements where the journal of a run left off.
 class MeasurementJournal {
  public:
-  static Result<MeasurementJournal> Open(const RunDirectory& directory, const Problem& problem);
+  static Result<MeasurementJournal> Open(const RunDirectory& directory, const CooptProblem& problem);
 
   const Outcomes& recorded() const { return recorded_; }
   Result<void> Append(std::span<const Measured> measured);

@@ -11,8 +11,9 @@
 #include "tessera/coopt/confidence_sampling.h"
 #include "tessera/coopt/emit.h"
 #include "tessera/coopt/exhaustive.h"
-#include "tessera/coopt/journal.h"
+#include "tessera/coopt/measurement_journal.h"
 #include "tessera/coopt/maestro_target.h"
+#include "tessera/coopt/methods.h"
 #include "tessera/coopt/session.h"
 #include "tessera/coopt/vta_target.h"
 #include "tessera/workload/format.h"
@@ -26,19 +27,19 @@ std::vector<TaskLayer> SmallLayers() {
           {"C11", "net", {}, vta::SquareConv(512, 512, 7, 3, 1, 1), 3}};
 }
 
-Problem FixedProblem() {
-  return Problem(SmallLayers(), VtaTarget::Fixed(vta::Config{}),
-                 {.generator = Generator::kReference});
+CooptProblem FixedProblem() {
+  return CooptProblem(SmallLayers(), VtaTarget::Fixed(vta::Config{}),
+                      {.generator = Generator::kReference});
 }
 
-Problem JointProblem() {
+CooptProblem FreeProblem() {
   Result<std::shared_ptr<const VtaTarget>> hardware =
       VtaTarget::Make({.macs = 256, .sram_bytes = 512 << 10, .max_batch = 2});
-  return Problem(SmallLayers(), *hardware, {.generator = Generator::kReference});
+  return CooptProblem(SmallLayers(), *hardware, {.generator = Generator::kReference});
 }
 
 // The same layers on PE arrays, with a depthwise layer and a product of matrices.
-Problem PeArrayProblem() {
+CooptProblem PeArrayProblem(const std::shared_ptr<const Target>& target) {
   Network network = {.name = "net", .layers = {}};
   for (const Layer& layer :
        {Layer{.k = 128, .c = 64, .y = 14, .x = 14, .r = 3, .s = 3},
@@ -47,17 +48,27 @@ Problem PeArrayProblem() {
     network.layers.push_back({.name = "layer", .layer = layer});
   }
   Result<TaskList> tasks = MaestroTasksOf({&network, 1});
-  return Problem(tasks->layers, *MaestroTarget::Make({.pes = 64, .area_um2 = 150'000}), {});
+  return CooptProblem(tasks->layers, target, {});
 }
 
-Result<SessionResult> RunMethod(const Problem& problem, std::string_view method, uint64_t seed,
+CooptProblem FreeArrays() {
+  return PeArrayProblem(*MaestroTarget::Make({.pes = 64, .area_um2 = 150'000}));
+}
+
+CooptProblem FixedArray() {
+  return PeArrayProblem(
+      MaestroTarget::Fixed({.num_pes = 64, .l1_elements = 256, .l2_elements = 65'536}));
+}
+
+Result<SessionResult> RunMethod(const CooptProblem& problem, std::string_view method, uint64_t seed,
                                 int64_t measurements, int threads, bool filter = true,
                                 const Outcomes* recorded = nullptr) {
   ThreadPool pool(threads);
   const Simulator simulator(problem, pool);
-  const Result<MethodChoice> choice = ParseMethod(method);
+  const Result<MethodChoice> choice = ParseMethodChoice(method, CooptMethods());
   if (!choice) return choice.error();
-  const Result<std::unique_ptr<Searcher>> searcher = choice->Make(
+  const Result<std::unique_ptr<JointSearcher>> searcher = MakeSearcher(
+      *choice,
       {.problem = problem, .seed = seed, .measurements = measurements, .validity_filter = filter});
   if (!searcher) return searcher.error();
   return RunSession(
@@ -67,9 +78,31 @@ Result<SessionResult> RunMethod(const Problem& problem, std::string_view method,
 
 class MethodTest : public testing::TestWithParam<std::string> {};
 
+// Whether a method of one space has a joint version.
+bool HasJointVersion(std::string_view name) {
+  return std::ranges::any_of(
+      JointMethods(), [&](const MethodInfo* method) { return method->joint_version_of == name; });
+}
+
+// All that propose and learn.
+std::vector<std::string> TestedMethods() {
+  std::vector<std::string> names;
+  for (const MethodInfo* method : CooptMethods()) {
+    if (method->make || method->make_joint) names.emplace_back(method->name);
+  }
+  return names;
+}
+
 TEST_P(MethodTest, KeepsItsContractOnFixedAndFreeHardwareOfBothTargets) {
-  const Problem fixed = FixedProblem(), joint = JointProblem(), arrays = PeArrayProblem();
-  for (const Problem* problem : {&fixed, &joint, &arrays}) {
+  const CooptProblem fixed = FixedProblem(), array = FixedArray(), free = FreeProblem(),
+                     arrays = FreeArrays();
+  const bool decides_hardware =
+      (*CooptMethods().Find(GetParam()))->make_joint || HasJointVersion(GetParam());
+  for (const CooptProblem* problem : {&fixed, &array, &free, &arrays}) {
+    if (!decides_hardware && !problem->hardware().fixed()) {
+      EXPECT_FALSE(RunMethod(*problem, GetParam(), 3, 24, 1));
+      continue;
+    }
     const Result<SessionResult> once = RunMethod(*problem, GetParam(), 3, 24, 1);
     ASSERT_TRUE(once) << once.error();
     const Result<SessionResult> again = RunMethod(*problem, GetParam(), 3, 24, 2);
@@ -88,7 +121,7 @@ TEST_P(MethodTest, KeepsItsContractOnFixedAndFreeHardwareOfBothTargets) {
 }
 
 TEST_P(MethodTest, WithoutFilterInvalidPointsCostMeasurements) {
-  const Problem problem = FixedProblem();
+  const CooptProblem problem = FixedProblem();
   const Result<SessionResult> result = RunMethod(problem, GetParam(), 1, 64, 2, /*filter=*/false);
   ASSERT_TRUE(result) << result.error();
   // DCOC knows what is valid in any case.
@@ -96,11 +129,14 @@ TEST_P(MethodTest, WithoutFilterInvalidPointsCostMeasurements) {
   EXPECT_EQ(result->refused, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(, MethodTest, testing::ValuesIn(MethodNames()),
-                         [](const auto& method) { return method.param; });
+INSTANTIATE_TEST_SUITE_P(, MethodTest, testing::ValuesIn(TestedMethods()), [](const auto& method) {
+  std::string name = method.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 TEST(DcocTest, ComesWithinAPercentOfTheOptimumInSixtyMeasurements) {
-  const Problem problem = FixedProblem();
+  const CooptProblem problem = FixedProblem();
   ThreadPool pool;
   const Simulator simulator(problem, pool);
   const Result<SessionResult> result = RunMethod(problem, "dcoc", 1, 60, 2);
@@ -116,7 +152,7 @@ TEST(DcocTest, ComesWithinAPercentOfTheOptimumInSixtyMeasurements) {
 TEST(DcocTest, FewMeasurementsAreEnoughForAnAcceleratorThatRunsAllLayers) {
   const Result<Network> network = LoadNetwork("resnet18");
   ASSERT_TRUE(network) << network.error();
-  const Problem problem(TasksOf({&*network, 1})->layers, *VtaTarget::Make({}), {});
+  const CooptProblem problem(TasksOf({&*network, 1})->layers, *VtaTarget::Make({}), {});
   for (const int64_t measurements : {1, 4}) {
     const Result<SessionResult> result = RunMethod(problem, "dcoc", 1, measurements, 2);
     ASSERT_TRUE(result) << result.error();
@@ -125,7 +161,7 @@ TEST(DcocTest, FewMeasurementsAreEnoughForAnAcceleratorThatRunsAllLayers) {
 }
 
 TEST(DcocTest, AblationsRun) {
-  const Problem problem = FixedProblem();
+  const CooptProblem problem = FixedProblem();
   for (const char* method :
        {"dcoc:team=one", "dcoc:team=independent", "dcoc:sampling=uniform", "dcoc:confidence=critic",
         "dcoc:roofline=false:transfer=false:ensemble=1:confidence=critic"}) {
@@ -136,69 +172,76 @@ TEST(DcocTest, AblationsRun) {
 }
 
 TEST(MethodsTest, UnknownNamesAndSettingsHaveHints) {
-  const Result<MethodChoice> unknown = ParseMethod("autotv");
+  const Result<MethodChoice> unknown = ParseMethodChoice("autotv", CooptMethods());
   ASSERT_FALSE(unknown);
   EXPECT_EQ(ToString(unknown.error()),
             "unknown co-optimization method 'autotv'; did you mean 'autotvm'?");
-  const Result<MethodChoice> setting = ParseMethod("dcoc:team=four");
+  const Result<MethodChoice> setting = ParseMethodChoice("dcoc:team=four", CooptMethods());
   ASSERT_FALSE(setting);
   EXPECT_NE(setting.error().message.find("team"), std::string::npos) << setting.error();
 }
 
+// A run's folder whose inputs do not matter: problems are made by hand here.
+Result<RunDirectory> SomeRun(const TemporaryFolder& folder) {
+  return RunDirectory::Create(folder.File("run"), {.kind = "cooptimize", .settings = "{}"}, {});
+}
+
 TEST(JournalTest, ResumedRunEndsAsTheUninterruptedOne) {
-  const Problem problem = JointProblem();
+  const CooptProblem problem = FreeProblem();
   const TemporaryFolder folder;
-  const std::string path = folder.path() + "/journal.txt";
+  const Result<RunDirectory> run = SomeRun(folder);
   ThreadPool pool;
   const Simulator simulator(problem, pool);
-  const Result<MethodChoice> method = ParseMethod("dcoc");
-  const auto searcher = method->Make({.problem = problem, .measurements = 24});
+  const auto searcher = MakeSearcher(*ParseMethodChoice("dcoc", CooptMethods()),
+                                     {.problem = problem, .measurements = 24});
+  ASSERT_TRUE(searcher) << searcher.error();
   {
-    const auto journal = Journal::Create(path, "settings");
+    Result<MeasurementJournal> journal = MeasurementJournal::Open(*run, problem);
     ASSERT_TRUE(journal) << journal.error();
     SessionOptions options = {.measurements = 24};
     int batches = 0;
     options.observe = [&](std::span<const Measured> fresh, const SessionResult&) {
-      return (*journal)->Append(fresh);
+      return journal->Append(fresh);
     };
     options.interrupted = [&] { return ++batches > 1; };
     ASSERT_TRUE(RunSession(**searcher, problem, simulator, options));
   }
   // Killed in the middle of a line.
+  const std::string path = run->Journal("measurements").path;
   std::string text = *ReadFile(path);
   text.resize(text.size() - 3);
   ASSERT_TRUE(WriteFileAtomically(path, text));
-  EXPECT_FALSE(ReadJournal(path, "other settings", problem));
-  const Result<JournalContents> contents = ReadJournal(path, "settings", problem);
-  ASSERT_TRUE(contents) << contents.error();
-  EXPECT_GT(contents->outcomes.size(), 0u);
+  const Result<MeasurementJournal> journal = MeasurementJournal::Open(*run, problem);
+  ASSERT_TRUE(journal) << journal.error();
+  EXPECT_GT(journal->recorded().size(), 0u);
   const Result<SessionResult> whole = RunMethod(problem, "dcoc", 1, 24, 2);
   const Result<SessionResult> resumed =
-      RunMethod(problem, "dcoc", 1, 24, 2, true, &contents->outcomes);
+      RunMethod(problem, "dcoc", 1, 24, 2, true, &journal->recorded());
   ASSERT_TRUE(whole && resumed);
   EXPECT_EQ(whole->curve, resumed->curve);
   EXPECT_EQ(whole->layer_measurements, resumed->layer_measurements);
 }
 
-TEST(JournalTest, BadLinesAreErrorsWithTheirPlace) {
-  const Problem problem = FixedProblem();
-  const TemporaryFolder folder;
-  const std::string path = folder.path() + "/journal.txt";
-  ASSERT_TRUE(Journal::Create(path, "s"));
-  const std::string head = *ReadFile(path);
-  for (const char* line : {"nonsense\n", "9 0 0.0.0.0.0.0.0.0 5 1\n", "0 0 99.0.0.0.0.0.0.0 5 1\n",
-                           "0 0 0.0.0.0.0.0.0.0 -5 1\n", "0 0 0.0 5 1\n"}) {
-    ASSERT_TRUE(WriteFileAtomically(path, head + line));
-    const Result<JournalContents> contents = ReadJournal(path, "s", problem);
-    ASSERT_FALSE(contents) << line;
-    EXPECT_EQ(contents.error().where.line, 2) << line;
+TEST(JournalTest, LinesThatAreNoMeasurementsAreErrorsWithTheirPlace) {
+  const CooptProblem problem = FixedProblem();
+  for (const std::string line :
+       {"{\"nonsense\":1}", R"({"hardware":9,"layer":0,"point":[0,0,0,0,0,0,0,0],"cycles":5})",
+        R"({"hardware":0,"layer":0,"point":[99,0,0,0,0,0,0,0],"cycles":5,"energy_pj":1})",
+        R"({"hardware":0,"layer":0,"point":[0,0,0,0,0,0,0,0],"cycles":-5,"energy_pj":1})",
+        R"({"hardware":0,"layer":0,"point":[0,0],"cycles":5,"energy_pj":1})"}) {
+    const TemporaryFolder folder;
+    const Result<RunDirectory> run = SomeRun(folder);
+    ASSERT_TRUE((*LineJournal::Open(run->Journal("measurements"), {}))->Append(std::vector{line}));
+    const Result<std::vector<Measured>> read = ReadMeasurements(*run, problem);
+    ASSERT_FALSE(read) << line;
+    EXPECT_EQ(read.error().where.line, 1) << line;
   }
 }
 
 TEST(EmitTest, ProgramsOfBothGeneratorsAreVerified) {
   for (const Generator generator : {Generator::kReference, Generator::kBest}) {
-    const Problem problem({SmallLayers().front()}, VtaTarget::Fixed(vta::Config{}),
-                          {.generator = generator});
+    const CooptProblem problem({SmallLayers().front()}, VtaTarget::Fixed(vta::Config{}),
+                               {.generator = generator});
     ThreadPool pool;
     const Simulator simulator(problem, pool);
     const Result<SessionResult> result = RunMethod(problem, "dcoc", 1, 8, 1);
@@ -234,7 +277,7 @@ TEST(ConfidenceSamplingTest, KeepsTheBestAndReplacesTheRest) {
   const VtaSpace space(SmallLayers()[1].shape, vta::Config{}, {.generator = Generator::kReference});
   std::vector<SchedulePoint> candidates;
   std::vector<double> values;
-  for (int64_t i = 0; i < space.size(); ++i) {
+  for (int64_t i = 0; i < space.num_points(); ++i) {
     const SchedulePoint point = space.At(i);
     if (!space.Valid(point)) continue;
     candidates.push_back(point);
@@ -258,7 +301,7 @@ TEST(ConfidenceSamplingTest, KeepsTheBestAndReplacesTheRest) {
 }
 
 TEST(ParetoTest, NoPointIsBeatenInBoth) {
-  const Problem problem = JointProblem();
+  const CooptProblem problem = FreeProblem();
   const Result<SessionResult> result = RunMethod(problem, "random", 1, 24, 2);
   ASSERT_TRUE(result) << result.error();
   const std::vector<ParetoPoint> front = ParetoFront(problem, *result);

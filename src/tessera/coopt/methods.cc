@@ -1,58 +1,80 @@
 // All methods: one line in each of the two lists.
+#include "tessera/coopt/methods.h"
+
+#include <array>
+
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
-#include "tessera/coopt/searcher.h"
+#include "tessera/coopt/layer_searchers.h"
 
 namespace tessera::coopt {
 
 MethodInfo DcocMethod();
 MethodInfo AutotvmMethod();
 MethodInfo ChameleonMethod();
-MethodInfo PpoMethod();
-MethodInfo GaMethod();
-MethodInfo RandomMethod();
+MethodInfo JointPpoMethod();
+MethodInfo JointGaMethod();
+MethodInfo JointRandomMethod();
+MethodInfo ExhaustiveMethod();
 
-std::span<const MethodInfo> Methods() {
-  static const std::vector<MethodInfo>* const kMethods = new std::vector<MethodInfo>{
-      DcocMethod(), AutotvmMethod(), ChameleonMethod(), PpoMethod(), GaMethod(), RandomMethod(),
-  };
-  return *kMethods;
+namespace {
+
+constexpr std::string_view kWhat = "co-optimization method";
+
+const MethodInfo* JointVersionOf(const MethodInfo& method) {
+  for (const MethodInfo* joint : JointMethods()) {
+    if (joint->joint_version_of == method.name) return joint;
+  }
+  return nullptr;
 }
 
-std::vector<std::string> MethodNames() {
-  std::vector<std::string> names;
-  for (const MethodInfo& method : Methods()) names.emplace_back(method.name);
+std::string NamesOfJointMethods() {
+  std::string names;
+  for (const MethodInfo* method : JointMethods()) {
+    if (method->make_joint) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
+  }
   return names;
 }
 
-Result<MethodChoice> ParseMethod(std::string_view text) {
-  const std::vector<std::string_view> parts = Split(text, ':');
-  MethodChoice choice;
-  for (const MethodInfo& method : Methods()) {
-    if (method.name == parts.front()) choice.method = &method;
+}  // namespace
+
+const MethodList& JointMethods() {
+  static const std::array kMethods = {
+      // One method a line, in the order of `tessera list methods`.
+      // clang-format off
+      DcocMethod(),
+      AutotvmMethod(),
+      ChameleonMethod(),
+      JointPpoMethod(),
+      JointGaMethod(),
+      JointRandomMethod(),
+      ExhaustiveMethod(),
+      // clang-format on
+  };
+  static const MethodList kList(kWhat, PointersTo(kMethods));
+  return kList;
+}
+
+const MethodList& CooptMethods() {
+  static const MethodList kList = [] {
+    std::vector<const MethodInfo*> methods(JointMethods().begin(), JointMethods().end());
+    methods.insert(methods.end(), SearchMethods().begin(), SearchMethods().end());
+    return MethodList(kWhat, std::move(methods));
+  }();
+  return kList;
+}
+
+Result<std::unique_ptr<JointSearcher>> MakeSearcher(const MethodChoice& choice,
+                                                    const JointSetup& setup) {
+  const MethodInfo& method = *choice.method;
+  if (method.make_joint) return method.make_joint(setup, choice.assignments);
+  if (method.make && setup.problem.hardware().fixed()) return MakeLayerSearchers(choice, setup);
+  if (const MethodInfo* joint = JointVersionOf(method)) {
+    return joint->make_joint(setup, choice.assignments);
   }
-  if (choice.method == nullptr) {
-    return Error{.kind = ErrorKind::kUnknownName,
-                 .message = fmt::format("unknown co-optimization method {}", Quoted(parts.front())),
-                 .hint = DidYouMean(parts.front(), MethodNames())};
-  }
-  const std::string part = "method " + std::string(choice.method->name);
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const size_t equals = parts[i].find('=');
-    if (equals == std::string_view::npos) {
-      return Error{.kind = ErrorKind::kUsage,
-                   .message = fmt::format("{}: {} is not NAME=VALUE", part, Quoted(parts[i]))};
-    }
-    const std::string name(parts[i].substr(0, equals));
-    const Result<size_t> found = FindParameter(part, choice.method->parameters, name);
-    if (!found) return found.error();
-    const Result<ParameterValue> value =
-        ParseValue(choice.method->parameters[*found], parts[i].substr(equals + 1));
-    if (!value) return value.error();
-    choice.assignments.emplace_back(name, parts[i].substr(equals + 1));
-  }
-  return choice;
+  return Error{.kind = ErrorKind::kUsage,
+               .message = fmt::format("method {} does not decide hardware", method.name),
+               .hint = fmt::format("keep one with --hardware, or use {}", NamesOfJointMethods())};
 }
 
 }  // namespace tessera::coopt

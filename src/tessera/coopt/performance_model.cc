@@ -17,17 +17,19 @@ constexpr size_t kGrowth = 12;
 
 }  // namespace
 
-PerformanceModel::PerformanceModel(const Problem& problem, const PerformanceModelOptions& options)
+PerformanceModel::PerformanceModel(const CooptProblem& problem,
+                                   const PerformanceModelOptions& options)
     : problem_(problem), options_(options), data_(options.transfer ? 1 : problem.layers().size()) {}
 
 double PerformanceModel::Base(const Request& request) const {
   const Task& task = problem_.task(request.hardware, request.layer);
-  const ProblemOptions& options = problem_.options();
+  const CooptOptions& options = problem_.options();
   const double cycles =
       options_.roofline ? task.space.EstimateCycles(request.point) : task.space.FloorCycles();
   const double images = static_cast<double>(problem_.images(request.hardware));
   const double count = static_cast<double>(problem_.layers()[request.layer].count);
-  return std::log(count * (options.objective == Objective::kLatency ? cycles : cycles / images));
+  return std::log(count *
+                  (options.objective == CooptObjective::kLatency ? cycles : cycles / images));
 }
 
 size_t PerformanceModel::Fill(const Request& request, FeatureRow& row) const {

@@ -32,7 +32,7 @@ struct PerformanceModelOptions {
 class PerformanceModel {
  public:
   // The problem outlives the model.
-  PerformanceModel(const Problem& problem, const PerformanceModelOptions& options);
+  PerformanceModel(const CooptProblem& problem, const PerformanceModelOptions& options);
 
   void Add(const Measured& measured);
   // Trains, if there is enough new.
@@ -62,7 +62,7 @@ class PerformanceModel {
   static bool Grown(const Data& data);
   void FitOne(Data& data, bool spread) const;
 
-  const Problem& problem_;
+  const CooptProblem& problem_;
   const PerformanceModelOptions options_;
   size_t width_ = 0;
   std::vector<Data> data_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/coopt/knob_policy.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 namespace {
@@ -70,17 +71,19 @@ class PpoTuner final : public GroupTuner {
 
 class PpoSearcher final : public GroupSearcher {
  public:
-  PpoSearcher(const Setup& setup, const PpoMethodOptions& options) : GroupSearcher(setup) {
+  PpoSearcher(const JointSetup& setup, const PpoMethodOptions& options) : GroupSearcher(setup) {
     AddTuners([&](const Group& group) { return std::make_unique<PpoTuner>(group, options); });
   }
 };
 
 }  // namespace
 
-MethodInfo PpoMethod() {
+MethodInfo JointPpoMethod() {
   using O = PpoMethodOptions;
   return DeclareMethod<PpoSearcher, O>(
-      "ppo", "one PPO agent that is rewarded by measurements alone",
+      {.name = "ppo-joint",
+       .summary = "ppo for hardware and all schedules together: one agent moves all knobs",
+       .joint_version_of = "ppo"},
       {{"walkers", &O::walkers, Range{1, 1'000}, "configurations that move at once"},
        {"steps", &O::steps, Range{1, 1'000}, "steps between updates"},
        {"episode", &O::episode, Range{1, 10'000}, "steps until a walker starts anew"}});

@@ -7,13 +7,13 @@
 
 namespace tessera::coopt {
 
-Result<Objective> FindObjective(std::string_view name) {
-  for (size_t i = 0; i < kObjectiveNames.size(); ++i) {
-    if (kObjectiveNames[i] == name) return static_cast<Objective>(i);
+Result<CooptObjective> FindCooptObjective(std::string_view name) {
+  for (size_t i = 0; i < kCooptObjectiveNames.size(); ++i) {
+    if (kCooptObjectiveNames[i] == name) return static_cast<CooptObjective>(i);
   }
   return Error{.kind = ErrorKind::kUnknownName,
                .message = fmt::format("unknown objective '{}'", name),
-               .hint = DidYouMean(name, kObjectiveNames)};
+               .hint = DidYouMean(name, kCooptObjectiveNames)};
 }
 
 Result<Generator> FindGenerator(std::string_view name) {
@@ -49,14 +49,14 @@ Result<TaskList> CollectTasks(std::span<const Network> networks,
   return tasks;
 }
 
-Problem::Problem(std::vector<TaskLayer> layers, std::shared_ptr<const Target> target,
-                 const ProblemOptions& options)
+CooptProblem::CooptProblem(std::vector<TaskLayer> layers, std::shared_ptr<const Target> target,
+                           const CooptOptions& options)
     : layers_(std::move(layers)),
       target_(std::move(target)),
       options_(options),
       tasks_(layers_.size() * target_->size()) {}
 
-const Task& Problem::task(size_t hardware, size_t layer) const {
+const Task& CooptProblem::task(size_t hardware, size_t layer) const {
   std::unique_ptr<Task>& task = tasks_[hardware * layers_.size() + layer];
   if (task) return *task;
   task = std::make_unique<Task>(target_->MakeSpace(hardware, layers_[layer], options_));
@@ -67,24 +67,25 @@ const Task& Problem::task(size_t hardware, size_t layer) const {
   return *task;
 }
 
-double Problem::Value(size_t hardware, size_t layer, int64_t cycles, double energy_pj) const {
+double CooptProblem::Value(size_t hardware, size_t layer, int64_t cycles, double energy_pj) const {
   const double count = static_cast<double>(layers_[layer].count);
   const double batch = static_cast<double>(images(hardware)), time = static_cast<double>(cycles);
   switch (options_.objective) {
-    case Objective::kThroughput: return count * time / batch;
-    case Objective::kLatency: return count * time;
-    case Objective::kEdpProxy: return count * (time / batch) * (energy_pj / batch);
+    case CooptObjective::kThroughput: return count * time / batch;
+    case CooptObjective::kLatency: return count * time;
+    case CooptObjective::kEdpProxy: return count * (time / batch) * (energy_pj / batch);
   }
   return 0;
 }
 
-double Problem::FloorCycles(size_t hardware) const {
+double CooptProblem::FloorCycles(size_t hardware) const {
   double sum = 0;
   for (const TaskLayer& layer : layers_) {
     sum += static_cast<double>(layer.count) * target_->FloorCycles(hardware, layer, options_);
   }
-  return options_.objective == Objective::kLatency ? sum
-                                                   : sum / static_cast<double>(images(hardware));
+  return options_.objective == CooptObjective::kLatency
+             ? sum
+             : sum / static_cast<double>(images(hardware));
 }
 
 }  // namespace tessera::coopt

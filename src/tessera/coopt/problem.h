@@ -48,14 +48,14 @@ struct Task {
 // Contract:
 //   Threads      used by one thread at a time: tasks are made when they are first asked for.
 //   Ownership    tasks stay valid as long as the problem.
-class Problem {
+class CooptProblem {
  public:
-  Problem(std::vector<TaskLayer> layers, std::shared_ptr<const Target> target,
-          const ProblemOptions& options);
+  CooptProblem(std::vector<TaskLayer> layers, std::shared_ptr<const Target> target,
+               const CooptOptions& options);
 
   std::span<const TaskLayer> layers() const { return layers_; }
   const Target& hardware() const { return *target_; }
-  const ProblemOptions& options() const { return options_; }
+  const CooptOptions& options() const { return options_; }
 
   const Task& task(size_t hardware, size_t layer) const;
 
@@ -71,7 +71,7 @@ class Problem {
  private:
   std::vector<TaskLayer> layers_;
   std::shared_ptr<const Target> target_;
-  ProblemOptions options_;
+  CooptOptions options_;
   mutable std::vector<std::unique_ptr<Task>> tasks_;  // by hardware, then layer
 };
 

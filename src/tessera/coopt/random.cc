@@ -1,5 +1,6 @@
 // Uniform random configurations, each measured once: the baseline that every method has to beat.
 #include "tessera/coopt/group.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 namespace {
@@ -38,7 +39,7 @@ class RandomTuner final : public GroupTuner {
 
 class RandomSearcher final : public GroupSearcher {
  public:
-  RandomSearcher(const Setup& setup, const RandomOptions& options) : GroupSearcher(setup) {
+  RandomSearcher(const JointSetup& setup, const RandomOptions& options) : GroupSearcher(setup) {
     AddTuners(
         [&](const Group& group) { return std::make_unique<RandomTuner>(group, options.batch); });
   }
@@ -46,9 +47,11 @@ class RandomSearcher final : public GroupSearcher {
 
 }  // namespace
 
-MethodInfo RandomMethod() {
+MethodInfo JointRandomMethod() {
   return DeclareMethod<RandomSearcher, RandomOptions>(
-      "random", "uniform configurations without repetition",
+      {.name = "random-joint",
+       .summary = "random for hardware and all schedules together, without repetition",
+       .joint_version_of = "random"},
       {{"batch", &RandomOptions::batch, Range{1, 1'000}, "configurations at a time"}});
 }
 

@@ -1,25 +1,23 @@
 // Co-optimizations as runs.
 #include "tessera/coopt/run.h"
 
-#include <algorithm>
+#include <filesystem>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
+#include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/coopt/emit.h"
 #include "tessera/coopt/exhaustive.h"
-#include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/measurement_journal.h"
+#include "tessera/coopt/methods.h"
 #include "tessera/workload/format.h"
 
 namespace tessera::coopt {
 namespace {
-
-using TargetPointer = std::shared_ptr<const Target>;
 
 // The settings by name, once for writing and for reading.
 struct Field {
@@ -99,69 +97,33 @@ std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() ? path : folder + "/" + path;
 }
 
-Result<TargetPointer> VtaHardware(const CooptimizeSettings& settings, const std::string& folder) {
-  if (!settings.hardware) {
-    HardwareLimits limits = settings.limits;
-    limits.clock_mhz = settings.clock_mhz;
-    Result<std::shared_ptr<const VtaTarget>> target = VtaTarget::Make(limits);
-    if (!target) return target.error();
-    return TargetPointer(*std::move(target));
-  }
-  const Result<vta::Config> config = *settings.hardware == "default"
-                                         ? vta::Config{}
-                                         : vta::LoadConfig(In(folder, *settings.hardware));
-  if (!config) return config.error();
-  return TargetPointer(VtaTarget::Fixed(*config));
-}
-
-Result<TargetPointer> PeArrayHardware(const CooptimizeSettings& settings,
-                                      const std::string& folder) {
-  if (settings.limits.sram_power_mw > 0) {
-    return Error{.kind = ErrorKind::kUsage, .message = "--budget-power is for --target vta"};
-  }
-  if (!settings.hardware) {
-    Result<std::shared_ptr<const MaestroTarget>> target =
-        MaestroTarget::Make({.pes = settings.limits.macs,
-                             .sram_bytes = settings.limits.sram_bytes,
-                             .area_um2 = settings.limits.area_um2});
-    if (!target) return target.error();
-    return TargetPointer(*std::move(target));
-  }
-  const Result<Accelerator> accelerator = LoadAccelerator(In(folder, *settings.hardware));
-  if (!accelerator) return accelerator.error();
-  if (!accelerator->pe_array) {
-    return Error{.kind = ErrorKind::kBadValue,
-                 .message = fmt::format("{} has no PE array", *settings.hardware)};
-  }
-  return TargetPointer(MaestroTarget::Fixed(*accelerator->pe_array));
-}
-
-Result<ProblemOptions> OptionsOf(const CooptimizeSettings& settings) {
+Result<CooptOptions> OptionsOf(const CooptimizeSettings& settings, const MethodChoice& method,
+                               const TargetInfo& target) {
   if (Result<void> valid = vta::Validate(settings.timing); !valid) return valid.error();
-  const Result<Objective> objective = FindObjective(settings.objective);
+  const Result<CooptObjective> objective = FindCooptObjective(settings.objective);
   if (!objective) return objective.error();
   const Result<Generator> generator = FindGenerator(settings.generator);
   if (!generator) return generator.error();
-  const auto refuse = [](std::string_view why, std::string_view hint) {
+  const auto refuse = [&](std::string_view why, std::string_view hint) {
     return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("--method exhaustive {}", why),
+                 .message = fmt::format("--method {} {}", method.method->name, why),
                  .hint = std::string(hint)};
   };
-  if (settings.method == kExhaustive) {
-    if (settings.target != "vta") return refuse("is for --target vta", "");
-    if (*objective == Objective::kEdpProxy) {
+  if (method.method->proves) {
+    if (!target.has_bounds) {
+      return refuse(fmt::format("is for --target {}", TargetsWith(&TargetInfo::has_bounds)), "");
+    }
+    if (*objective == CooptObjective::kEdpProxy) {
       return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
     }
-  } else if (const Result<MethodChoice> method = ParseMethod(settings.method); !method) {
-    return method.error();
   }
-  return ProblemOptions{.generator = *generator,
-                        .objective = *objective,
-                        .timing = settings.timing,
-                        .clock_mhz = settings.clock_mhz};
+  return CooptOptions{.generator = *generator,
+                      .objective = *objective,
+                      .timing = settings.timing,
+                      .clock_mhz = settings.clock_mhz};
 }
 
-SessionResult FromOptimum(const Problem& problem, const NetworkOptimum& optimum) {
+SessionResult FromOptimum(const CooptProblem& problem, const NetworkOptimum& optimum) {
   SessionResult result;
   HardwareScore score;
   score.value = optimum.value;
@@ -180,7 +142,7 @@ SessionResult FromOptimum(const Problem& problem, const NetworkOptimum& optimum)
   return result;
 }
 
-Result<SessionResult> Exhaustive(const Problem& problem, ThreadPool& pool,
+Result<SessionResult> Exhaustive(const CooptProblem& problem, ThreadPool& pool,
                                  const CooptimizeHooks& hooks) {
   const Simulator simulator(problem, pool);
   const auto go_on = [&](int64_t measured, std::optional<double> best) {
@@ -194,23 +156,22 @@ Result<SessionResult> Exhaustive(const Problem& problem, ThreadPool& pool,
 }
 
 Result<SessionResult> Search(const CooptimizeJob& job, ThreadPool& pool, SessionOptions options) {
-  const Result<MethodChoice> method = ParseMethod(job.settings.method);
-  if (!method) return method.error();
   options.measurements = job.settings.measurements;
   options.validity_filter = !job.settings.as_published;
-  const Result<std::unique_ptr<Searcher>> searcher =
-      method->Make({.problem = *job.problem,
-                    .seed = job.seed,
-                    .measurements = job.settings.measurements,
-                    .validity_filter = options.validity_filter});
+  const Result<std::unique_ptr<JointSearcher>> searcher =
+      MakeSearcher(job.method, {.problem = *job.problem,
+                                .seed = job.seed,
+                                .measurements = job.settings.measurements,
+                                .validity_filter = options.validity_filter});
   if (!searcher) return searcher.error();
   return RunSession(**searcher, *job.problem, Simulator(*job.problem, pool), options);
 }
 
 Result<void> AddPrograms(CooptimizeResult& result) {
-  if (result.job.settings.target != "vta" || result.session.best() == nullptr) return {};
+  const bool none = result.job.problem->hardware().info().program_suffix.empty();
+  if (none || result.session.best() == nullptr) return {};
   for (const std::optional<Measured>& layer : result.session.best()->layers) {
-    Result<vta::Program> program = EmitProgram(*result.job.problem, *layer, result.job.seed);
+    Result<std::string> program = EmitProgram(*result.job.problem, *layer, result.job.seed);
     if (!program) return program.error();
     result.programs.push_back(*std::move(program));
   }
@@ -221,21 +182,30 @@ Result<void> AddPrograms(CooptimizeResult& result) {
 
 Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint64_t seed,
                                         std::vector<Network> networks, const std::string& folder) {
-  const Result<ProblemOptions> options = OptionsOf(settings);
+  Result<MethodChoice> method = ParseMethodChoice(settings.method, CooptMethods());
+  if (!method) return method.error();
+  // Files that the method names travel with the run.
+  for (std::string* file : method->Files()) *file = In(folder, *file);
+  const Result<const TargetInfo*> info = FindTarget(settings.target);
+  if (!info) return info.error();
+  const Result<CooptOptions> options = OptionsOf(settings, *method, **info);
   if (!options) return options.error();
   CooptimizeJob job{.settings = settings, .seed = seed, .networks = std::move(networks)};
   for (const Network& network : job.networks) {
     job.name += (job.name.empty() ? "" : "+") + network.name;
   }
-  const bool vta = settings.target == "vta";
-  Result<TaskList> tasks = vta ? TasksOf(job.networks) : MaestroTasksOf(job.networks);
+  Result<TaskList> tasks = (*info)->tasks(job.networks);
   if (!tasks) return tasks.error();
-  const Result<TargetPointer> target =
-      vta ? VtaHardware(settings, folder) : PeArrayHardware(settings, folder);
+  HardwareLimits limits = settings.limits;
+  limits.clock_mhz = settings.clock_mhz;
+  std::optional<std::string> hardware = settings.hardware;
+  if (hardware) hardware = In(folder, *hardware);
+  const Result<TargetPointer> target = MakeTarget(**info, limits, hardware);
   if (!target) return target.error();
+  job.method = *std::move(method);
   job.left_out = std::move(tasks->left_out);
-  job.problem = std::make_shared<Problem>(std::move(tasks->layers), *target, *options);
-  if (settings.method != kExhaustive) return job;
+  job.problem = std::make_shared<CooptProblem>(std::move(tasks->layers), *target, *options);
+  if (!job.method.method->proves) return job;
   if (Result<void> walks = CheckSize(*job.problem, (*target)->LargestBuffers()); !walks) {
     Error error = walks.error();
     error.hint = "use --generator reference, or a --layer with few schedules and --hardware";
@@ -259,9 +229,17 @@ Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const Cooptimi
   }
   if (settings.hardware) {
     // The one accelerator of the target, as its file.
-    settings.hardware = settings.target == "vta" ? "inputs/hardware.json" : "inputs/hardware.yaml";
+    settings.hardware = "inputs/" + std::string(job.problem->hardware().info().hardware_file);
     inputs[*settings.hardware] = job.problem->hardware().FileText(0);
   }
+  MethodChoice method = job.method;
+  for (std::string* file : method.Files()) {
+    const Result<std::string> text = ReadTextFile(*file);
+    if (!text) return text.error();
+    *file = "inputs/method-" + std::filesystem::path(*file).filename().string();
+    inputs[*file] = *text;
+  }
+  settings.method = method.ToString();
   return RunDirectory::Create(path,
                               {.kind = std::string(kCooptimizeRun),
                                .origin = origin,
@@ -287,9 +265,9 @@ Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory) {
 Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const CooptimizeHooks& hooks) {
   ThreadPool pool(threads);
   CooptimizeResult result{.job = std::move(job)};
-  const Problem& problem = *result.job.problem;
+  const CooptProblem& problem = *result.job.problem;
   Result<SessionResult> session = SessionResult{};
-  if (result.job.settings.method == kExhaustive) {
+  if (result.job.method.method->proves) {
     session = Exhaustive(problem, pool, hooks);
   } else {
     std::optional<MeasurementJournal> journal;
@@ -328,13 +306,13 @@ Result<CooptimizeResult> CooptimizeAgain(const RunDirectory& directory,
   Result<CooptimizeJob> job = LoadCooptimizeJob(directory);
   if (!job) return job.error();
   found.part = "layer";
-  if (job->settings.method == kExhaustive) {
+  if (job->method.method->proves) {
     Result<CooptimizeResult> walked = Cooptimize(*std::move(job), options.threads, {});
     if (!walked) return walked;
     if (Result<void> added = AddPrograms(*walked); !added) return added.error();
     return walked;
   }
-  const Problem& problem = *job->problem;
+  const CooptProblem& problem = *job->problem;
   const Result<std::vector<Measured>> lines = ReadMeasurements(directory, problem);
   if (!lines) return lines.error();
   ThreadPool pool(options.threads);

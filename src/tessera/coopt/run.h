@@ -13,18 +13,17 @@
 
 #include "tessera/base/result.h"
 #include "tessera/coopt/session.h"
-#include "tessera/coopt/vta_target.h"
+#include "tessera/coopt/targets.h"
 #include "tessera/record/run_directory.h"
 #include "tessera/record/verification.h"
-#include "tessera/vta/program.h"
+#include "tessera/search/method.h"
 
 namespace tessera::coopt {
 
 inline constexpr std::string_view kCooptimizeRun = "cooptimize";
-inline constexpr std::string_view kExhaustive = "exhaustive";  // a method that measures everything
 
 struct CooptimizeSettings {
-  std::string target = "vta";            // Default: vta.
+  std::string target{Targets().front()->name};  // Default: the first.
   std::string method = "dcoc";           // Default: dcoc.
   std::string objective = "throughput";  // Default: throughput.
   std::string generator = "best";        // Default: best.
@@ -44,7 +43,8 @@ struct CooptimizeJob {
   std::vector<Network> networks = {};
   std::string name = {};  // of the networks, joined with +
   std::vector<LeftOut> left_out = {};
-  std::shared_ptr<const Problem> problem = {};
+  MethodChoice method = {};
+  std::shared_ptr<const CooptProblem> problem = {};
 };
 
 // Files of the settings are relative to `folder` (empty: the current one).
@@ -71,7 +71,7 @@ struct CooptimizeResult {
   SessionResult session = {};
   int64_t recorded = 0;  // measurements that the journal had
   // Of a run with a folder on a target that has programs: one per layer, each checked.
-  std::vector<vta::Program> programs = {};
+  std::vector<std::string> programs = {};
 };
 
 // An error if no accelerator has a schedule for every layer, unless somebody stopped it.

@@ -1,24 +1,29 @@
-// The schedules of one layer on one accelerator: the software knobs, which combinations can be
-// measured, what is known of them before, and the measurement. Targets implement it.
+// The schedules of one layer on one accelerator: a decision space, so that every search method
+// works on it, with what is known of schedules before they are measured, and the measurement.
+// Targets implement it.
 #ifndef TESSERA_COOPT_SCHEDULE_SPACE_H_
 #define TESSERA_COOPT_SCHEDULE_SPACE_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tessera/base/rng.h"
+#include "tessera/space/decision_space.h"
 
 namespace tessera::coopt {
 
 inline constexpr size_t kMaxScheduleKnobs = 16;
 
-// Indices of values, one per knob; unused ones are 0.
+// A Point in 16 bytes instead of 388: joint methods keep all candidates of thousands of pairs of
+// layer and accelerator. Indices of values, one per decision; unused ones are 0.
 using SchedulePoint = std::array<uint8_t, kMaxScheduleKnobs>;
 uint64_t HashOf(const SchedulePoint& point);
+SchedulePoint Packed(const Point& point);
 
 // What cost models see of a schedule: numbers of fixed count, whatever layer and hardware.
 enum class FeatureKind : uint8_t {
@@ -33,41 +38,45 @@ using FeatureRow = std::array<float, kMaxFeatures>;
 inline constexpr size_t kWorkloadFeatures = 7;
 using WorkloadRow = std::array<float, kWorkloadFeatures>;
 
-struct Outcome {
+struct MeasuredOutcome {
   bool valid = false;
   int64_t cycles = 0;  // of the program, that is for all images of a batch
   double energy_pj = 0;
-  double value = 0;      // Problem::Value
+  double value = 0;      // CooptProblem::Value
   std::string why = {};  // not valid: the limit that is exceeded
 };
 
-class ScheduleSpace {
+// Decisions are also called knobs: joint methods move them one by one, hardware's and schedules'.
+class ScheduleSpace : public DecisionSpace {
  public:
-  struct Knob {
-    std::string name;
-    std::vector<int64_t> values;  // ascending
-  };
+  // A point is legal if it can be measured, as far as that can be told without doing so.
+  Result<void> Check(const Point& point) const final;
+  // Decisions follow the nearest candidate, one after the other, until the point is valid. Where
+  // nothing is valid the point stays as it is.
+  void Repair(Point& point) const final;
+  // Where the space is not enumerated, of all points: more than can be measured.
+  double Log10Size() const final;
 
-  virtual ~ScheduleSpace() = default;
-
-  // The first knobs belong to the mapping agent, the others to the scheduling agent.
-  std::span<const Knob> knobs() const { return knobs_; }
+  // The first decisions belong to the mapping agent, the others to the scheduling agent.
   size_t mapping_knobs() const { return mapping_knobs_; }
   int64_t value(const SchedulePoint& point, size_t knob) const {
-    return knobs_[knob].values[point[knob]];
+    return decisions()[knob].value(point[knob]);
   }
+  Point Unpacked(const SchedulePoint& point) const;
 
   // All points, valid or not, are numbered in lexicographic order.
-  int64_t size() const { return size_; }
+  int64_t num_points() const { return num_points_; }
   SchedulePoint At(int64_t index) const;
   int64_t IndexOf(const SchedulePoint& point) const;
-  SchedulePoint Sample(CounterRng& rng) const { return At(rng.UniformInt(size_)); }
+  SchedulePoint AnyPoint(CounterRng& rng) const { return At(rng.UniformInt(num_points_)); }
 
   // The same sizes, or the nearest that exist, from a point of another accelerator's space.
   SchedulePoint Translate(const ScheduleSpace& from, const SchedulePoint& point) const;
 
-  // Whether a point can be measured, as far as that can be told without doing so.
+  // Whether a point can be measured, as far as that can be told without doing so, and if not, which
+  // limit it exceeds (empty: it is valid).
   virtual bool Valid(const SchedulePoint& point) const = 0;
+  virtual std::string Refusal(const SchedulePoint& point) const = 0;
 
   // Starting points, all valid: the whole space where `enumerates`, part of it elsewhere. Empty
   // where nothing fits.
@@ -87,19 +96,30 @@ class ScheduleSpace {
   virtual size_t AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const = 0;
   virtual WorkloadRow Workload() const = 0;
 
-  // Everything but Outcome::value. May be called by many threads.
-  virtual Outcome Measure(const SchedulePoint& point) const = 0;
+  // Everything but MeasuredOutcome::value. May be called by many threads.
+  virtual MeasuredOutcome Measure(const SchedulePoint& point) const = 0;
+
+  // The program of a schedule that was measured, with random data of `seed`, as the bytes of a
+  // file; checked before anybody gets it. For targets that have programs.
+  virtual Result<std::string> Program(const SchedulePoint& point, const MeasuredOutcome& outcome,
+                                      uint64_t seed) const;
 
   // The schedule in the words of the target.
+  using DecisionSpace::Describe;
   virtual std::string Describe(const SchedulePoint& point) const = 0;
 
  protected:
-  ScheduleSpace(std::vector<Knob> knobs, size_t mapping_knobs);
+  // At most kMaxScheduleKnobs decisions of at most 256 values.
+  ScheduleSpace(std::vector<Decision> decisions, size_t mapping_knobs);
 
  private:
-  std::vector<Knob> knobs_;
+  std::span<const SchedulePoint> Anchors() const;
+
   size_t mapping_knobs_;
-  int64_t size_ = 1;
+  int64_t num_points_ = 1;
+  // Candidates to repair towards; made when the first point is repaired.
+  mutable std::once_flag anchors_made_;
+  mutable std::vector<SchedulePoint> anchors_;
 };
 
 }  // namespace tessera::coopt

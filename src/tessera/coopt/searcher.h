@@ -1,7 +1,8 @@
 // A co-optimization method: proposes what to measure and learns from it. Budget, cache, threads and
 // the score belong to coopt/session.h, so that all methods compare on equal terms and every one of
-// them resumes by replay. Methods of search/ cannot be used as they are: a joint point of many
-// layers costs one measurement per layer, and more decisions than a search point holds.
+// them resumes by replay. Where hardware is decided too, methods of search/ cannot be used as they
+// are: a joint point of many layers costs one measurement per layer, and has more decisions than a
+// search point holds. On fixed hardware each layer is a space of its own (coopt/layer_searchers.h).
 #ifndef TESSERA_COOPT_SEARCHER_H_
 #define TESSERA_COOPT_SEARCHER_H_
 
@@ -9,12 +10,8 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "tessera/base/parameter.h"
-#include "tessera/base/result.h"
 #include "tessera/coopt/problem.h"
 #include "tessera/coopt/simulator.h"
 
@@ -27,9 +24,9 @@ struct Insight {
   Values critic;
 };
 
-struct Setup {
+struct JointSetup {
   // Outlives the searcher.
-  const Problem& problem;
+  const CooptProblem& problem;
 
   // Equal seeds give equal proposals. Default: 1.
   uint64_t seed = 1;
@@ -46,14 +43,15 @@ struct Setup {
   std::function<void(const Insight&)> watch = {};
 };
 
-// Contract, checked for every registered method by method_test.cc:
+// Contract, checked line by line for every registered method by search/conformance.cc:
 //   Threads      used by one thread at a time; starts none.
-//   Determinism  proposals are a function of (setup, options, calls so far).
-//   Purity       never measures, prints, reads a clock or opens a file.
+//   Determinism  proposals are a function of (setup, options, calls so far), not of the clock.
+//   Ownership    the problem outlives the searcher; a span is valid during its call only.
+//   Purity       never measures, prints or opens a file.
 //   Turns        every Propose that returned something is followed by one Observe.
-class Searcher {
+class JointSearcher {
  public:
-  virtual ~Searcher() = default;
+  virtual ~JointSearcher() = default;
 
   // What to measure next, in order; nothing once nothing is left to try.
   virtual std::vector<Request> Propose() = 0;
@@ -62,42 +60,6 @@ class Searcher {
   // with their outcome; those beyond the budget are missing.
   virtual void Observe(std::span<const Measured> measured) = 0;
 };
-
-struct MethodInfo {
-  std::string_view name;
-  std::string_view summary;
-  std::vector<ParameterInfo> parameters;
-  std::function<Result<std::unique_ptr<Searcher>>(const Setup&, const Assignments&)> make;
-};
-
-template <typename Method, typename Options>
-MethodInfo DeclareMethod(std::string_view name, std::string_view summary,
-                         const ParameterList<Options>& parameters) {
-  return {.name = name,
-          .summary = summary,
-          .parameters = Describe(parameters),
-          .make = [name, parameters](const Setup& setup, const Assignments& assignments)
-              -> Result<std::unique_ptr<Searcher>> {
-            const Result<Options> options =
-                ReadOptions("method " + std::string(name), parameters, assignments);
-            if (!options) return options.error();
-            return std::unique_ptr<Searcher>(std::make_unique<Method>(setup, *options));
-          }};
-}
-
-// All methods, in the order of --help.
-std::span<const MethodInfo> Methods();
-std::vector<std::string> MethodNames();
-
-// "dcoc", "autotvm:features=knob:plan=32". Unknown names and values out of range are errors.
-struct MethodChoice {
-  const MethodInfo* method = nullptr;
-  Assignments assignments = {};
-  Result<std::unique_ptr<Searcher>> Make(const Setup& setup) const {
-    return method->make(setup, assignments);
-  }
-};
-Result<MethodChoice> ParseMethod(std::string_view text);
 
 }  // namespace tessera::coopt
 

@@ -10,7 +10,7 @@ constexpr int kMaxIdleRounds = 100;
 
 class Session {
  public:
-  Session(Searcher& searcher, const Problem& problem, const Simulator& simulator,
+  Session(JointSearcher& searcher, const CooptProblem& problem, const Simulator& simulator,
           const SessionOptions& options)
       : searcher_(searcher), problem_(problem), simulator_(simulator), options_(options) {
     result_.layer_curves.resize(problem.layers().size());
@@ -39,7 +39,7 @@ class Session {
   bool Done(size_t layer) const {
     if (result_.layer_measurements[layer] >= options_.measurements) return true;
     if (options_.targets.empty()) return false;
-    const std::vector<Step>& curve = result_.layer_curves[layer];
+    const std::vector<JointImprovement>& curve = result_.layer_curves[layer];
     return !curve.empty() && curve.back().value <= options_.targets[layer];
   }
   bool Spent() const {
@@ -110,7 +110,7 @@ class Session {
       ++result_.invalid;
       return;
     }
-    std::vector<Step>& curve = result_.layer_curves[layer];
+    std::vector<JointImprovement>& curve = result_.layer_curves[layer];
     if (curve.empty() || item.outcome.value < curve.back().value) {
       curve.push_back(
           {result_.layer_measurements[layer], item.outcome.value, CyclesPerImage(item)});
@@ -143,8 +143,8 @@ class Session {
     result_.curve.push_back({result_.measurements, score.value, score.cycles});
   }
 
-  Searcher& searcher_;
-  const Problem& problem_;
+  JointSearcher& searcher_;
+  const CooptProblem& problem_;
   const Simulator& simulator_;
   const SessionOptions& options_;
   SessionResult result_;
@@ -153,12 +153,12 @@ class Session {
 
 }  // namespace
 
-Result<SessionResult> RunSession(Searcher& searcher, const Problem& problem,
+Result<SessionResult> RunSession(JointSearcher& searcher, const CooptProblem& problem,
                                  const Simulator& simulator, const SessionOptions& options) {
   return Session(searcher, problem, simulator, options).Run();
 }
 
-std::vector<ParetoPoint> ParetoFront(const Problem& problem, const SessionResult& result) {
+std::vector<ParetoPoint> ParetoFront(const CooptProblem& problem, const SessionResult& result) {
   std::vector<ParetoPoint> points;
   for (const auto& [hardware, score] : result.scores) {
     if (!score.complete()) continue;

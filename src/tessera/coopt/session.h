@@ -17,14 +17,14 @@
 
 namespace tessera::coopt {
 
-using Outcomes = std::unordered_map<Request, Outcome, RequestHash>;
+using Outcomes = std::unordered_map<Request, MeasuredOutcome, RequestHash>;
 
 // A new best value and the number of measurements at which it was reached.
-struct Step {
+struct JointImprovement {
   int64_t measurements;
   double value;   // of the objective
   double cycles;  // per image
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const JointImprovement&, const JointImprovement&) = default;
 };
 
 // Best schedules of one accelerator so far.
@@ -39,8 +39,8 @@ struct HardwareScore {
 struct SessionResult {
   std::optional<size_t> hardware;          // the best; none if none has a schedule for every layer
   std::map<size_t, HardwareScore> scores;  // of all accelerators that were measured
-  std::vector<Step> curve;                 // of the network
-  std::vector<std::vector<Step>> layer_curves;  // over the measurements of the layer
+  std::vector<JointImprovement> curve;     // of the network
+  std::vector<std::vector<JointImprovement>> layer_curves;  // over the measurements of the layer
   std::vector<int64_t> layer_measurements;
   int64_t measurements = 0;
   int64_t invalid = 0;  // measurements of points that no program exists for
@@ -54,7 +54,7 @@ struct SessionOptions {
   // Measurements per layer. Default: 1,000.
   int64_t measurements = 1'000;
 
-  // As in Setup. Default: true.
+  // As in JointSetup. Default: true.
   bool validity_filter = true;
 
   // Outcomes of an earlier, interrupted run; they are counted, but not measured again.
@@ -73,7 +73,7 @@ struct SessionOptions {
   std::vector<double> targets = {};
 };
 
-Result<SessionResult> RunSession(Searcher& searcher, const Problem& problem,
+Result<SessionResult> RunSession(JointSearcher& searcher, const CooptProblem& problem,
                                  const Simulator& simulator, const SessionOptions& options);
 
 // Accelerators that are not beaten in both area and cycles, by area.
@@ -82,7 +82,7 @@ struct ParetoPoint {
   double area_um2;
   double cycles;  // per image
 };
-std::vector<ParetoPoint> ParetoFront(const Problem& problem, const SessionResult& result);
+std::vector<ParetoPoint> ParetoFront(const CooptProblem& problem, const SessionResult& result);
 
 }  // namespace tessera::coopt
 

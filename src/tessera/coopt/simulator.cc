@@ -13,7 +13,7 @@ void Simulator::Measure(std::span<Measured> batch) const {
   pool_.ParallelFor(std::ssize(batch), /*chunk=*/1, [&](int64_t begin, int64_t end, int) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const Request& request = batch[i].request;
-      Outcome& outcome = batch[i].outcome;
+      MeasuredOutcome& outcome = batch[i].outcome;
       outcome = problem_.task(request.hardware, request.layer).space.Measure(request.point);
       if (!outcome.valid) continue;
       outcome.value =

@@ -25,7 +25,7 @@ struct RequestHash {
 
 struct Measured {
   Request request = {};
-  Outcome outcome = {};
+  MeasuredOutcome outcome = {};
 };
 
 // Contract:
@@ -34,12 +34,12 @@ struct Measured {
 class Simulator {
  public:
   // Both outlive the simulator.
-  Simulator(const Problem& problem, ThreadPool& pool) : problem_(problem), pool_(pool) {}
+  Simulator(const CooptProblem& problem, ThreadPool& pool) : problem_(problem), pool_(pool) {}
 
   void Measure(std::span<Measured> batch) const;
 
  private:
-  const Problem& problem_;
+  const CooptProblem& problem_;
   ThreadPool& pool_;
 };
 

@@ -75,7 +75,7 @@ TEST(HardwareSpaceTest, PowerLimitIsKnownBeforeMeasuring) {
 TEST(ScheduleSpaceTest, NumbersAndPointsAreTheSame) {
   for (const Generator generator : {Generator::kReference, Generator::kBest}) {
     const VtaSpace space(kC11, vta::Config{}, {.generator = generator});
-    for (int64_t i = 0; i < space.size(); i += 1 + space.size() / 997) {
+    for (int64_t i = 0; i < space.num_points(); i += 1 + space.num_points() / 997) {
       EXPECT_EQ(space.IndexOf(space.At(i)), i);
       EXPECT_EQ(space.Translate(space, space.At(i)), space.At(i));
     }
@@ -85,8 +85,8 @@ TEST(ScheduleSpaceTest, NumbersAndPointsAreTheSame) {
 TEST(ScheduleSpaceTest, KnobsOfHugeLayersFitAPoint) {
   const vta::ConvShape shape = {.ci = 64, .co = 64, .h = 100'000, .w = 1};
   const VtaSpace space(shape, vta::Config{}, {.generator = Generator::kBest});
-  EXPECT_LE(space.knobs()[0].values.size(), 256u);
-  EXPECT_EQ(space.knobs()[0].values.back(), 100'000);
+  EXPECT_LE(space.decisions()[0].size(), 256);
+  EXPECT_EQ(space.decisions()[0].value(space.decisions()[0].size() - 1), 100'000);
 }
 
 // What the check rules out has no program with any trimming; of what it lets pass most has one.
@@ -99,7 +99,7 @@ TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
     for (const vta::Config& config : {vta::Config{}, vta::Config{.log_batch = 1}}) {
       const VtaSpace space(shape, config, {.generator = Generator::kBest});
       for (int trial = 0; trial < 200; ++trial) {
-        const SchedulePoint point = space.Sample(rng);
+        const SchedulePoint point = space.AnyPoint(rng);
         vta::TiledSchedule schedule = space.Tiled(point);
         bool exists = false;
         for (int trims = 0; trims < 4; ++trims) {
@@ -107,7 +107,7 @@ TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
           schedule.trim_columns = trims % 2 != 0;
           exists = exists || GenerateTiled(shape, schedule, config).ok();
         }
-        const vta::Verdict verdict = space.Check(point);
+        const vta::Verdict verdict = space.Judge(point);
         if (verdict.valid()) {
           ++passed;
           generated += exists ? 1 : 0;
@@ -123,7 +123,7 @@ TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
 TEST(ScheduleSpaceTest, NoProgramIsBelowTheFloor) {
   CounterRng rng(4, 5, 6);
   for (const Generator generator : {Generator::kReference, Generator::kBest}) {
-    const ProblemOptions options = {.generator = generator};
+    const CooptOptions options = {.generator = generator};
     for (const vta::ConvShape& shape :
          {kC11, vta::SquareConv(64, 128, 28, 1, 2, 0), vta::SquareConv(3, 64, 28, 7, 2, 3),
           vta::ConvShape{.ci = 512, .co = 1'000}}) {
@@ -131,7 +131,7 @@ TEST(ScheduleSpaceTest, NoProgramIsBelowTheFloor) {
       const std::vector<SchedulePoint> candidates = space.Candidates();
       for (int trial = 0; trial < 20; ++trial) {
         const int64_t drawn = rng.UniformInt(std::ssize(candidates));
-        const Outcome outcome = space.Measure(candidates[static_cast<size_t>(drawn)]);
+        const MeasuredOutcome outcome = space.Measure(candidates[static_cast<size_t>(drawn)]);
         if (!outcome.valid) continue;
         EXPECT_GE(static_cast<double>(outcome.cycles), space.FloorCycles());
       }
@@ -142,23 +142,23 @@ TEST(ScheduleSpaceTest, NoProgramIsBelowTheFloor) {
 }
 
 TEST(ScheduleSpaceTest, ReasonsAndCyclesAreThoseOfTheGoldenLandscape) {
-  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
-                        {.generator = Generator::kReference});
+  const CooptProblem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
+                             {.generator = Generator::kReference});
   ThreadPool pool;
   const Simulator simulator(problem, pool);
-  const VtaSpace& space = VtaSpaceOf(problem.task(0, 0));
+  const auto& space = static_cast<const VtaSpace&>(problem.task(0, 0).space);
   const Result<std::string> csv =
       ReadFile(TESSERA_SOURCE_DIR "/tests/golden/vta/conv-default/landscape_C11.csv.gz");
   ASSERT_TRUE(csv) << csv.error();
   const std::vector<std::string_view> lines = Split(Trim(*csv), '\n');
-  ASSERT_EQ(std::ssize(lines) - 1, space.size());
+  ASSERT_EQ(std::ssize(lines) - 1, space.num_points());
   int64_t least = 0;
   std::vector<Measured> batch;
   std::vector<int64_t> expected;
   for (size_t row = 1; row < lines.size(); ++row) {
     const std::vector<std::string_view> cells = Split(lines[row], ',');
     const SchedulePoint point = space.At(static_cast<int64_t>(row) - 1);
-    const vta::Verdict verdict = space.Check(point);
+    const vta::Verdict verdict = space.Judge(point);
     EXPECT_EQ(verdict.valid() ? "ok" : verdict.reason, cells[6]) << lines[row];
     if (cells[6] != "ok") continue;
     batch.push_back({{0, 0, point}});
@@ -178,9 +178,9 @@ TEST(ExhaustiveTest, BestOfNetworkIsTheBestOfAllAccelerators) {
   Result<std::shared_ptr<const VtaTarget>> target =
       VtaTarget::Make({.macs = 256, .sram_bytes = 256 << 10, .max_batch = 2});
   ASSERT_TRUE(target) << target.error();
-  const Problem problem({{"C10", "net", {}, vta::SquareConv(256, 512, 14, 1, 2, 0), 1},
-                         {"fc", "net", {}, {.ci = 512, .co = 1'000}, 1}},
-                        *target, {.generator = Generator::kReference});
+  const CooptProblem problem({{"C10", "net", {}, vta::SquareConv(256, 512, 14, 1, 2, 0), 1},
+                              {"fc", "net", {}, {.ci = 512, .co = 1'000}, 1}},
+                             *target, {.generator = Generator::kReference});
   ThreadPool pool;
   const Simulator simulator(problem, pool);
   std::vector<size_t> among = problem.hardware().LargestBuffers();
@@ -213,8 +213,8 @@ TEST(ExhaustiveTest, BestOfNetworkIsTheBestOfAllAccelerators) {
 }
 
 TEST(ExhaustiveTest, WalksTheImprovedGeneratorWhereItsSchedulesAreFew) {
-  const Problem small({{"fc", "net", {}, {.ci = 64, .co = 64}, 1}}, VtaTarget::Fixed(vta::Config{}),
-                      {});
+  const CooptProblem small({{"fc", "net", {}, {.ci = 64, .co = 64}, 1}},
+                           VtaTarget::Fixed(vta::Config{}), {});
   ThreadPool pool;
   const std::vector<size_t> one = {0};
   EXPECT_TRUE(CheckSize(small, one).ok());
@@ -224,19 +224,20 @@ TEST(ExhaustiveTest, WalksTheImprovedGeneratorWhereItsSchedulesAreFew) {
     if (!item.outcome.valid) continue;
     EXPECT_GE(item.outcome.value, optimum->value);
   }
-  const Problem large({{"C11", "net", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}), {});
+  const CooptProblem large({{"C11", "net", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}), {});
   const Result<void> refused = CheckSize(large, one);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("C11 alone has 1,"), std::string::npos) << refused.error();
 }
 
 TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
-  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
-                        {.generator = Generator::kBest});
+  const CooptProblem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
+                             {.generator = Generator::kBest});
   const Task& task = problem.task(0, 0);
   int64_t generated = 0;
   for (size_t i = 0; i < task.candidates.size(); i += 41) {
-    const Result<GeneratedSchedule> code = VtaSpaceOf(task).Generate(task.candidates[i]);
+    const Result<GeneratedSchedule> code =
+        static_cast<const VtaSpace&>(task.space).Generate(task.candidates[i]);
     if (code) {
       ++generated;
     } else {
@@ -247,8 +248,8 @@ TEST(ScheduleSpaceTest, ImprovedGeneratorSaysWhyItRefusesAPoint) {
 }
 
 TEST(RooflineTest, RanksTheBestSchedulesHigh) {
-  const Problem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
-                        {.generator = Generator::kReference});
+  const CooptProblem problem({{"C11", "resnet18", {}, kC11, 1}}, VtaTarget::Fixed(vta::Config{}),
+                             {.generator = Generator::kReference});
   ThreadPool pool;
   const std::vector<Measured> landscape = Landscape(problem, Simulator(problem, pool), 0, 0);
   const Task& task = problem.task(0, 0);
@@ -292,13 +293,14 @@ TEST(MaestroSchedulesTest, CountingAgreesWithTheModel) {
   const auto tasks = MaestroTasksOf({&*network, 1});
   ASSERT_TRUE(tasks) << tasks.error();
   EXPECT_TRUE(tasks->left_out.empty());
-  const Problem problem(tasks->layers, *MaestroTarget::Make({.pes = 256, .area_um2 = 400'000}), {});
+  const CooptProblem problem(tasks->layers, *MaestroTarget::Make({.pes = 256, .area_um2 = 400'000}),
+                             {});
   int64_t measured = 0, valid = 0, near = 0;
   for (size_t layer = 0; layer < problem.layers().size(); layer += 7) {
     const Task& task = problem.task(problem.hardware().size() - 1, layer);
     EXPECT_GT(task.candidates.size(), 100u) << problem.layers()[layer].name;
     for (size_t i = 0; i < task.candidates.size(); i += 16) {
-      const Outcome outcome = task.space.Measure(task.candidates[i]);
+      const MeasuredOutcome outcome = task.space.Measure(task.candidates[i]);
       ++measured;
       if (!outcome.valid) continue;
       ++valid;

@@ -8,10 +8,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tessera/base/result.h"
 #include "tessera/coopt/hardware.h"
 #include "tessera/coopt/schedule_space.h"
+#include "tessera/search/searcher.h"
 #include "tessera/vta/codegen/conv.h"
 #include "tessera/vta/sim/timing.h"
 #include "tessera/workload/network.h"
@@ -21,10 +23,10 @@ namespace tessera::coopt {
 // What is to be small, summed over the layers with their counts. Throughput: cycles per image.
 // Latency: cycles until a batch is done. EDP proxy: energy times cycles of each layer per image,
 // with the energies of the target.
-enum class Objective : uint8_t { kThroughput, kLatency, kEdpProxy };
-inline constexpr std::array<std::string_view, 3> kObjectiveNames = {"throughput", "latency",
-                                                                    "edp-proxy"};
-Result<Objective> FindObjective(std::string_view name);
+enum class CooptObjective : uint8_t { kThroughput, kLatency, kEdpProxy };
+inline constexpr std::array<std::string_view, 3> kCooptObjectiveNames = {"throughput", "latency",
+                                                                         "edp-proxy"};
+Result<CooptObjective> FindCooptObjective(std::string_view name);
 
 // Which code generator makes programs of schedules, as --generator names them.
 enum class Generator : uint8_t { kReference, kBest };
@@ -32,12 +34,33 @@ inline constexpr std::array<std::string_view, 2> kGeneratorNames = {"reference",
 Result<Generator> FindGenerator(std::string_view name);
 
 // A target reads its own part and ignores the others.
-struct ProblemOptions {
-  Generator generator = Generator::kBest;        // of VTA. Default: kBest.
-  Objective objective = Objective::kThroughput;  // Default: kThroughput.
-  vta::Epilogue epilogue = {};                   // of VTA. Default: shift 8, bias, ReLU.
-  vta::TimingParameters timing = {};             // of VTA. Default: the published design.
-  double clock_mhz = 100;                        // Default: 100.
+struct CooptOptions {
+  Generator generator = Generator::kBest;                  // of VTA. Default: kBest.
+  CooptObjective objective = CooptObjective::kThroughput;  // Default: kThroughput.
+  vta::Epilogue epilogue = {};                             // of VTA. Default: shift 8, bias, ReLU.
+  vta::TimingParameters timing = {};                       // of VTA. Default: the published design.
+  double clock_mhz = 100;                                  // Default: 100.
+};
+
+// What an accelerator may cost.
+struct HardwareLimits {
+  // Multipliers, or PEs. The space has no accelerators of less than a quarter of them: they would
+  // only thin out a search for speed. Default: 256.
+  int64_t macs = 256;
+
+  // Bytes of all buffers. Default: 0 (no limit).
+  int64_t sram_bytes = 0;
+
+  // Of multipliers and buffers, by the formula of the target. Default: 0 (no limit).
+  double area_um2 = 0;
+
+  // Peak power of the buffers, where the target knows it. Default: 0 (no limit).
+  double sram_power_mw = 0;
+
+  // Images that the matrix unit works on at once; no RTL exists for more than 1. Default: 8.
+  int64_t max_batch = 8;
+
+  double clock_mhz = 100;  // Default: 100.
 };
 
 struct TaskLayer {
@@ -55,6 +78,8 @@ struct HardwareCost {
   double sram_power_mw = 0;  // peak; 0 where the target has no such number
 };
 
+struct TargetInfo;  // coopt/targets.h
+
 // Contract:
 //   Threads      const functions may be called by many threads.
 //   Ownership    spaces keep no reference to the target.
@@ -62,7 +87,7 @@ class Target : public HardwareSpace {
  public:
   virtual ~Target() = default;
 
-  virtual std::string_view TargetName() const = 0;  // as --target has it
+  virtual const TargetInfo& info() const = 0;
 
   // An accelerator in a word, its description as a file, and what it costs.
   virtual std::string Name(size_t hardware) const = 0;
@@ -74,10 +99,18 @@ class Target : public HardwareSpace {
 
   // Cycles that a layer needs at least, for all images, whatever the schedule.
   virtual double FloorCycles(size_t hardware, const TaskLayer& layer,
-                             const ProblemOptions& options) const = 0;
+                             const CooptOptions& options) const = 0;
+
+  // What a result says of an accelerator beyond name and cost, and of how it was measured.
+  virtual std::vector<Note> HardwareNotes(size_t /*hardware*/, double /*clock_mhz*/) const {
+    return {};
+  }
+  virtual std::vector<Note> RunNotes(size_t /*hardware*/, const CooptOptions& /*options*/) const {
+    return {};
+  }
 
   virtual std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                         const ProblemOptions& options) const = 0;
+                                                         const CooptOptions& options) const = 0;
 
  protected:
   using HardwareSpace::HardwareSpace;

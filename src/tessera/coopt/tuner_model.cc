@@ -55,7 +55,7 @@ void TunerModel::Add(const ConfigurationOutcome& outcome) {
     width_ = group_.task(outcome.configuration.hardware, layer)
                  .space.FillFeatures(kind_, outcome.configuration.points[layer], row);
     data.rows.insert(data.rows.end(), row.begin(), row.begin() + static_cast<ptrdiff_t>(width_));
-    const Outcome& own = outcome.outcomes[layer];
+    const MeasuredOutcome& own = outcome.outcomes[layer];
     data.values.push_back(own.valid ? own.value : std::numeric_limits<double>::infinity());
     if (own.valid && (data.best == 0 || own.value < data.best)) data.best = own.value;
   }
@@ -90,7 +90,8 @@ double TunerModel::Combine(std::span<const double> layers) const {
     best += layers_[layer].best;
     predicted += layers_[layer].best / std::max(layers[layer], 0.01);
   }
-  return best / predicted;
+  // Without any measurement that ran there is nothing to be relative to.
+  return predicted > 0 ? best / predicted : 0;
 }
 
 }  // namespace tessera::coopt

@@ -64,7 +64,7 @@ bool ReusesSums(const vta::ConvShape& shape, const vta::Config& config,
 
 }  // namespace
 
-vta::Verdict VtaSpace::Check(const SchedulePoint& point) const {
+vta::Verdict VtaSpace::Judge(const SchedulePoint& point) const {
   if (options_.generator == Generator::kBest) return CheckTiled(point);
   const vta::Knobs k = ReferenceKnobs(point);
   vta::Verdict verdict = CheckKnobs(shape_, k, config_);
@@ -78,6 +78,11 @@ vta::Verdict VtaSpace::Check(const SchedulePoint& point) const {
     return {"instructions", fmt::format("{} instructions > {}", instructions, kMaxInstructions)};
   }
   return {};
+}
+
+std::string VtaSpace::Refusal(const SchedulePoint& point) const {
+  const vta::Verdict verdict = Judge(point);
+  return verdict.valid() ? "" : fmt::format("{}: {}", verdict.reason, verdict.explanation);
 }
 
 vta::Verdict VtaSpace::CheckTiled(const SchedulePoint& point) const {

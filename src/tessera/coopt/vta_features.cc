@@ -38,7 +38,7 @@ size_t VtaSpace::FillFeatures(FeatureKind kind, const SchedulePoint& point,
   const vta::ConvShape& shape = shape_;
   Row row(features);
   AddHardware(config, row);
-  for (size_t knob = 0; knob < knobs().size(); ++knob) {
+  for (size_t knob = 0; knob < size(); ++knob) {
     row.Add(static_cast<double>(value(point, knob)));
   }
   if (kind == FeatureKind::kKnob) return row.size();

@@ -60,7 +60,7 @@ int64_t MostPadding(int64_t pad, int64_t tile, int64_t stride) {
 
 }  // namespace
 
-Outcome VtaSpace::Measure(const SchedulePoint& point) const {
+MeasuredOutcome VtaSpace::Measure(const SchedulePoint& point) const {
   const Result<GeneratedSchedule> code = Generate(point);
   if (!code) return {.why = code.error().message};
   vta::CycleSimulator simulator(config_, options_.timing);
@@ -70,7 +70,7 @@ Outcome VtaSpace::Measure(const SchedulePoint& point) const {
 }
 
 int64_t FloorCycles(const vta::ConvShape& shape, const vta::Config& config,
-                    const ProblemOptions& options) {
+                    const CooptOptions& options) {
   const vta::Axis rows = RowAxis(shape), columns = ColumnAxis(shape);
   const int64_t in = InputBlocks(shape, config), out = OutputBlocks(shape, config);
   const int64_t batches = BatchBlocks(shape, config);

@@ -46,28 +46,34 @@ std::vector<int64_t> EvenPieces(int64_t total) {
   return Thinned(std::move(sizes));
 }
 
-std::vector<ScheduleSpace::Knob> KnobsOf(const vta::ConvShape& shape, const vta::Config& config,
-                                         Generator generator) {
-  const int64_t cib = InputBlocks(shape, config), cob = OutputBlocks(shape, config);
-  if (generator == Generator::kReference) {
-    return {{"tile_h", Divisors(shape.oh())}, {"tile_w", Divisors(shape.ow())},
-            {"tile_ci", Divisors(cib)},       {"tile_co", Divisors(cob)},
-            {"oc_nthread", {1, 2}},           {"h_nthread", {1, 2}}};
+std::vector<Decision> KnobsOf(const vta::ConvShape& shape, const vta::Config& config,
+                              Generator generator) {
+  std::vector<Decision> knobs;
+  const auto add = [&](std::string name, std::vector<int64_t> values) {
+    knobs.push_back(Decision::Ordinal(std::move(name), std::move(values)));
+  };
+  const bool reference = generator == Generator::kReference;
+  const auto sizes = [&](int64_t total) { return reference ? Divisors(total) : EvenPieces(total); };
+  add("tile_h", sizes(shape.oh()));
+  add("tile_w", sizes(shape.ow()));
+  add("tile_ci", sizes(InputBlocks(shape, config)));
+  add("tile_co", sizes(OutputBlocks(shape, config)));
+  if (reference) {
+    add("oc_nthread", {1, 2});
+    add("h_nthread", {1, 2});
+    return knobs;
   }
-  return {{"tile_h", EvenPieces(shape.oh())},
-          {"tile_w", EvenPieces(shape.ow())},
-          {"tile_ci", EvenPieces(cib)},
-          {"tile_co", EvenPieces(cob)},
-          {"wgt_slots", {1, 2, 3, 4, 8, 16, 64, 1024}},
-          {"inp_slots", {1, 2, 3, 4, 8, 16, 64, 1024}},
-          {"channels_outermost", {0, 1}},
-          {"lead_co", {0, 1, 2, 4}}};
+  add("wgt_slots", {1, 2, 3, 4, 8, 16, 64, 1024});
+  add("inp_slots", {1, 2, 3, 4, 8, 16, 64, 1024});
+  add("channels_outermost", {0, 1});
+  add("lead_co", {0, 1, 2, 4});
+  return knobs;
 }
 
 }  // namespace
 
 VtaSpace::VtaSpace(const vta::ConvShape& shape, const vta::Config& config,
-                   const ProblemOptions& options)
+                   const CooptOptions& options)
     : ScheduleSpace(KnobsOf(shape, config, options.generator), kMappingKnobs),
       shape_(shape),
       config_(config),
@@ -77,8 +83,9 @@ VtaSpace::VtaSpace(const vta::ConvShape& shape, const vta::Config& config,
 void VtaSpace::AddCoarseGrid(std::vector<SchedulePoint>& candidates) const {
   constexpr std::array<size_t, 8> kMost = {8, 5, 3, 8, 3, 3, 2, 1};
   std::array<std::vector<uint8_t>, kMost.size()> picks;
-  for (size_t knob = 0; knob < knobs().size(); ++knob) {
-    const size_t count = knobs()[knob].values.size(), most = std::min(kMost[knob], count);
+  for (size_t knob = 0; knob < size(); ++knob) {
+    const auto count = static_cast<size_t>(decisions()[knob].size());
+    const size_t most = std::min(kMost[knob], count);
     for (size_t i = 0; i < most; ++i) {
       const bool is_slots = knob == kOc || knob == kH;
       const size_t at = is_slots    ? std::array<size_t, 3>{1, 3, count - 1}[i]
@@ -88,7 +95,7 @@ void VtaSpace::AddCoarseGrid(std::vector<SchedulePoint>& candidates) const {
     }
   }
   const auto fill = [&](auto&& self, size_t knob, SchedulePoint& point) -> void {
-    if (knob == knobs().size()) {
+    if (knob == size()) {
       if (Valid(point)) candidates.push_back(point);
       return;
     }
@@ -108,7 +115,7 @@ std::vector<SchedulePoint> VtaSpace::Candidates() const {
     AddCoarseGrid(candidates);
     return candidates;
   }
-  for (int64_t i = 0; i < size(); ++i) {
+  for (int64_t i = 0; i < num_points(); ++i) {
     const SchedulePoint point = At(i);
     if (Valid(point)) candidates.push_back(point);
   }
@@ -146,9 +153,8 @@ vta::TiledSchedule VtaSpace::Tiled(const SchedulePoint& point) const {
 }
 
 Result<GeneratedSchedule> VtaSpace::Generate(const SchedulePoint& point) const {
-  if (const vta::Verdict verdict = Check(point); !verdict.valid()) {
-    return Error{.kind = ErrorKind::kInfeasible,
-                 .message = fmt::format("{}: {}", verdict.reason, verdict.explanation)};
+  if (std::string refusal = Refusal(point); !refusal.empty()) {
+    return Error{.kind = ErrorKind::kInfeasible, .message = std::move(refusal)};
   }
   if (options_.generator == Generator::kReference) {
     const vta::Knobs knobs = ReferenceKnobs(point);

@@ -29,24 +29,25 @@ class VtaSpace final : public ScheduleSpace {
  public:
   // `shape` is that of all images of a batch. A space without candidates is one of a shape that is
   // not valid on `config`.
-  VtaSpace(const vta::ConvShape& shape, const vta::Config& config, const ProblemOptions& options);
+  VtaSpace(const vta::ConvShape& shape, const vta::Config& config, const CooptOptions& options);
 
   const vta::ConvShape& shape() const { return shape_; }
   const vta::Config& config() const { return config_; }
-  const ProblemOptions& options() const { return options_; }
+  const CooptOptions& options() const { return options_; }
 
   vta::Knobs ReferenceKnobs(const SchedulePoint& point) const;
   vta::TiledSchedule Tiled(const SchedulePoint& point) const;
 
   // Whether a program exists, without making it: exact for the reference template; the improved
   // generator may still refuse a schedule for the micro-ops that it takes.
-  vta::Verdict Check(const SchedulePoint& point) const;
+  vta::Verdict Judge(const SchedulePoint& point) const;
 
   // The program; the improved generator trims as much padding as micro-ops allow. The error is for
   // points that are not valid, and quotes the limit.
   Result<GeneratedSchedule> Generate(const SchedulePoint& point) const;
 
-  bool Valid(const SchedulePoint& point) const override { return Check(point).valid(); }
+  bool Valid(const SchedulePoint& point) const override { return Judge(point).valid(); }
+  std::string Refusal(const SchedulePoint& point) const override;
   std::vector<SchedulePoint> Candidates() const override;
   bool enumerates() const override { return options_.generator == Generator::kReference; }
   double EstimateCycles(const SchedulePoint& point) const override;
@@ -55,7 +56,12 @@ class VtaSpace final : public ScheduleSpace {
   size_t FillFeatures(FeatureKind kind, const SchedulePoint& point, FeatureRow& row) const override;
   size_t AddShares(const SchedulePoint& point, FeatureRow& row, size_t size) const override;
   WorkloadRow Workload() const override;
-  Outcome Measure(const SchedulePoint& point) const override;
+  MeasuredOutcome Measure(const SchedulePoint& point) const override;
+  // It has passed the checker, ran in the functional simulator, gave what a plain convolution
+  // gives, and takes the measured cycles; the error says which of these failed.
+  Result<std::string> Program(const SchedulePoint& point, const MeasuredOutcome& outcome,
+                              uint64_t seed) const override;
+  using ScheduleSpace::Describe;
   std::string Describe(const SchedulePoint& point) const override;
 
  private:
@@ -64,13 +70,13 @@ class VtaSpace final : public ScheduleSpace {
 
   vta::ConvShape shape_;
   vta::Config config_;
-  ProblemOptions options_;
+  CooptOptions options_;
 };
 
 // Cycles that no program is below: one product a cycle, or all operands over the bus once. Products
 // with padding count for the reference template, which makes them.
 int64_t FloorCycles(const vta::ConvShape& shape, const vta::Config& config,
-                    const ProblemOptions& options);
+                    const CooptOptions& options);
 
 // Programs with more instructions would take longer to simulate than all others together; they are
 // ruled out with the reason "instructions".

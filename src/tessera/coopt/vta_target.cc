@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/coopt/targets.h"
+
 namespace tessera::coopt {
 namespace {
 
@@ -150,18 +152,28 @@ std::shared_ptr<const VtaTarget> VtaTarget::Fixed(const Config& config) {
 }
 
 double VtaTarget::FloorCycles(size_t hardware, const TaskLayer& layer,
-                              const ProblemOptions& options) const {
+                              const CooptOptions& options) const {
   const vta::ConvShape shape = ForBatch(layer.shape, Images(hardware));
   return static_cast<double>(coopt::FloorCycles(shape, config(hardware), options));
 }
 
 std::unique_ptr<const ScheduleSpace> VtaTarget::MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                          const ProblemOptions& options) const {
+                                                          const CooptOptions& options) const {
   return std::make_unique<VtaSpace>(ForBatch(layer.shape, Images(hardware)), config(hardware),
                                     options);
 }
 
-const VtaSpace& VtaSpaceOf(const Task& task) { return dynamic_cast<const VtaSpace&>(task.space); }
+std::vector<Note> VtaTarget::HardwareNotes(size_t hardware, double clock_mhz) const {
+  return {{"sram_power_mw", Cost(hardware, clock_mhz).sram_power_mw},
+          {"batch", Images(hardware)},
+          {"rtl_exists", Images(hardware) == 1}};
+}
+
+std::vector<Note> VtaTarget::RunNotes(size_t hardware, const CooptOptions& options) const {
+  return {{"generator", std::string(kGeneratorNames[static_cast<size_t>(options.generator)])},
+          {"bus_bits", options.timing.bus_bytes * 8},
+          {"extrapolated", !config(hardware).IsDefaultSize()}};
+}
 
 Result<TaskList> TasksOf(std::span<const Network> networks) {
   return CollectTasks(networks, [](TaskLayer& layer) -> Result<void> {
@@ -171,5 +183,34 @@ Result<TaskList> TasksOf(std::span<const Network> networks) {
     return vta::Validate(*shape, vta::Config{});
   });
 }
+
+namespace {
+
+Result<TargetPointer> Within(const HardwareLimits& limits) {
+  Result<std::shared_ptr<const VtaTarget>> target = VtaTarget::Make(limits);
+  if (!target) return target.error();
+  return TargetPointer(*std::move(target));
+}
+
+Result<TargetPointer> FixedByName(const std::string& hardware) {
+  const Result<Config> config = hardware == "default" ? Config{} : vta::LoadConfig(hardware);
+  if (!config) return config.error();
+  return TargetPointer(VtaTarget::Fixed(*config));
+}
+
+}  // namespace
+
+extern const TargetInfo kVtaTarget = {
+    .name = "vta",
+    .summary = "VTA: a matrix unit with its buffers, programs timed by the cycle simulator",
+    .limits_power = true,
+    .has_bounds = true,
+    .hardware_file = "vta_config.json",
+    .program_suffix = ".vta",
+    .tasks = TasksOf,
+    .within = Within,
+    .fixed = FixedByName};
+
+const TargetInfo& VtaTarget::info() const { return kVtaTarget; }
 
 }  // namespace tessera::coopt

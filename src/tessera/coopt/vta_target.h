@@ -18,26 +18,6 @@
 
 namespace tessera::coopt {
 
-struct HardwareLimits {
-  // Multipliers of the matrix unit. The space has no units of less than a quarter of them: they
-  // would only thin out a search for speed. Default: 256.
-  int64_t macs = 256;
-
-  // Bytes of all buffers. Default: 0 (no limit).
-  int64_t sram_bytes = 0;
-
-  // vta::EstimateArea with its default assumptions. Default: 0 (no limit).
-  double area_um2 = 0;
-
-  // PeakSramPowerMw. Default: 0 (no limit).
-  double sram_power_mw = 0;
-
-  // Images that the matrix unit works on at once; no RTL exists for more than 1. Default: 8.
-  int64_t max_batch = 8;
-
-  double clock_mhz = 100;  // Default: 100.
-};
-
 HardwareCost CostOf(const vta::Config& config, double clock_mhz);
 
 // Energy of one access to a buffer of `bytes` that moves `access_bytes`: kSramPj per byte for a
@@ -73,7 +53,7 @@ class VtaTarget final : public Target {
   int64_t ruled_out_by_format() const { return counts_.by_format; }
   int64_t ruled_out_by_limits() const { return counts_.by_limits; }
 
-  std::string_view TargetName() const override { return "vta"; }
+  const TargetInfo& info() const override;
   std::string Name(size_t hardware) const override { return vta::ConfigId(config(hardware)); }
   std::string FileText(size_t hardware) const override {
     return vta::WriteConfig(config(hardware));
@@ -83,9 +63,11 @@ class VtaTarget final : public Target {
   }
   int64_t Images(size_t hardware) const override { return config(hardware).batch(); }
   double FloorCycles(size_t hardware, const TaskLayer& layer,
-                     const ProblemOptions& options) const override;
+                     const CooptOptions& options) const override;
+  std::vector<Note> HardwareNotes(size_t hardware, double clock_mhz) const override;
+  std::vector<Note> RunNotes(size_t hardware, const CooptOptions& options) const override;
   std::unique_ptr<const ScheduleSpace> MakeSpace(size_t hardware, const TaskLayer& layer,
-                                                 const ProblemOptions& options) const override;
+                                                 const CooptOptions& options) const override;
 
  private:
   struct Counts {
@@ -97,9 +79,6 @@ class VtaTarget final : public Target {
   std::vector<vta::Config> configs_;
   Counts counts_;
 };
-
-// The space of a task whose target is a VTA.
-const VtaSpace& VtaSpaceOf(const Task& task);
 
 // CollectTasks of the layers that VTA runs.
 Result<TaskList> TasksOf(std::span<const Network> networks);

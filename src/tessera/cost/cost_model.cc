@@ -22,7 +22,7 @@ BatchEvaluator::BatchEvaluator(const CostModel& model, ThreadPool& pool)
 }
 
 void BatchEvaluator::EvaluateBatch(std::span<const Mapping> mappings, std::span<Cost> costs) {
-  CHECK(mappings.size() == costs.size());
+  TESSERA_CHECK(mappings.size() == costs.size());
   pool_.ParallelFor(static_cast<int64_t>(mappings.size()), kChunk,
                     [&](int64_t begin, int64_t end, int worker) {
                       CostModel::Workspace& workspace = *workspaces_[static_cast<size_t>(worker)];

@@ -1,6 +1,7 @@
 // Comparisons in folders.
 #include "tessera/mapper/compare_run.h"
 
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,12 +34,12 @@ Result<std::vector<std::string>> SaveMethods(const std::vector<MethodChoice>& me
                                              RunDirectory::Files& inputs) {
   std::vector<std::string> texts;
   for (MethodChoice method : methods) {
-    for (auto& [name, value] : method.assignments) {
-      if (name != "assignment") continue;
-      const Result<std::string> text = ReadTextFile(value);
+    for (std::string* file : method.Files()) {
+      const Result<std::string> text = ReadTextFile(*file);
       if (!text) return text.error();
-      value = fmt::format("inputs/assignment-{}.json", texts.size() + 1);
-      inputs[value] = *text;
+      *file = fmt::format("inputs/method-{}-{}", texts.size() + 1,
+                          std::filesystem::path(*file).filename().string());
+      inputs[*file] = *text;
     }
     texts.push_back(method.ToString());
   }
@@ -48,9 +49,7 @@ Result<std::vector<std::string>> SaveMethods(const std::vector<MethodChoice>& me
 Result<MethodChoice> LoadMethod(const std::string& text, const RunDirectory& directory) {
   Result<MethodChoice> method = ParseMethodChoice(text);
   if (!method) return method;
-  for (auto& [name, value] : method->assignments) {
-    if (name == "assignment") value = directory.File(value);
-  }
+  for (std::string* file : method->Files()) *file = directory.File(*file);
   return method;
 }
 

@@ -16,7 +16,6 @@
 #include "tessera/mapper/any_factors.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/record/terminal.h"
-#include "tessera/mapper/warm_start.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {

@@ -12,11 +12,11 @@
 
 #include "tessera/base/result.h"
 #include "tessera/cost/cost.h"
-#include "tessera/mapping/mapping.h"
 #include "tessera/mapper/layer_bounds.h"
 #include "tessera/mapper/map_settings.h"
-#include "tessera/record/progress.h"
 #include "tessera/mapper/proof.h"
+#include "tessera/mapping/mapping.h"
+#include "tessera/record/progress.h"
 #include "tessera/record/run_directory.h"
 #include "tessera/search/driver.h"
 

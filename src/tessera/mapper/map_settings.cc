@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,14 +54,6 @@ Result<size_t> IndexOf(std::string_view what, std::string_view word,
 
 std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() || path.starts_with("/") ? path : folder + "/" + path;
-}
-
-// A file that a method's parameter names, which has to travel with the run.
-std::string* AssignmentFile(MethodChoice& method) {
-  for (auto& [name, value] : method.assignments) {
-    if (name == "assignment") return &value;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -189,7 +182,7 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, const st
     Result<MethodChoice> method = ParseMethodChoice(job.prove ? kIncumbents : settings.method);
     if (!method) return method.error();
     job.method = *std::move(method);
-    if (std::string* file = AssignmentFile(*job.method)) *file = In(folder, *file);
+    for (std::string* file : job.method->Files()) *file = In(folder, *file);
   }
   Result<Accelerator> accelerator = LoadAccelerator(In(folder, settings.accelerator));
   if (!accelerator) return accelerator.error();
@@ -228,10 +221,10 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
   }
   if (!job.prove && job.method) {
     MethodChoice method = *job.method;
-    if (std::string* file = AssignmentFile(method)) {
-      if (Result<void> copied = copy(*file, "inputs/assignment.json"); !copied) {
-        return copied.error();
-      }
+    for (std::string* file : method.Files()) {
+      Result<void> copied =
+          copy(*file, "inputs/method-" + std::filesystem::path(*file).filename().string());
+      if (!copied) return copied.error();
     }
     settings.method = method.ToString();
   }

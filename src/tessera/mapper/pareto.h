@@ -9,9 +9,9 @@
 
 #include "tessera/base/result.h"
 #include "tessera/cost/cost.h"
-#include "tessera/mapping/loop_mapping.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/mapping/loop_mapping.h"
 #include "tessera/workload/layer.h"
 
 namespace tessera {

@@ -13,8 +13,8 @@
 
 #include "tessera/arch/accelerator.h"
 #include "tessera/base/result.h"
-#include "tessera/mapping/mapping.h"
 #include "tessera/mapper/proof.h"
+#include "tessera/mapping/mapping.h"
 #include "tessera/record/line_journal.h"
 #include "tessera/workload/layer.h"
 

@@ -23,9 +23,7 @@ double Distance(const Layer& a, const Layer& b) {
 
 bool StartsWarm(const MapJob& job) {
   if (!job.method || job.prove || job.settings.budget.seconds > 0) return false;
-  const std::vector<ParameterInfo>& parameters = job.method->method->parameters;
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [](const ParameterInfo& parameter) { return parameter.name == "hints"; });
+  return job.method->method->takes_hints;
 }
 
 size_t WaveEnd(size_t begin, size_t layers) { return std::min(layers, 2 * begin + 1); }

@@ -59,7 +59,7 @@ class Dataflow {
 
   // Only if not full().
   void Add(const DataflowDirective& directive) {
-    CHECK(!full());
+    TESSERA_CHECK(!full());
     directives_[size_++] = directive;
   }
 

@@ -39,12 +39,12 @@ class FeatureBatch {
   // Floats from one row to the next in a batch by rows: whole cache lines.
   int64_t row_size() const { return CeilDiv(features_, kLineFloats) * kLineFloats; }
   void set_rows(int64_t rows) {
-    CHECK(rows >= 0 && rows <= max_rows_);
+    TESSERA_CHECK(rows >= 0 && rows <= max_rows_);
     rows_ = rows;
   }
   // Another shape in the same memory; the contents have no meaning afterwards.
   void Reshape(int64_t features, int64_t rows) {
-    CHECK(features >= 0 && features <= max_features_);
+    TESSERA_CHECK(features >= 0 && features <= max_features_);
     features_ = features;
     set_rows(rows);
   }
@@ -91,7 +91,7 @@ class FeatureBatch {
   }
   // Takes rows that lie one after another, `row_size` floats apart.
   void FromRows(const Kernels& kernels, const float* rows, int64_t row_size, int64_t count) {
-    CHECK(!by_row());
+    TESSERA_CHECK(!by_row());
     set_rows(count);
     for (int64_t b = 0; b < blocks(); ++b) {
       kernels.transpose(RowsIn(b), features_, rows + b * kBlockRows * row_size, row_size, At(b, 0),

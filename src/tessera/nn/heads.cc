@@ -24,7 +24,7 @@ float Precision(const Kernels& kernels, float log_deviation) {
 
 void FillGumbel(const Kernels& kernels, uint64_t seed, uint64_t stream, uint64_t step,
                 int64_t first, int64_t count, float* noise) {
-  CHECK(first % 64 == 0 && count % 64 == 0);
+  TESSERA_CHECK(first % 64 == 0 && count % 64 == 0);
   const std::array<uint32_t, 2> key = CounterRng(seed, stream).key();
   constexpr int64_t kPiece = 1024;
   uint32_t words[kPiece];

@@ -36,7 +36,7 @@ std::vector<double> OrthonormalRows(int64_t count, int64_t size, CounterRng& rng
 
 void InitGlorotUniform(const MlpLayout& layout, uint64_t seed, uint64_t stream,
                        std::span<float> parameters) {
-  CHECK(std::ssize(parameters) >= layout.size());
+  TESSERA_CHECK(std::ssize(parameters) >= layout.size());
   std::fill_n(parameters.begin(), layout.size(), 0.0f);
   for (size_t l = 0; l < layout.layers().size(); ++l) {
     const MlpLayout::Layer& layer = layout.layers()[l];
@@ -51,7 +51,7 @@ void InitGlorotUniform(const MlpLayout& layout, uint64_t seed, uint64_t stream,
 
 void InitOrthogonal(const MlpLayout& layout, double gain, double output_gain, uint64_t seed,
                     uint64_t stream, std::span<float> parameters) {
-  CHECK(std::ssize(parameters) >= layout.size());
+  TESSERA_CHECK(std::ssize(parameters) >= layout.size());
   std::fill_n(parameters.begin(), layout.size(), 0.0f);
   for (size_t l = 0; l < layout.layers().size(); ++l) {
     const MlpLayout::Layer& layer = layout.layers()[l];

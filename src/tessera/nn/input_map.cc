@@ -18,7 +18,7 @@ InputMap InputMap::Range(int64_t first, int64_t count) {
 }
 
 InputMap InputMap::Affine(int64_t inputs, std::vector<Term> terms, std::vector<float> offsets) {
-  CHECK(offsets.empty() || std::ssize(offsets) == inputs);
+  TESSERA_CHECK(offsets.empty() || std::ssize(offsets) == inputs);
   InputMap map;
   map.inputs_ = inputs;
   map.is_range_ = false;
@@ -27,7 +27,7 @@ InputMap InputMap::Affine(int64_t inputs, std::vector<Term> terms, std::vector<f
   std::sort(map.features_.begin(), map.features_.end());
   map.features_.erase(std::unique(map.features_.begin(), map.features_.end()), map.features_.end());
   for (const Term& term : terms) {
-    CHECK(term.input >= 0 && term.input < inputs);
+    TESSERA_CHECK(term.input >= 0 && term.input < inputs);
     const auto at = std::lower_bound(map.features_.begin(), map.features_.end(), term.feature);
     map.terms_.push_back({term.input, at - map.features_.begin(), term.factor});
   }

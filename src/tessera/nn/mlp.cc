@@ -38,12 +38,12 @@ void ParallelFor(ThreadPool* pool, int64_t count, auto&& body) {
 }  // namespace
 
 MlpLayout::MlpLayout(MlpShape shape) : shape_(std::move(shape)) {
-  CHECK(shape_.inputs >= 0 && shape_.outputs > 0);
+  TESSERA_CHECK(shape_.inputs >= 0 && shape_.outputs > 0);
   int64_t inputs = shape_.inputs;
   std::vector<int64_t> widths = shape_.hidden;
   widths.push_back(shape_.outputs);
   for (const int64_t width : widths) {
-    CHECK(width > 0);
+    TESSERA_CHECK(width > 0);
     const std::string number = std::to_string(layers_.size() + 1);
     const int64_t weights = size_, bias = size_ + inputs * width;
     tensors_.push_back({"w" + number, weights, inputs, width});
@@ -90,7 +90,7 @@ int64_t ForwardRowsScratch(const MlpLayout& layout, int64_t rows) {
 
 void ForwardRows(const Kernels& kernels, const MlpLayout& layout, const float* parameters,
                  int64_t rows, const float* x, int64_t x_row, float* y, std::span<float> scratch) {
-  CHECK(std::ssize(scratch) >= ForwardRowsScratch(layout, rows));
+  TESSERA_CHECK(std::ssize(scratch) >= ForwardRowsScratch(layout, rows));
   const int64_t half = (std::ssize(scratch) - kSlackFloats) / 2;
   const float* input = x;
   for (size_t l = 0; l < layout.layers().size(); ++l) {
@@ -144,7 +144,7 @@ MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap input
                  std::shared_ptr<MlpWorkspace> workspace)
     : MlpPass(kernels, layout, std::move(inputs), Mode::kTrain) {
   space_ = std::move(workspace);
-  CHECK(std::ssize(space_->delta_rows) == num_layers());
+  TESSERA_CHECK(std::ssize(space_->delta_rows) == num_layers());
   if (!layout_.skips_zeros()) return;
   turned_weights_ = AlignedBuffer<float>(layout_.size() - layout_.layers()[1].weights);
   const int64_t turned = layout_.layers()[0].outputs * CeilDiv(InputsOf(0), 16) * 16;
@@ -174,8 +174,8 @@ void BlockScratch::Reserve(int64_t floats) {
 
 MlpPass::MlpPass(const Kernels& kernels, const MlpLayout& layout, InputMap inputs, Mode mode)
     : kernels_(kernels), layout_(layout), map_(std::move(inputs)), mode_(mode) {
-  CHECK(map_.inputs() == layout_.shape().inputs);
-  CHECK(num_layers() <= kMaxLayers);
+  TESSERA_CHECK(map_.inputs() == layout_.shape().inputs);
+  TESSERA_CHECK(num_layers() <= kMaxLayers);
   const int64_t width = layout_.layers()[0].outputs;
   chunks_ = {0};
   int64_t column = 0, next = -1;
@@ -235,9 +235,9 @@ void MlpPass::Bind(const float* parameters) {
 // Layer by layer for one block; hidden[l] is where the activations of layer l go.
 void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
                             float* const* hidden) {
-  CHECK(parameters_ != nullptr);
+  TESSERA_CHECK(parameters_ != nullptr);
   if (layout_.skips_zeros()) return ForwardSkipping(x, block, out, hidden);
-  CHECK(!x.by_row());
+  TESSERA_CHECK(!x.by_row());
   const float* input = x.At(block, 0);
   for (int64_t l = 0; l < num_layers(); ++l) {
     const MlpLayout::Layer& layer = layout_.layers()[static_cast<size_t>(l)];
@@ -263,7 +263,7 @@ void MlpPass::ForwardLayers(const FeatureBatch& x, int64_t block, float* out,
 }
 
 void MlpPass::ForwardBlock(const FeatureBatch& x, int64_t block, float* out, int worker) {
-  CHECK(mode_ == Mode::kForward);
+  TESSERA_CHECK(mode_ == Mode::kForward);
   float* hidden[kMaxLayers] = {};
   float* at = scratch_->Of(worker);
   for (int64_t l = 0; l + 1 < num_layers(); ++l) {
@@ -413,8 +413,8 @@ void MlpPass::FillRowSegments(const FeatureBatch& x) {
 
 void MlpPass::Backward(const FeatureBatch& x, const FeatureBatch& output_gradient, float* gradient,
                        ThreadPool* pool) {
-  CHECK(mode_ == Mode::kTrain && x.rows() == space_->output.rows());
-  CHECK(output_gradient.rows() == x.rows());
+  TESSERA_CHECK(mode_ == Mode::kTrain && x.rows() == space_->output.rows());
+  TESSERA_CHECK(output_gradient.rows() == x.rows());
   for (FeatureBatch& delta : space_->delta) delta.set_rows(x.rows());
   if (layout_.skips_zeros()) TurnWeights();
   ParallelFor(pool, x.blocks(), [&](int64_t begin, int64_t end, int /*worker*/) {
@@ -459,9 +459,9 @@ void MlpPass::Backward(const FeatureBatch& x, const FeatureBatch& output_gradien
 }
 
 void MlpPass::InputGradient(int64_t block, int64_t first, int64_t count, float* out) const {
-  CHECK(num_layers() > 1);
+  TESSERA_CHECK(num_layers() > 1);
   const auto at = std::lower_bound(map_.features().begin(), map_.features().end(), first);
-  CHECK(at != map_.features().end() && *at == first);
+  TESSERA_CHECK(at != map_.features().end() && *at == first);
   const int64_t width = layout_.layers()[0].outputs;
   const GemmSegment whole{0, 0, width};
   const int64_t rows = RowsToCompute(space_->delta[0].RowsIn(block));

@@ -60,7 +60,7 @@ void RunGemm(const Kernels& kernels, const Gemm& g) {
         dnnl_sgemm(transposed ? 'T' : 'N', 'N', g.m, g.n, segment.count, 1.0f, g.a + segment.a,
                    transposed ? g.a_step : g.a_row, g.b + segment.b, g.b_step, s == 0 ? 0.0f : 1.0f,
                    g.c, g.c_row);
-    CHECK(status == dnnl_success);
+    TESSERA_CHECK(status == dnnl_success);
   }
   if (g.epilogue != Epilogue::kStore) ApplyEpilogue(kernels, g);
 }

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "tessera/base/result.h"
+#include "tessera/mapper/compare.h"
 #include "tessera/report/json.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
-#include "tessera/mapper/compare.h"
 #include "tessera/study/runs.h"
 
 namespace tessera {

@@ -8,12 +8,14 @@
 #include "tessera/base/check.h"
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
-#include "tessera/coopt/vta_target.h"
+#include "tessera/coopt/targets.h"
 #include "tessera/report/curves.h"
+#include "tessera/report/note_json.h"
 
 namespace tessera {
 namespace {
 
+using coopt::CooptProblem;
 using coopt::HardwareCost;
 using coopt::HardwareScore;
 using coopt::Measured;
@@ -26,21 +28,21 @@ Json CyclesJson(double cycles) {
   return cycles;
 }
 
-double PerImage(const coopt::Problem& problem, const Measured& measured) {
+double PerImage(const CooptProblem& problem, const Measured& measured) {
   return static_cast<double>(measured.outcome.cycles) /
          static_cast<double>(problem.images(measured.request.hardware));
 }
 
-double InferencesPerSecond(const coopt::Problem& problem, double cycles) {
+double InferencesPerSecond(const CooptProblem& problem, double cycles) {
   return problem.options().clock_mhz * 1e6 / cycles;
 }
 
-Json HardwareJson(const coopt::Problem& problem, size_t hardware) {
+Json HardwareJson(const CooptProblem& problem, size_t hardware) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(hardware, problem.options().clock_mhz);
-  const bool is_vta = target.TargetName() == "vta";
-  Json json = is_vta ? Json::parse(target.FileText(hardware)) : Json::object();
-  if (!is_vta) {
+  const bool has_fields = target.info().hardware_file.ends_with(".json");
+  Json json = has_fields ? Json::parse(target.FileText(hardware)) : Json::object();
+  if (!has_fields) {
     for (size_t knob = 0; knob < target.knobs(); ++knob) {
       json[std::string(target.name(knob))] = int64_t{1} << target.value(hardware, knob);
     }
@@ -49,14 +51,11 @@ Json HardwareJson(const coopt::Problem& problem, size_t hardware) {
   json["macs"] = cost.macs;
   json["sram_bytes"] = cost.sram_bytes;
   json["area"] = cost.area_um2;
-  if (!is_vta) return json;
-  json["sram_power_mw"] = cost.sram_power_mw;
-  json["batch"] = target.Images(hardware);
-  json["rtl_exists"] = target.Images(hardware) == 1;
+  json.update(ToJson(target.HardwareNotes(hardware, problem.options().clock_mhz)));
   return json;
 }
 
-Json LayerJson(const coopt::Problem& problem, const SessionResult& result, size_t index) {
+Json LayerJson(const CooptProblem& problem, const SessionResult& result, size_t index) {
   const TaskLayer& layer = problem.layers()[index];
   const Measured& best = *result.best()->layers[index];
   const coopt::ScheduleSpace& space = problem.task(best.request.hardware, index).space;
@@ -75,17 +74,17 @@ Json LayerJson(const coopt::Problem& problem, const SessionResult& result, size_
 
 }  // namespace
 
-Json CooptJson(const CooptRun& run, const coopt::Problem& problem, const SessionResult& result,
+Json CooptJson(const CooptRun& run, const CooptProblem& problem, const SessionResult& result,
                const std::vector<coopt::LeftOut>& left_out) {
-  CHECK(result.best() != nullptr);
+  TESSERA_CHECK(result.best() != nullptr);
   const HardwareScore& best = *result.best();
-  const coopt::ProblemOptions& options = problem.options();
+  const coopt::CooptOptions& options = problem.options();
   Json layers = Json::array(), curve = Json::array(), pareto = Json::array(),
        skipped = Json::array();
   for (size_t i = 0; i < problem.layers().size(); ++i) {
     layers.push_back(LayerJson(problem, result, i));
   }
-  for (const coopt::Step& step : result.curve) {
+  for (const coopt::JointImprovement& step : result.curve) {
     curve.push_back(Json::array({step.measurements, CyclesJson(step.cycles)}));
   }
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
@@ -98,10 +97,10 @@ Json CooptJson(const CooptRun& run, const coopt::Problem& problem, const Session
     skipped.push_back({{"name", layer.name}, {"count", layer.count}, {"why", layer.why}});
   }
   Json json = {{"network", run.network},
-               {"target", problem.hardware().TargetName()},
+               {"target", problem.hardware().info().name},
                {"method", run.method},
                {"seed", run.seed},
-               {"objective", coopt::kObjectiveNames[static_cast<size_t>(options.objective)]},
+               {"objective", coopt::kCooptObjectiveNames[static_cast<size_t>(options.objective)]},
                {"validity_filter", run.validity_filter},
                {"clock_mhz", options.clock_mhz},
                {"hardware", HardwareJson(problem, *result.hardware)},
@@ -117,15 +116,11 @@ Json CooptJson(const CooptRun& run, const coopt::Problem& problem, const Session
                {"hardware_space", problem.hardware().size()},
                {"curve", std::move(curve)},
                {"pareto", std::move(pareto)}};
-  if (const auto* vta = dynamic_cast<const coopt::VtaTarget*>(&problem.hardware())) {
-    json["generator"] = coopt::kGeneratorNames[static_cast<size_t>(options.generator)];
-    json["bus_bits"] = options.timing.bus_bytes * 8;
-    json["extrapolated"] = !vta->config(*result.hardware).IsDefaultSize();
-  }
+  json.update(ToJson(problem.hardware().RunNotes(*result.hardware, options)));
   return json;
 }
 
-Table CooptTable(const coopt::Problem& problem, const SessionResult& result) {
+Table CooptTable(const CooptProblem& problem, const SessionResult& result) {
   Table table({"layer", "count", "cycles", "floor", "measurements", "schedule"});
   for (size_t i = 0; i < problem.layers().size(); ++i) {
     const Measured& best = *result.best()->layers[i];
@@ -138,7 +133,7 @@ Table CooptTable(const coopt::Problem& problem, const SessionResult& result) {
   return table;
 }
 
-Table ParetoTable(const coopt::Problem& problem, const SessionResult& result) {
+Table ParetoTable(const CooptProblem& problem, const SessionResult& result) {
   Table table({"hardware", "area_um2", "cycles", "inferences_per_second"});
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
     table.Add(problem.hardware().Name(point.hardware), std::llround(point.area_um2),
@@ -147,7 +142,7 @@ Table ParetoTable(const coopt::Problem& problem, const SessionResult& result) {
   return table;
 }
 
-std::string CooptSummary(const coopt::Problem& problem, const SessionResult& result) {
+std::string CooptSummary(const CooptProblem& problem, const SessionResult& result) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(*result.hardware, problem.options().clock_mhz);
   const int64_t images = target.Images(*result.hardware);
@@ -161,7 +156,7 @@ std::string CooptSummary(const coopt::Problem& problem, const SessionResult& res
       "inferences/s at {:g} MHz after {} measurements\n",
       WithThousands(std::llround(best.cycles)),
       100 * (best.cycles *
-                 (problem.options().objective == coopt::Objective::kLatency
+                 (problem.options().objective == coopt::CooptObjective::kLatency
                       ? static_cast<double>(images)
                       : 1.0) /
                  problem.FloorCycles(*result.hardware) -
@@ -171,14 +166,14 @@ std::string CooptSummary(const coopt::Problem& problem, const SessionResult& res
   return text;
 }
 
-std::string CooptPage(const std::string& network, const std::string& text, const coopt::Problem& problem,
-                      const SessionResult& result) {
+std::string CooptPage(const std::string& network, const std::string& text,
+                      const CooptProblem& problem, const SessionResult& result) {
   Curve front = {.name = "not beaten in both", .points = {}},
         others = {.name = "best so far", .points = {}};
   for (const coopt::ParetoPoint& point : ParetoFront(problem, result)) {
     front.points.emplace_back(point.area_um2, InferencesPerSecond(problem, point.cycles));
   }
-  for (const coopt::Step& step : result.curve) {
+  for (const coopt::JointImprovement& step : result.curve) {
     others.points.emplace_back(step.measurements, InferencesPerSecond(problem, step.cycles));
   }
   std::string page = fmt::format(
@@ -202,7 +197,7 @@ std::string CooptPage(const std::string& network, const std::string& text, const
 Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   const coopt::CooptimizeJob& job = made.result.job;
   const SessionResult& result = made.result.session;
-  const coopt::Problem& problem = *job.problem;
+  const CooptProblem& problem = *job.problem;
   RunView view{.json = Json::object(), .times = Json::object(), .interrupted = result.interrupted};
   if (made.result.recorded > 0) {
     view.remarks.push_back(
@@ -210,7 +205,7 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   }
   for (const coopt::LeftOut& layer : job.left_out) {
     view.remarks.push_back(
-        fmt::format("not on {}: {}: {}", problem.hardware().TargetName(), layer.name, layer.why));
+        fmt::format("not on {}: {}: {}", problem.hardware().info().name, layer.name, layer.why));
   }
   // Somebody stopped it before the first accelerator had all its schedules.
   if (result.best() == nullptr) return view;
@@ -225,16 +220,17 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   const std::string page = CooptPage(job.name, view.text, problem, result);
   for (size_t i = 0; i < made.result.programs.size(); ++i) {
     const std::string name =
-        fmt::format("programs/{:02}-{}.vta", i + 1, SafeFileName(problem.layers()[i].name));
+        fmt::format("programs/{:02}-{}{}", i + 1, SafeFileName(problem.layers()[i].name),
+                    problem.hardware().info().program_suffix);
     view.json["layers"][i]["program"] = name;
-    view.files.push_back({name, vta::WriteContainer(made.result.programs[i])});
+    view.files.push_back({name, made.result.programs[i]});
   }
   if (!made.result.programs.empty()) {
     view.json["data_seed"] = job.seed;
     view.json["verified"] = true;
   }
   view.files.push_back(
-      {made.result.programs.empty() ? "accelerator.yaml" : "vta_config.json",
+      {std::string(problem.hardware().info().hardware_file),
        problem.hardware().FileText(*result.hardware)});
   view.files.push_back({"report.txt", view.text});
   view.files.push_back({"report.html", page});

@@ -23,22 +23,22 @@ struct CooptRun {
 };
 
 // Everything for programs. The result must have an accelerator.
-Json CooptJson(const CooptRun& run, const coopt::Problem& problem,
+Json CooptJson(const CooptRun& run, const coopt::CooptProblem& problem,
                const coopt::SessionResult& result, const std::vector<coopt::LeftOut>& left_out);
 
 // The layers for people.
-Table CooptTable(const coopt::Problem& problem, const coopt::SessionResult& result);
+Table CooptTable(const coopt::CooptProblem& problem, const coopt::SessionResult& result);
 
 // Area against throughput, the best of each.
-Table ParetoTable(const coopt::Problem& problem, const coopt::SessionResult& result);
+Table ParetoTable(const coopt::CooptProblem& problem, const coopt::SessionResult& result);
 
 // "1x16x16_...: 256 MACs, 491,520 bytes of SRAM, ...; 12.3 inferences/s at 100 MHz".
-std::string CooptSummary(const coopt::Problem& problem, const coopt::SessionResult& result);
+std::string CooptSummary(const coopt::CooptProblem& problem, const coopt::SessionResult& result);
 
 // A page that a browser opens without anything else: what CooptSummary and the tables say, area
 // against throughput, and how the search went.
 std::string CooptPage(const std::string& network, const std::string& text,
-                      const coopt::Problem& problem, const coopt::SessionResult& result);
+                      const coopt::CooptProblem& problem, const coopt::SessionResult& result);
 
 // A run with the accelerator, the programs below "programs/", result.json, report.txt and
 // report.html.

@@ -1,8 +1,5 @@
-// Conversions of values to JSON, and JSON to text.
+// Conversions of values to JSON.
 #include "tessera/report/json.h"
-
-#include <algorithm>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -14,40 +11,7 @@ namespace {
 Json NullIfZero(int64_t value) { return value == 0 ? Json(nullptr) : Json(value); }
 Json NullIfEmpty(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-// On one line.
-std::string Compact(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
-
-// Objects and lists of objects over several lines, lists of plain values such as [1, 1] on one.
-void Write(const Json& json, size_t depth, std::string& text) {
-  const bool plain_list =
-      json.is_array() &&
-      std::all_of(json.begin(), json.end(), [](const Json& item) { return item.is_primitive(); });
-  if (json.is_primitive() || json.empty()) {
-    text += Compact(json);
-    return;
-  }
-  const std::string_view separator = plain_list ? ", " : ",";
-  const std::string line = plain_list ? "" : "\n" + std::string(2 * (depth + 1), ' ');
-  text += json.is_array() ? '[' : '{';
-  for (auto item = json.begin(); item != json.end(); ++item) {
-    if (item != json.begin()) text += separator;
-    text += line;
-    if (json.is_object()) text += Compact(Json(item.key())) + ": ";
-    Write(*item, depth + 1, text);
-  }
-  if (!plain_list) text += "\n" + std::string(2 * depth, ' ');
-  text += json.is_array() ? ']' : '}';
-}
-
 }  // namespace
-
-std::string ToText(const Json& json) {
-  std::string text;
-  Write(json, 0, text);
-  return text + "\n";
-}
 
 Json ToJson(const Error& error) {
   return {{"file", NullIfEmpty(error.where.file)},

@@ -10,8 +10,8 @@
 
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
-#include "tessera/report/curves.h"
 #include "tessera/mapper/export.h"
+#include "tessera/report/curves.h"
 
 namespace tessera {
 namespace {

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/text.h"
+#include "tessera/mapper/export.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
-#include "tessera/mapper/export.h"
 #include "tessera/space/maestro_space.h"
 
 namespace tessera {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "tessera/base/result.h"
+#include "tessera/mapper/map_network.h"
 #include "tessera/report/json.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
 #include "tessera/study/runs.h"
-#include "tessera/mapper/map_network.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {

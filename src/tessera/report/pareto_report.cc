@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/report/curves.h"
 #include "tessera/mapper/export.h"
+#include "tessera/report/curves.h"
 
 namespace tessera {
 namespace {

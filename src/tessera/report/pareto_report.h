@@ -5,9 +5,9 @@
 #include <string>
 
 #include "tessera/base/result.h"
+#include "tessera/mapper/pareto.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/mapper/pareto.h"
 
 namespace tessera {
 

@@ -74,7 +74,7 @@ Json Cell::ForJson() const {
 }
 
 void Table::AddRow(std::vector<Cell> cells) {
-  CHECK(cells.size() == columns_.size());
+  TESSERA_CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
 }
 

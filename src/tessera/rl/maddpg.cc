@@ -15,39 +15,39 @@ struct MaddpgOptions : OffPolicyOptions {
 
 class Maddpg final : public OffPolicyLearner {
  public:
-  Maddpg(const MaddpgOptions& options, std::unique_ptr<OffPolicyTeam> team)
-      : OffPolicyLearner(std::move(team)), penalty_(options.logit_penalty) {}
+  Maddpg(const MaddpgOptions& options, std::unique_ptr<OffPolicyAgents> agents)
+      : OffPolicyLearner(std::move(agents)), penalty_(options.logit_penalty) {}
 
   // Agents are updated one after another; later ones already see the targets of earlier ones move,
   // as in the reference.
   Result<UpdateReport> Update() override {
     UpdateReport report;
-    const double share = 1.0 / static_cast<double>(team_->num_agents());
-    for (int64_t i = 0; i < team_->num_agents(); ++i) {
-      team_->SampleBatch(i);
-      team_->NextActions(i);
-      team_->Targets(i, /*bonus=*/nullptr);
-      report.q_loss += share * team_->CriticStep(i, 0);
+    const double share = 1.0 / static_cast<double>(agents_->num_agents());
+    for (int64_t i = 0; i < agents_->num_agents(); ++i) {
+      agents_->SampleBatch(i);
+      agents_->NextActions(i);
+      agents_->Targets(i, /*bonus=*/nullptr);
+      report.q_loss += share * agents_->CriticStep(i, 0);
       trainer_ = i;
       report.p_loss +=
-          share * team_->ActorStep(i, [this](int64_t b, const float* logits, float* g) {
+          share * agents_->ActorStep(i, [this](int64_t b, const float* logits, float* g) {
             return LogitPenalty(b, logits, g);
           });
-      team_->FollowTargets(i);
+      agents_->FollowTargets(i);
     }
-    team_->EndRound();
+    agents_->EndRound();
     return report;
   }
 
  private:
   // penalty * mean(logits^2), which keeps policies from becoming certain too early.
   double LogitPenalty(int64_t block, const float* logits, float* gradient) const {
-    const int64_t choices = team_->choices(trainer_), rows = team_->batch().rows();
+    const int64_t choices = agents_->choices(trainer_), rows = agents_->batch().rows();
     const double factor = penalty_ / static_cast<double>(choices);
     const float scale = static_cast<float>(2 * factor / static_cast<double>(rows));
     double sum = 0;
     for (int64_t c = 0; c < choices; ++c) {
-      for (int64_t r = 0; r < team_->batch().now.RowsIn(block); ++r) {
+      for (int64_t r = 0; r < agents_->batch().now.RowsIn(block); ++r) {
         const float logit = logits[c * R + r];
         gradient[c * R + r] += scale * logit;
         sum += double{logit} * logit;
@@ -96,10 +96,10 @@ extern const LearnerInfo kMaddpgLearner = {
       const Result<MaddpgOptions> options =
           ReadOptions("algorithm maddpg", Settings(), assignments);
       if (!options) return options.error();
-      Result<std::unique_ptr<OffPolicyTeam>> team =
-          OffPolicyTeam::Make(setup, *options, /*num_critics=*/1);
-      if (!team) return team.error();
-      return std::unique_ptr<Learner>(std::make_unique<Maddpg>(*options, std::move(*team)));
+      Result<std::unique_ptr<OffPolicyAgents>> agents =
+          OffPolicyAgents::Make(setup, *options, /*num_critics=*/1);
+      if (!agents) return agents.error();
+      return std::unique_ptr<Learner>(std::make_unique<Maddpg>(*options, std::move(*agents)));
     }};
 
 }  // namespace tessera

@@ -18,43 +18,43 @@ struct MasacOptions : OffPolicyOptions {
 
 class Masac final : public OffPolicyLearner {
  public:
-  Masac(const MasacOptions& options, std::unique_ptr<OffPolicyTeam> team)
-      : OffPolicyLearner(std::move(team)),
+  Masac(const MasacOptions& options, std::unique_ptr<OffPolicyAgents> agents)
+      : OffPolicyLearner(std::move(agents)),
         options_(options),
-        bonus_(1, team_->batch().now.max_rows()) {}
+        bonus_(1, agents_->batch().now.max_rows()) {}
 
   Result<UpdateReport> Update() override {
     UpdateReport report;
-    const double share = 1.0 / static_cast<double>(team_->num_agents());
-    for (int64_t i = 0; i < team_->num_agents(); ++i) {
+    const double share = 1.0 / static_cast<double>(agents_->num_agents());
+    for (int64_t i = 0; i < agents_->num_agents(); ++i) {
       trainer_ = i;
-      team_->SampleBatch(i);
-      team_->NextActions(i);
+      agents_->SampleBatch(i);
+      agents_->NextActions(i);
       report.entropy += share * FillBonus();
-      team_->Targets(i, &bonus_);
-      for (int64_t c = 0; c < team_->num_critics(); ++c) {
+      agents_->Targets(i, &bonus_);
+      for (int64_t c = 0; c < agents_->num_critics(); ++c) {
         report.q_loss +=
-            share * team_->CriticStep(i, c) / static_cast<double>(team_->num_critics());
+            share * agents_->CriticStep(i, c) / static_cast<double>(agents_->num_critics());
       }
       report.p_loss +=
-          share * team_->ActorStep(i, [this](int64_t b, const float* logits, float* g) {
+          share * agents_->ActorStep(i, [this](int64_t b, const float* logits, float* g) {
             return EntropyTerm(b, logits, g);
           });
-      team_->FollowTargets(i);
+      agents_->FollowTargets(i);
     }
-    team_->EndRound();
+    agents_->EndRound();
     return report;
   }
 
  private:
   // -sum p log(p + 1e-6) of the rows of a block; keeps p and the logarithms.
   void Entropy(const float* logits, float* p, float* log_p, float* entropy) const {
-    const int64_t choices = team_->choices(trainer_);
-    team_->kernels().softmax(choices, R, R, logits, p, nullptr);
+    const int64_t choices = agents_->choices(trainer_);
+    agents_->kernels().softmax(choices, R, R, logits, p, nullptr);
     std::fill_n(entropy, R, 0.0f);
     for (int64_t c = 0; c < choices; ++c) {
       for (int64_t r = 0; r < R; ++r) log_p[c * R + r] = p[c * R + r] + kLogFloor;
-      team_->kernels().log(R, log_p + c * R, log_p + c * R);
+      agents_->kernels().log(R, log_p + c * R, log_p + c * R);
       for (int64_t r = 0; r < R; ++r) entropy[r] -= p[c * R + r] * log_p[c * R + r];
     }
   }
@@ -62,13 +62,13 @@ class Masac final : public OffPolicyLearner {
   // The entropy bonus of the next states, from the trainer's own policy. tf2marl adds a column to a
   // row, so there every row gets the mean.
   double FillBonus() {
-    const FeatureBatch& logits = team_->NextLogits(trainer_);
+    const FeatureBatch& logits = agents_->NextLogits(trainer_);
     Buffers& buffers = buffers_;
-    const int64_t rows = team_->batch().rows();
+    const int64_t rows = agents_->batch().rows();
     bonus_.set_rows(rows);
     double sum = 0;
     for (int64_t b = 0; b < bonus_.blocks(); ++b) {
-      buffers.Fit(team_->choices(trainer_));
+      buffers.Fit(agents_->choices(trainer_));
       Entropy(logits.At(b, 0), buffers.p.data(), buffers.log_p.data(), bonus_.At(b, 0));
       for (int64_t r = 0; r < bonus_.RowsIn(b); ++r) sum += bonus_.At(b, 0)[r];
     }
@@ -85,8 +85,8 @@ class Masac final : public OffPolicyLearner {
 
   // -alpha * mean entropy in the actor's loss.
   double EntropyTerm(int64_t block, const float* logits, float* gradient) const {
-    const int64_t choices = team_->choices(trainer_);
-    const int64_t rows = team_->batch().now.RowsIn(block);
+    const int64_t choices = agents_->choices(trainer_);
+    const int64_t rows = agents_->batch().now.RowsIn(block);
     thread_local Buffers buffers;
     buffers.Fit(choices);
     float entropy[R], mean[R] = {};
@@ -102,7 +102,7 @@ class Masac final : public OffPolicyLearner {
       }
     }
     const float scale =
-        static_cast<float>(options_.alpha / static_cast<double>(team_->batch().rows()));
+        static_cast<float>(options_.alpha / static_cast<double>(agents_->batch().rows()));
     double loss = 0;
     for (int64_t r = 0; r < rows; ++r) loss -= options_.alpha * entropy[r];
     for (int64_t c = 0; c < choices; ++c) {
@@ -164,10 +164,10 @@ extern const LearnerInfo kMasacLearner = {
                const Assignments& assignments) -> Result<std::unique_ptr<Learner>> {
       const Result<MasacOptions> options = ReadOptions("algorithm masac", Settings(), assignments);
       if (!options) return options.error();
-      Result<std::unique_ptr<OffPolicyTeam>> team =
-          OffPolicyTeam::Make(setup, *options, /*num_critics=*/2);
-      if (!team) return team.error();
-      return std::unique_ptr<Learner>(std::make_unique<Masac>(*options, std::move(*team)));
+      Result<std::unique_ptr<OffPolicyAgents>> agents =
+          OffPolicyAgents::Make(setup, *options, /*num_critics=*/2);
+      if (!agents) return agents.error();
+      return std::unique_ptr<Learner>(std::make_unique<Masac>(*options, std::move(*agents)));
     }};
 
 }  // namespace tessera

@@ -75,15 +75,16 @@ Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options) {
 
 }  // namespace
 
-OffPolicyTeam::Net::Net(const Kernels& kernels, const MlpLayout& shape, const AdamOptions& options)
+OffPolicyAgents::Net::Net(const Kernels& kernels, const MlpLayout& shape,
+                          const AdamOptions& options)
     : layout(shape),
       parameters(shape.Allocate()),
       target(shape.Allocate()),
       adam(kernels, layout.tensors(), options) {}
 
-Result<std::unique_ptr<OffPolicyTeam>> OffPolicyTeam::Make(const LearnerSetup& setup,
-                                                           const OffPolicyOptions& options,
-                                                           int num_critics) {
+Result<std::unique_ptr<OffPolicyAgents>> OffPolicyAgents::Make(const LearnerSetup& setup,
+                                                               const OffPolicyOptions& options,
+                                                               int num_critics) {
   if (Result<void> checked = CheckSpec(*setup.spec, options); !checked) return checked.error();
   ReplayLayout layout =
       setup.spec->observation_maps.empty() ? ReplayLayout::kJoint : ReplayLayout::kCompact;
@@ -98,13 +99,13 @@ Result<std::unique_ptr<OffPolicyTeam>> OffPolicyTeam::Make(const LearnerSetup& s
   Result<std::unique_ptr<Sampler>> sampler =
       MakeSampler(options.sampler, std::ssize((*replay)->kinds()));
   if (!sampler) return sampler.error();
-  return std::unique_ptr<OffPolicyTeam>(
-      new OffPolicyTeam(setup, options, num_critics, std::move(*replay), std::move(*sampler)));
+  return std::unique_ptr<OffPolicyAgents>(
+      new OffPolicyAgents(setup, options, num_critics, std::move(*replay), std::move(*sampler)));
 }
 
-OffPolicyTeam::OffPolicyTeam(const LearnerSetup& setup, const OffPolicyOptions& options,
-                             int num_critics, std::unique_ptr<ReplayBuffer> replay,
-                             std::unique_ptr<Sampler> sampler)
+OffPolicyAgents::OffPolicyAgents(const LearnerSetup& setup, const OffPolicyOptions& options,
+                                 int num_critics, std::unique_ptr<ReplayBuffer> replay,
+                                 std::unique_ptr<Sampler> sampler)
     : setup_(setup),
       spec_(*setup.spec),
       options_(options),
@@ -137,11 +138,11 @@ OffPolicyTeam::OffPolicyTeam(const LearnerSetup& setup, const OffPolicyOptions& 
   act_noise_ = AlignedBuffer<float>(CeilDiv(spec_.action_size() * padded, 64) * 64);
 }
 
-int64_t OffPolicyTeam::choices(int64_t agent) const {
+int64_t OffPolicyAgents::choices(int64_t agent) const {
   return spec_.agents[static_cast<size_t>(agent)].action.size;
 }
 
-void OffPolicyTeam::MakeNetworks() {
+void OffPolicyAgents::MakeNetworks() {
   const FeatureLayout& features = replay_->layout();
   const std::vector<int64_t> hidden(static_cast<size_t>(options_.layers), options_.hidden);
   const int64_t rows = batch_.now.max_rows();
@@ -188,7 +189,7 @@ void OffPolicyTeam::MakeNetworks() {
   for (int64_t a = 0; a < num_agents(); ++a) BindTargets(a);
 }
 
-void OffPolicyTeam::BindTargets(int64_t a) {
+void OffPolicyAgents::BindTargets(int64_t a) {
   Agent& agent = agents_[static_cast<size_t>(a)];
   agent.target_actor_pass->Bind(agent.actor->target.data());
   for (size_t c = 0; c < agent.critics.size(); ++c) {
@@ -197,7 +198,7 @@ void OffPolicyTeam::BindTargets(int64_t a) {
 }
 
 template <typename Body>
-void OffPolicyTeam::ForEach(int64_t count, const Body& body) const {
+void OffPolicyAgents::ForEach(int64_t count, const Body& body) const {
   const auto range = [&](int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin; i < end; ++i) body(i, worker);
   };
@@ -209,17 +210,17 @@ void OffPolicyTeam::ForEach(int64_t count, const Body& body) const {
 }
 
 template <typename Body>
-void OffPolicyTeam::ForBlocks(const Body& body) const {
+void OffPolicyAgents::ForBlocks(const Body& body) const {
   ForEach(batch_.now.blocks(), body);
 }
 
-float* OffPolicyTeam::Scratch(int worker) {
+float* OffPolicyAgents::Scratch(int worker) {
   return block_scratch_.data() + worker * 2 * logits_gradient_.max_features() * R;
 }
 
-void OffPolicyTeam::Act(int64_t rows, std::span<const float> observations, ActMode mode,
-                        std::span<float> actions) {
-  CHECK(rows <= setup_.lanes);
+void OffPolicyAgents::Act(int64_t rows, std::span<const float> observations, ActMode mode,
+                          std::span<float> actions) {
+  TESSERA_CHECK(rows <= setup_.lanes);
   const PhaseScope scope(setup_.profiler, Phase::kActing);
   const int64_t padded = CeilDiv(rows, 16) * 16, width = spec_.action_size();
   float* const y = act_scratch_.data();
@@ -255,7 +256,7 @@ void OffPolicyTeam::Act(int64_t rows, std::span<const float> observations, ActMo
   }
 }
 
-Result<void> OffPolicyTeam::Observe(const TransitionBatch& batch) {
+Result<void> OffPolicyAgents::Observe(const TransitionBatch& batch) {
   const PhaseScope scope(setup_.profiler, Phase::kOther);
   if (Result<void> checked = CheckRewards(spec_, batch.rewards); !checked) return checked;
   const auto row = [](std::span<const float> all, int64_t e, int64_t size) {
@@ -282,12 +283,12 @@ Result<void> OffPolicyTeam::Observe(const TransitionBatch& batch) {
   return {};
 }
 
-void OffPolicyTeam::EndRound() {
+void OffPolicyAgents::EndRound() {
   ++round_;
   due_ = std::max<int64_t>(0, due_ - 1);
 }
 
-void OffPolicyTeam::SampleBatch(int64_t trainer) {
+void OffPolicyAgents::SampleBatch(int64_t trainer) {
   const PhaseScope scope(setup_.profiler, Phase::kSampling);
   const bool draw = trainer == 0 || !options_.shared_batch;
   if (draw) {
@@ -309,8 +310,8 @@ void OffPolicyTeam::SampleBatch(int64_t trainer) {
   if (setup_.trace != nullptr) setup_.trace->OnBatch(*this, trainer);
 }
 
-void OffPolicyTeam::Noise(int64_t trainer, int64_t agent, int64_t round, int64_t block,
-                          float* noise) const {
+void OffPolicyAgents::Noise(int64_t trainer, int64_t agent, int64_t round, int64_t block,
+                            float* noise) const {
   const int64_t size = choices(agent < 0 ? trainer : agent);
   const uint64_t stream =
       agent < 0 ? StreamId("policy", static_cast<uint64_t>(trainer))
@@ -319,7 +320,7 @@ void OffPolicyTeam::Noise(int64_t trainer, int64_t agent, int64_t round, int64_t
              size * R, noise);
 }
 
-void OffPolicyTeam::NextActions(int64_t trainer) {
+void OffPolicyAgents::NextActions(int64_t trainer) {
   if (options_.shared_batch && trainer > 0) return;
   const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
   const FeatureLayout& features = replay_->layout();
@@ -344,7 +345,7 @@ void OffPolicyTeam::NextActions(int64_t trainer) {
   }
 }
 
-const FeatureBatch& OffPolicyTeam::NextLogits(int64_t trainer) {
+const FeatureBatch& OffPolicyAgents::NextLogits(int64_t trainer) {
   const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
   Agent& agent = agents_[static_cast<size_t>(trainer)];
   agent.actor_pass->Bind(agent.actor->parameters.data());
@@ -352,7 +353,7 @@ const FeatureBatch& OffPolicyTeam::NextLogits(int64_t trainer) {
   return agent.actor_pass->output();
 }
 
-void OffPolicyTeam::Targets(int64_t trainer, const FeatureBatch* bonus) {
+void OffPolicyAgents::Targets(int64_t trainer, const FeatureBatch* bonus) {
   const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
   Agent& agent = agents_[static_cast<size_t>(trainer)];
   targets_.set_rows(batch_.rows());
@@ -378,7 +379,7 @@ void OffPolicyTeam::Targets(int64_t trainer, const FeatureBatch* bonus) {
   }
 }
 
-double OffPolicyTeam::CriticStep(int64_t trainer, int64_t critic) {
+double OffPolicyAgents::CriticStep(int64_t trainer, int64_t critic) {
   const PhaseScope scope(setup_.profiler, Phase::kQLoss);
   Net& net = *agents_[static_cast<size_t>(trainer)].critics[static_cast<size_t>(critic)];
   critic_pass_->Bind(net.parameters.data());
@@ -406,7 +407,7 @@ double OffPolicyTeam::CriticStep(int64_t trainer, int64_t critic) {
   return loss / static_cast<double>(batch_.rows());
 }
 
-void OffPolicyTeam::KeepErrors(const FeatureBatch& values) {
+void OffPolicyAgents::KeepErrors(const FeatureBatch& values) {
   errors_.clear();
   for (int64_t row = 0; row < batch_.rows(); ++row) {
     errors_.push_back(values.Get(row, 0) - targets_.Get(row, 0));
@@ -414,7 +415,7 @@ void OffPolicyTeam::KeepErrors(const FeatureBatch& values) {
   sampler_->Observe(batch_.slots, errors_);
 }
 
-double OffPolicyTeam::ActorStep(int64_t trainer, const LogitsTerm& add_gradient) {
+double OffPolicyAgents::ActorStep(int64_t trainer, const LogitsTerm& add_gradient) {
   const PhaseScope scope(setup_.profiler, Phase::kPLoss);
   Agent& agent = agents_[static_cast<size_t>(trainer)];
   const int64_t size = choices(trainer), rows = batch_.rows();
@@ -456,7 +457,7 @@ double OffPolicyTeam::ActorStep(int64_t trainer, const LogitsTerm& add_gradient)
 }
 
 // The trainer's own actions are drawn anew; those of the others stay as they were played.
-void OffPolicyTeam::DrawOwnActions(int64_t trainer) {
+void OffPolicyAgents::DrawOwnActions(int64_t trainer) {
   Agent& agent = agents_[static_cast<size_t>(trainer)];
   const int64_t size = choices(trainer);
   const int64_t first = replay_->layout().action_first[static_cast<size_t>(trainer)];
@@ -477,7 +478,7 @@ void OffPolicyTeam::DrawOwnActions(int64_t trainer) {
   });
 }
 
-void OffPolicyTeam::FollowTargets(int64_t trainer) {
+void OffPolicyAgents::FollowTargets(int64_t trainer) {
   const PhaseScope scope(setup_.profiler, Phase::kOther);
   Agent& agent = agents_[static_cast<size_t>(trainer)];
   const float tau = static_cast<float>(options_.tau);
@@ -489,7 +490,7 @@ void OffPolicyTeam::FollowTargets(int64_t trainer) {
   BindTargets(trainer);
 }
 
-std::vector<std::pair<std::string, OffPolicyTeam::Net*>> OffPolicyTeam::Nets() const {
+std::vector<std::pair<std::string, OffPolicyAgents::Net*>> OffPolicyAgents::Nets() const {
   std::vector<std::pair<std::string, Net*>> nets;
   for (size_t a = 0; a < agents_.size(); ++a) {
     const std::string agent = fmt::format("agent{}.", a);
@@ -501,7 +502,7 @@ std::vector<std::pair<std::string, OffPolicyTeam::Net*>> OffPolicyTeam::Nets() c
   return nets;
 }
 
-void OffPolicyTeam::Save(const std::string& prefix, TensorWriter& writer) const {
+void OffPolicyAgents::Save(const std::string& prefix, TensorWriter& writer) const {
   for (const auto& [name, net] : Nets()) {
     SaveNet(prefix + name, net->layout, net->parameters.span(), writer);
     SaveNet(prefix + name + ".target", net->layout, net->target.span(), writer);
@@ -515,7 +516,7 @@ void OffPolicyTeam::Save(const std::string& prefix, TensorWriter& writer) const 
   replay_->Save(prefix + "replay.", writer);
 }
 
-Result<void> OffPolicyTeam::Load(const std::string& prefix, const TensorReader& reader) {
+Result<void> OffPolicyAgents::Load(const std::string& prefix, const TensorReader& reader) {
   for (const auto& [name, net] : Nets()) {
     for (const bool target : {false, true}) {
       if (Result<void> read = LoadNet(prefix + name + (target ? ".target" : ""), net->layout,

@@ -65,22 +65,22 @@ void AddOffPolicyParameters(ParameterList<Options>& parameters) {
   parameters.insert(parameters.end(), common.begin(), common.end());
 }
 
-class OffPolicyTeam;
+class OffPolicyAgents;
 
-// Watches the updates of a team, to repeat them elsewhere.
+// Watches the updates of all agents, to repeat them elsewhere.
 class UpdateTrace {
  public:
   virtual ~UpdateTrace() = default;
   // A trainer's mini-batch has been gathered; nothing has been computed from it yet.
-  virtual void OnBatch(const OffPolicyTeam& team, int64_t trainer) = 0;
+  virtual void OnBatch(const OffPolicyAgents& agents, int64_t trainer) = 0;
 };
 
-class OffPolicyTeam {
+class OffPolicyAgents {
  public:
   // Errors: actions that are not soft choices, a batch larger than replay, an unknown sampler.
-  static Result<std::unique_ptr<OffPolicyTeam>> Make(const LearnerSetup& setup,
-                                                     const OffPolicyOptions& options,
-                                                     int num_critics);
+  static Result<std::unique_ptr<OffPolicyAgents>> Make(const LearnerSetup& setup,
+                                                       const OffPolicyOptions& options,
+                                                       int num_critics);
 
   // The parts of Learner that do not depend on the algorithm.
   void Act(int64_t rows, std::span<const float> observations, ActMode mode,
@@ -148,8 +148,8 @@ class OffPolicyTeam {
     std::vector<std::unique_ptr<MlpPass>> target_critic_passes;
   };
 
-  OffPolicyTeam(const LearnerSetup& setup, const OffPolicyOptions& options, int num_critics,
-                std::unique_ptr<ReplayBuffer> replay, std::unique_ptr<Sampler> sampler);
+  OffPolicyAgents(const LearnerSetup& setup, const OffPolicyOptions& options, int num_critics,
+                  std::unique_ptr<ReplayBuffer> replay, std::unique_ptr<Sampler> sampler);
 
   void MakeNetworks();
   template <typename Body>  // body(index, worker)
@@ -188,26 +188,26 @@ class OffPolicyTeam {
   int64_t due_ = 0;
 };
 
-// A learner whose update rounds are all that it adds to a team.
+// A learner whose update rounds are all that it adds to the agents.
 class OffPolicyLearner : public Learner {
  public:
   void Act(int64_t rows, std::span<const float> observations, ActMode mode,
            std::span<float> actions) override {
-    team_->Act(rows, observations, mode, actions);
+    agents_->Act(rows, observations, mode, actions);
   }
-  Result<void> Observe(const TransitionBatch& batch) override { return team_->Observe(batch); }
-  bool UpdateDue() const override { return team_->UpdateDue(); }
+  Result<void> Observe(const TransitionBatch& batch) override { return agents_->Observe(batch); }
+  bool UpdateDue() const override { return agents_->UpdateDue(); }
   void Save(const std::string& prefix, TensorWriter& writer) const override {
-    team_->Save(prefix, writer);
+    agents_->Save(prefix, writer);
   }
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    return team_->Load(prefix, reader);
+    return agents_->Load(prefix, reader);
   }
 
  protected:
-  explicit OffPolicyLearner(std::unique_ptr<OffPolicyTeam> team) : team_(std::move(team)) {}
+  explicit OffPolicyLearner(std::unique_ptr<OffPolicyAgents> agents) : agents_(std::move(agents)) {}
 
-  const std::unique_ptr<OffPolicyTeam> team_;
+  const std::unique_ptr<OffPolicyAgents> agents_;
 };
 
 }  // namespace tessera

@@ -67,7 +67,7 @@ class Ppo final : public OnPolicyLearner {
 
   void Act(int64_t rows, std::span<const float> observations, ActMode mode,
            std::span<float> actions) override {
-    CHECK(rows <= setup_.lanes);
+    TESSERA_CHECK(rows <= setup_.lanes);
     const PhaseScope scope(setup_.profiler, Phase::kActing);
     for (size_t u = 0; u < units_.size(); ++u) {
       PolicyUnit& unit = *units_[u];
@@ -80,7 +80,7 @@ class Ppo final : public OnPolicyLearner {
   }
 
   Result<void> Observe(const TransitionBatch& batch) override {
-    CHECK(!UpdateDue());
+    TESSERA_CHECK(!UpdateDue());
     const PhaseScope scope(setup_.profiler, Phase::kOther);
     if (Result<void> checked = CheckRewards(spec_, batch.rewards); !checked) return checked;
     const int64_t first = step_ * setup_.lanes, size = spec_.observation_size();

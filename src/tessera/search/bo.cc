@@ -200,9 +200,11 @@ class BoSearcher final : public Searcher {
 
 }  // namespace
 
-SearcherInfo BoMethod() {
+MethodInfo BoMethod() {
   return DeclareMethod<BoSearcher, BoOptions>(
-      "bo", "Bayesian optimization: Gaussian process with a mixed kernel, expected improvement",
+      {.name = "bo",
+       .summary =
+           "Bayesian optimization: Gaussian process with a mixed kernel, expected improvement"},
       {{"start", &BoOptions::start, Range{2, 100'000}, "random samples before the first model"},
        {"history", &BoOptions::history, Range{8, 2000}, "points that the model learns from"},
        {"candidates", &BoOptions::candidates, Range{1, 100'000}, "points compared per choice"},

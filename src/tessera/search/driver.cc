@@ -31,7 +31,7 @@ class Run {
     while (!Finished()) {
       const int64_t left = options_.budget.samples - result_.samples;
       std::vector<Point> points = searcher_.Propose(std::min(options_.batch, left));
-      CHECK(std::ssize(points) <= std::min(options_.batch, left));
+      TESSERA_CHECK(std::ssize(points) <= std::min(options_.batch, left));
       if (points.empty()) {
         result_.stop = StopReason::kExhausted;
         break;

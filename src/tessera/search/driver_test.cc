@@ -142,8 +142,8 @@ TEST_F(DriverTest, DoesNotDependOnThreads) {
 }
 
 TEST_F(DriverTest, ResumesAnywhereWithTheSameResult) {
-  for (const SearcherInfo& method : SearchMethods()) {
-    const std::string name(method.name);
+  for (const MethodInfo* method : SearchMethods()) {
+    const std::string name(method->name);
     Recorder whole;
     const auto expected = Run(name, {.budget = {.samples = 150}, .batch = 32}, &whole);
     for (const size_t cut : {0u, 1u, 37u, 64u, 149u, 150u}) {

@@ -51,9 +51,10 @@ class GaSearcher final : public EvolutionarySearcher {
 
 }  // namespace
 
-SearcherInfo GaMethod() {
+MethodInfo GaMethod() {
   return DeclareMethod<GaSearcher, GaOptions>(
-      "ga", "genetic algorithm: tournaments, uniform crossover, mutation; any space",
+      {.name = "ga",
+       .summary = "genetic algorithm: tournaments, uniform crossover, mutation; any space"},
       {{"population", &GaOptions::population, Range{1, 100'000}, "children per generation"},
        {"survivors", &GaOptions::survivors, Range{1, 100'000}, "best points kept as parents"},
        {"tournament", &GaOptions::tournament, Range{1, 100}, "parents drawn, of which one wins"},

@@ -123,9 +123,11 @@ class GammaSearcher final : public EvolutionarySearcher {
 
 }  // namespace
 
-SearcherInfo GammaMethod() {
+MethodInfo GammaMethod() {
   return DeclareMethod<GammaSearcher, GammaOptions>(
-      "gamma", "GAMMA's genetic operators for mappings (growth and aging need a space with levels)",
+      {.name = "gamma",
+       .summary =
+           "GAMMA's genetic operators for mappings (growth and aging need a space with levels)"},
       {{"population", &GammaOptions::population, Range{1, 100'000}, "children per generation"},
        {"parents", &GammaOptions::parents, Range{0, 1}, "part of the population that breeds"},
        {"crossover", &GammaOptions::crossover, Range{0, 1}, "chance to trade a dimension's tiles"},

@@ -17,7 +17,7 @@ using Vector = Eigen::VectorXd;
 
 // One row of the span per column of the matrix.
 Eigen::Map<const Matrix> AsColumns(std::span<const double> rows, size_t columns) {
-  CHECK(rows.size() % columns == 0);
+  TESSERA_CHECK(rows.size() % columns == 0);
   return {rows.data(), static_cast<Eigen::Index>(columns),
           static_cast<Eigen::Index>(rows.size() / columns)};
 }
@@ -63,7 +63,7 @@ double GaussianProcess::Fit(std::span<const double> rows, std::span<const double
   s.settings = settings;
   s.points = AsColumns(rows, s.columns);
   const Eigen::Map<const Vector> raw(costs.data(), static_cast<Eigen::Index>(costs.size()));
-  CHECK(raw.size() == s.points.cols() && raw.size() > 0);
+  TESSERA_CHECK(raw.size() == s.points.cols() && raw.size() > 0);
   s.shift = raw.mean();
   s.scale = std::sqrt((raw.array() - s.shift).square().mean());
   if (s.scale <= 1e-12 * std::abs(s.shift) || s.scale == 0) s.scale = 1;

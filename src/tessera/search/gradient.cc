@@ -237,10 +237,11 @@ class GradientSearcher final : public Searcher {
 
 }  // namespace
 
-SearcherInfo GradientMethod() {
+MethodInfo GradientMethod() {
   using O = GradientOptions;
   return DeclareMethod<GradientSearcher, O>(
-      "gradient", "descent through a critic network that is trained during the search",
+      {.name = "gradient",
+       .summary = "descent through a critic network that is trained during the search"},
       {{"start", &O::start, Range{1, 100'000}, "random samples before the first descent"},
        {"batch", &O::batch, Range{1, 64}, "points moved downhill at a time"},
        {"lessons", &O::lessons, Range{1, 1000}, "steps of learning per batch"},

@@ -101,9 +101,10 @@ class GridSearcher final : public Searcher {
 
 }  // namespace
 
-SearcherInfo GridMethod() {
+MethodInfo GridMethod() {
   return DeclareMethod<GridSearcher, GridOptions>(
-      "grid", "a pruned grid, visited evenly; deterministic, ends when the grid is done",
+      {.name = "grid",
+       .summary = "a pruned grid, visited evenly; deterministic, ends when the grid is done"},
       {{"values", &GridOptions::values, Range{1, 1000}, "values per size"},
        {"orders", &GridOptions::orders, Range{1, 5040}, "loop orders per level"}});
 }

@@ -117,8 +117,8 @@ class MarlSearcher final : public Searcher {
         seed_(setup.seed),
         samples_(setup.samples),
         agents_(Apply(assignment, setup.space).agents),
-        policy_(std::make_unique<TeamPolicy>(setup.space, agents_,
-                                             PolicyOptions{.smooth = options.smooth})),
+        policy_(std::make_unique<SoftmaxPolicy>(setup.space, agents_,
+                                                PolicyOptions{.smooth = options.smooth})),
         elites_(static_cast<size_t>(options.elites)),
         champions_(static_cast<size_t>(options.elites)) {
     const bool groups = options.agents > 0 && options.assignment.empty();
@@ -154,7 +154,7 @@ class MarlSearcher final : public Searcher {
     born_ = improved_ = observed_;
     elites_ = lives_ % 2 == 0 ? champions_ : Elites(static_cast<size_t>(options_.elites));
     policy_ =
-        std::make_unique<TeamPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
+        std::make_unique<SoftmaxPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
   }
 
   // Algorithm 1 on what was collected. Agents start anew with their groups and learn first from the
@@ -166,7 +166,7 @@ class MarlSearcher final : public Searcher {
     if (!study) return;  // Too few feasible trials: every decision keeps its agent.
     agents_ = Apply(study->assignment, space_).agents;
     policy_ =
-        std::make_unique<TeamPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
+        std::make_unique<SoftmaxPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
     constexpr int kRounds = 10;
     for (int round = 0; round < kRounds; ++round) {
       std::vector<Point> points;
@@ -183,7 +183,7 @@ class MarlSearcher final : public Searcher {
   const int64_t samples_;
   int64_t warmup_samples_ = 0;
   std::vector<std::vector<size_t>> agents_;
-  std::unique_ptr<TeamPolicy> policy_;
+  std::unique_ptr<SoftmaxPolicy> policy_;
   Elites elites_;     // of this life
   Elites champions_;  // of all lives
   uint64_t drawn_ = 0;
@@ -196,10 +196,12 @@ class MarlSearcher final : public Searcher {
 
 }  // namespace
 
-SearcherInfo MarlMethod() {
+MethodInfo MarlMethod() {
   using Options = MarlOptions;
   return DeclareMethod<MarlSearcher, Options>(
-      "marl", "a team of agents with a shared reward: one per decision, or per correlated group",
+      {.name = "marl",
+       .summary = "agents with a shared reward: one per decision, or per correlated group",
+       .file_parameters = {"assignment"}},
       {{"agents", &Options::agents, Range{0, 96}, "agents; 0: one per decision"},
        {"assignment", &Options::assignment, Choices{}, "file that says which agent decides what"},
        {"warmup", &Options::warmup, Range{0, 0.9},

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-class MethodTest : public testing::TestWithParam<const SearcherInfo*> {};
+class MethodTest : public testing::TestWithParam<const MethodInfo*> {};
 
 TEST_P(MethodTest, KeepsItsContract) {
   const SyntheticProblem problem;
@@ -73,7 +73,7 @@ class Narrow final : public Problem {
 TEST(Methods, WalkIntoTheFeasibleRegion) {
   const Narrow problem;
   for (const std::string_view name : {"ga", "gamma", "sa", "bo", "marl", "team"}) {
-    const auto method = FindSearchMethod(name);
+    const auto method = SearchMethods().Find(name);
     ASSERT_TRUE(method);
     const auto searcher = (*method)->make({.space = problem.space(), .samples = 2000}, {});
     ASSERT_TRUE(searcher) << searcher.error();
@@ -89,8 +89,8 @@ TEST(Methods, WalkIntoTheFeasibleRegion) {
 INSTANTIATE_TEST_SUITE_P(
     , MethodTest,
     [] {
-      std::vector<const SearcherInfo*> methods;
-      for (const SearcherInfo& method : SearchMethods()) methods.push_back(&method);
+      std::vector<const MethodInfo*> methods;
+      methods.assign(SearchMethods().begin(), SearchMethods().end());
       return testing::ValuesIn(methods);
     }(),
     [](const auto& test) {
@@ -128,9 +128,9 @@ TEST(Methods, AreBetterThanChance) {
 
 TEST(Methods, HaveDistinctNamesAndTexts) {
   std::set<std::string_view> names;
-  for (const SearcherInfo& method : SearchMethods()) {
-    EXPECT_TRUE(names.insert(method.name).second) << method.name;
-    EXPECT_FALSE(method.summary.empty());
+  for (const MethodInfo* method : SearchMethods()) {
+    EXPECT_TRUE(names.insert(method->name).second) << method->name;
+    EXPECT_FALSE(method->summary.empty());
   }
 }
 

@@ -1,6 +1,7 @@
-// The list of search methods.
+// The list of search methods, and how a method is found in any list.
 #include "tessera/search/method.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -9,19 +10,19 @@
 
 namespace tessera {
 
-SearcherInfo RandomMethod();
-SearcherInfo GridMethod();
-SearcherInfo SaMethod();
-SearcherInfo GaMethod();
-SearcherInfo GammaMethod();
-SearcherInfo BoMethod();
-SearcherInfo GradientMethod();
-SearcherInfo PpoMethod();
-SearcherInfo PpoDiscreteMethod();
-SearcherInfo MarlMethod();
-SearcherInfo TeamMethod();
+MethodInfo RandomMethod();
+MethodInfo GridMethod();
+MethodInfo SaMethod();
+MethodInfo GaMethod();
+MethodInfo GammaMethod();
+MethodInfo BoMethod();
+MethodInfo GradientMethod();
+MethodInfo PpoMethod();
+MethodInfo PpoDiscreteMethod();
+MethodInfo MarlMethod();
+MethodInfo TeamMethod();
 
-std::span<const SearcherInfo> SearchMethods() {
+const MethodList& SearchMethods() {
   static const std::array kMethods = {
       // One method a line, in the order of `tessera list methods`.
       // clang-format off
@@ -38,18 +39,34 @@ std::span<const SearcherInfo> SearchMethods() {
       TeamMethod(),
       // clang-format on
   };
-  return kMethods;
+  static const MethodList kList("search method", PointersTo(kMethods));
+  return kList;
 }
 
-Result<const SearcherInfo*> FindSearchMethod(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const SearcherInfo& method : SearchMethods()) {
-    if (method.name == name) return &method;
-    names.push_back(method.name);
+std::vector<const MethodInfo*> PointersTo(std::span<const MethodInfo> methods) {
+  std::vector<const MethodInfo*> pointers;
+  for (const MethodInfo& method : methods) pointers.push_back(&method);
+  return pointers;
+}
+
+std::string_view WorksOn(const MethodInfo& method) {
+  if (method.make) return "one space";
+  return method.make_joint ? "hardware and schedules" : "proof";
+}
+
+std::vector<std::string> MethodList::Names() const {
+  std::vector<std::string> names;
+  for (const MethodInfo* method : methods_) names.emplace_back(method->name);
+  return names;
+}
+
+Result<const MethodInfo*> MethodList::Find(std::string_view name) const {
+  for (const MethodInfo* method : methods_) {
+    if (method->name == name) return method;
   }
   return Error{.kind = ErrorKind::kUsage,
-               .message = fmt::format("unknown search method {}", Quoted(name)),
-               .hint = DidYouMean(name, names)};
+               .message = fmt::format("unknown {} {}", what_, Quoted(name)),
+               .hint = DidYouMean(name, Names())};
 }
 
 std::string MethodChoice::ToString() const {
@@ -58,28 +75,33 @@ std::string MethodChoice::ToString() const {
   return text;
 }
 
-Result<MethodChoice> ParseMethodChoice(std::string_view text) {
+std::vector<std::string*> MethodChoice::Files() {
+  std::vector<std::string*> files;
+  for (auto& [name, value] : assignments) {
+    if (std::ranges::count(method->file_parameters, name) > 0) files.push_back(&value);
+  }
+  return files;
+}
+
+Result<MethodChoice> ParseMethodChoice(std::string_view text, const MethodList& methods) {
   const std::vector<std::string_view> parts = Split(text, ':');
-  const Result<const SearcherInfo*> method = FindSearchMethod(parts.front());
+  const Result<const MethodInfo*> method = methods.Find(parts.front());
   if (!method) return method.error();
+  const std::string part = fmt::format("method {}", (*method)->name);
   MethodChoice choice{.method = *method};
   for (size_t i = 1; i < parts.size(); ++i) {
     const size_t equals = parts[i].find('=');
     if (equals == std::string_view::npos) {
       return Error{.kind = ErrorKind::kUsage,
-                   .message = fmt::format("{} is not a setting of method {}", Quoted(parts[i]),
-                                          (*method)->name),
+                   .message = fmt::format("{} is not a setting of {}", Quoted(parts[i]), part),
                    .hint = "write METHOD:NAME=VALUE"};
     }
     const std::string_view name = parts[i].substr(0, equals);
     const std::string_view value = parts[i].substr(equals + 1);
-    const Result<size_t> index =
-        FindParameter(fmt::format("method {}", (*method)->name), (*method)->parameters, name);
+    const Result<size_t> index = FindParameter(part, (*method)->parameters, name);
     if (!index) return index.error();
-    if (const Result<ParameterValue> parsed = ParseValue((*method)->parameters[*index], value);
-        !parsed) {
-      return parsed.error();
-    }
+    const Result<ParameterValue> parsed = ParseValue((*method)->parameters[*index], value);
+    if (!parsed) return parsed.error();
     choice.assignments.emplace_back(name, value);
   }
   return choice;

@@ -333,11 +333,16 @@ void NestFeatures::Encode(const Point& point, std::span<double> out) const {
 }
 
 size_t NestFeatures::Group(size_t column) const {
-  const size_t width = kPerLevel + kPerTensor * has_.size(), place = column % width;
-  if (column + 2 == size_) return 1;
-  if (column + 1 == size_ || place == kFetched || place == kStreamed) return 4;
-  if (place < kWords) return 0;
-  return place == kWords ? 1 : 1 + (place - kPerLevel) % kPerTensor;
+  // How units are used; of a tile its words, fetched and streamed ones; sums and what they lead to.
+  enum Kind : size_t { kUse, kTileWords, kTileFetched, kTileStreamed, kSums };
+  constexpr Kind kTensorKinds[kPerTensor] = {kTileWords, kTileFetched, kTileStreamed};
+  if (column + 1 == size_) return kSums;
+  if (column + 2 == size_) return kTileWords;
+  const size_t place = column % (kPerLevel + kPerTensor * has_.size());
+  const bool of_level = place < kPerLevel;
+  if (!of_level) return kTensorKinds[(place - kPerLevel) % kPerTensor];
+  if (place < kWords) return kUse;
+  return place == kWords ? kTileWords : kSums;
 }
 
 std::vector<size_t> NestFeatures::WordsColumns() const {

@@ -35,8 +35,9 @@ size_t Pick(std::span<const double> weights, double total, CounterRng& rng) {
 
 }  // namespace
 
-TeamPolicy::TeamPolicy(const DecisionSpace& space, const std::vector<std::vector<size_t>>& agents,
-                       const PolicyOptions& options)
+SoftmaxPolicy::SoftmaxPolicy(const DecisionSpace& space,
+                             const std::vector<std::vector<size_t>>& agents,
+                             const PolicyOptions& options)
     : space_(space), options_(options) {
   size_t parameters = 0;
   for (const std::vector<size_t>& agent : agents) {
@@ -62,15 +63,15 @@ TeamPolicy::TeamPolicy(const DecisionSpace& space, const std::vector<std::vector
 
 // Which column of a condition a point selects: the value, or the innermost loop of an order, which
 // decides what stays in place.
-size_t TeamPolicy::Row(size_t decision, const Point& point) const {
+size_t SoftmaxPolicy::Row(size_t decision, const Point& point) const {
   const Decision& given = space_.decisions()[decision];
   if (given.kind() != DecisionKind::kPermutation) return static_cast<size_t>(point[decision]);
   const Permutation order = given.OrderAt(point[decision]);
   return order.items[order.size - 1];
 }
 
-std::span<const double> TeamPolicy::Scores(const Head& head, const Point& point,
-                                           std::vector<double>& scratch) const {
+std::span<const double> SoftmaxPolicy::Scores(const Head& head, const Point& point,
+                                              std::vector<double>& scratch) const {
   scratch.assign(parameters_.begin() + static_cast<std::ptrdiff_t>(head.offset),
                  parameters_.begin() + static_cast<std::ptrdiff_t>(head.offset + head.size));
   for (const Condition& condition : head.conditions) {
@@ -82,7 +83,7 @@ std::span<const double> TeamPolicy::Scores(const Head& head, const Point& point,
   return scratch;
 }
 
-Point TeamPolicy::Draw(double explore, CounterRng& rng) const {
+Point SoftmaxPolicy::Draw(double explore, CounterRng& rng) const {
   Point point(space_.size());
   std::vector<double> scratch;
   for (const Head& head : heads_) {
@@ -115,8 +116,8 @@ Point TeamPolicy::Draw(double explore, CounterRng& rng) const {
 }
 
 // Adds weight * gradient of log(probability of the point's value).
-void TeamPolicy::Accumulate(const Head& head, const Point& point, double weight,
-                            std::span<double> gradient, std::vector<double>& scratch) const {
+void SoftmaxPolicy::Accumulate(const Head& head, const Point& point, double weight,
+                               std::span<double> gradient, std::vector<double>& scratch) const {
   Scores(head, point, scratch);
   std::vector<double> slope(head.size, 0.0);
   if (head.order) {
@@ -147,8 +148,8 @@ void TeamPolicy::Accumulate(const Head& head, const Point& point, double weight,
   }
 }
 
-void TeamPolicy::Learn(std::span<const Point> points, std::span<const double> weights) {
-  CHECK(points.size() == weights.size());
+void SoftmaxPolicy::Learn(std::span<const Point> points, std::span<const double> weights) {
+  TESSERA_CHECK(points.size() == weights.size());
   gradient_.assign(parameters_.size(), 0.0);
   std::vector<double> scratch;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -160,7 +161,7 @@ void TeamPolicy::Learn(std::span<const Point> points, std::span<const double> we
   }
 }
 
-std::vector<double> TeamPolicy::Probabilities(size_t decision) const {
+std::vector<double> SoftmaxPolicy::Probabilities(size_t decision) const {
   for (const Head& head : heads_) {
     if (head.decision != decision) continue;
     std::vector<double> scores(
@@ -172,7 +173,7 @@ std::vector<double> TeamPolicy::Probabilities(size_t decision) const {
   return {1.0};
 }
 
-double TeamPolicy::Entropy() const {
+double SoftmaxPolicy::Entropy() const {
   double sum = 0;
   for (const Head& head : heads_) {
     double entropy = 0;

@@ -1,5 +1,5 @@
-// The policies of a team: each agent draws the values of its own decisions from a distribution that
-// it learns, and all of them together make a point.
+// The policies of agents that share a point: each draws the values of its own decisions from a
+// distribution that it learns, and all of them together make a point.
 #ifndef TESSERA_SEARCH_POLICY_H_
 #define TESSERA_SEARCH_POLICY_H_
 
@@ -28,11 +28,11 @@ struct PolicyOptions {
 //   Threads      const functions may run at once; others not.
 //   Determinism  a draw is a function of what was learned and of the rng.
 //   Ownership    the space outlives the policy.
-class TeamPolicy {
+class SoftmaxPolicy {
  public:
   // `agents` lists the decisions of each agent by position; those with one value are skipped.
-  TeamPolicy(const DecisionSpace& space, const std::vector<std::vector<size_t>>& agents,
-             const PolicyOptions& options);
+  SoftmaxPolicy(const DecisionSpace& space, const std::vector<std::vector<size_t>>& agents,
+                const PolicyOptions& options);
 
   // A legal point: drawn, then each decision changed at random with chance `explore`, then
   // repaired.

@@ -18,8 +18,8 @@ const DecisionSpace& Space() {
   return space;
 }
 
-TEST(TeamPolicy, StartsUniform) {
-  const TeamPolicy policy(Space(), {{0}, {1}, {2}, {3}}, {});
+TEST(SoftmaxPolicy, StartsUniform) {
+  const SoftmaxPolicy policy(Space(), {{0}, {1}, {2}, {3}}, {});
   std::map<std::vector<int32_t>, int> counts;
   CounterRng rng(1, 2);
   constexpr int kDraws = 36'000;
@@ -32,8 +32,8 @@ TEST(TeamPolicy, StartsUniform) {
   EXPECT_NEAR(policy.Entropy(), 1, 1e-9);
 }
 
-TEST(TeamPolicy, LearnsWhatItIsShown) {
-  TeamPolicy policy(Space(), {{0}, {1}, {2}}, {.smooth = 0});
+TEST(SoftmaxPolicy, LearnsWhatItIsShown) {
+  SoftmaxPolicy policy(Space(), {{0}, {1}, {2}}, {.smooth = 0});
   Point shown(4);
   shown[0] = 2;
   shown[1] = 1;
@@ -47,8 +47,8 @@ TEST(TeamPolicy, LearnsWhatItIsShown) {
   EXPECT_GT(policy.Probabilities(0)[2], 0.9);
 }
 
-TEST(TeamPolicy, NeighboursOfANumberShareItsLesson) {
-  TeamPolicy policy(Space(), {{0}, {1}, {2}}, {.smooth = 0.5});
+TEST(SoftmaxPolicy, NeighboursOfANumberShareItsLesson) {
+  SoftmaxPolicy policy(Space(), {{0}, {1}, {2}}, {.smooth = 0.5});
   Point shown(4);
   shown[0] = 1;
   policy.Learn(std::vector{shown}, std::vector{1.0});
@@ -59,11 +59,11 @@ TEST(TeamPolicy, NeighboursOfANumberShareItsLesson) {
 }
 
 // Two decisions that must agree: one agent for both learns it, two agents cannot.
-TEST(TeamPolicy, AnAgentWithTwoDecisionsLearnsThatTheyGoTogether) {
+TEST(SoftmaxPolicy, AnAgentWithTwoDecisionsLearnsThatTheyGoTogether) {
   const DecisionSpace space(
       {Decision::Categorical("a", {"0", "1"}), Decision::Categorical("b", {"0", "1"})});
   const auto agreement = [&](const std::vector<std::vector<size_t>>& agents) {
-    TeamPolicy policy(space, agents, {});
+    SoftmaxPolicy policy(space, agents, {});
     std::vector<Point> good(2, Point(2));
     good[1][0] = good[1][1] = 1;
     for (int i = 0; i < 100; ++i) policy.Learn(good, std::vector{0.5, 0.5});
@@ -79,8 +79,8 @@ TEST(TeamPolicy, AnAgentWithTwoDecisionsLearnsThatTheyGoTogether) {
   EXPECT_NEAR(agreement({{0}, {1}}), 500, 80);
 }
 
-TEST(TeamPolicy, ExplorationChangesDecisions) {
-  TeamPolicy policy(Space(), {{0}, {1}, {2}}, {});
+TEST(SoftmaxPolicy, ExplorationChangesDecisions) {
+  SoftmaxPolicy policy(Space(), {{0}, {1}, {2}}, {});
   Point shown(4);
   for (int i = 0; i < 100; ++i) policy.Learn(std::vector{shown}, std::vector{1.0});
   CounterRng rng(1, 2);
@@ -89,9 +89,9 @@ TEST(TeamPolicy, ExplorationChangesDecisions) {
   EXPECT_GT(changed, 950);
 }
 
-TEST(TeamPolicy, DrawsLegalPoints) {
+TEST(SoftmaxPolicy, DrawsLegalPoints) {
   const SyntheticSpace space;
-  TeamPolicy policy(space, {{0, 2}, {1, 3, 5}, {4, 6}}, {});
+  SoftmaxPolicy policy(space, {{0, 2}, {1, 3, 5}, {4, 6}}, {});
   for (uint64_t step = 0; step < 200; ++step) {
     CounterRng rng(3, 4, step);
     const Point point = policy.Draw(0.2, rng);

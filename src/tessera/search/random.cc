@@ -40,9 +40,10 @@ class RandomSearcher final : public Searcher {
 
 }  // namespace
 
-SearcherInfo RandomMethod() {
+MethodInfo RandomMethod() {
   return DeclareMethod<RandomSearcher, RandomOptions>(
-      "random", "uniform samples or a random walk; the baseline at equal budget",
+      {.name = "random",
+       .summary = "uniform samples or a random walk; the baseline at equal budget"},
       {{"redraws", &RandomOptions::redraws, Range{0, 10'000}, "tries for a legal point"},
        {"walk", &RandomOptions::walk, Range{0.0, 1.0}, "chance to step from the last point"}});
 }

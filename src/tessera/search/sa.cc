@@ -83,9 +83,10 @@ class SaSearcher final : public Searcher {
 
 }  // namespace
 
-SearcherInfo SaMethod() {
+MethodInfo SaMethod() {
   return DeclareMethod<SaSearcher, SaOptions>(
-      "sa", "simulated annealing on the logarithm of the cost, cooled over the budget",
+      {.name = "sa",
+       .summary = "simulated annealing on the logarithm of the cost, cooled over the budget"},
       {{"chains", &SaOptions::chains, Range{1, 1024}, "independent chains"},
        {"hot", &SaOptions::hot, Range{1e-6, 100}, "first temperature: a ratio of e^hot is small"},
        {"cold", &SaOptions::cold, Range{1e-9, 100}, "last temperature"},

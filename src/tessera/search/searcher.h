@@ -24,11 +24,11 @@ struct Note {
   friend bool operator==(const Note&, const Note&) = default;
 };
 
-// Contract, checked for every registered method by search/conformance.cc:
+// Contract, checked line by line for every registered method by search/conformance.cc:
 //   Threads      used by one thread at a time; starts none.
-//   Determinism  proposals are a function of (setup, options, calls so far).
+//   Determinism  proposals are a function of (setup, options, calls so far), not of the clock.
 //   Ownership    the space outlives the searcher; a span is valid during its call only.
-//   Purity       never evaluates, prints, reads a clock or opens a file after it was made.
+//   Purity       never evaluates, prints or opens a file after it was made.
 //   Turns        every Propose that returned points is followed by one Observe of all of them.
 class Searcher {
  public:

@@ -116,7 +116,7 @@ class TeamSearcher final : public Searcher {
         seed_(setup.seed),
         hints_(setup.hints),
         agents_(Apply(AgentPerDecision(setup.space), setup.space).agents),
-        policy_(std::make_unique<TeamPolicy>(setup.space, agents_, PolicyOptions{})),
+        policy_(std::make_unique<SoftmaxPolicy>(setup.space, agents_, PolicyOptions{})),
         critic_(setup.space, {.nest = options.nest}, setup.seed),
         elites_(static_cast<size_t>(options.elites)),
         champions_(static_cast<size_t>(options.elites)),
@@ -371,7 +371,7 @@ class TeamSearcher final : public Searcher {
 
   // New policies that learn from the elites.
   void Relearn() {
-    policy_ = std::make_unique<TeamPolicy>(space_, agents_, PolicyOptions{});
+    policy_ = std::make_unique<SoftmaxPolicy>(space_, agents_, PolicyOptions{});
     constexpr int kRounds = 8;
     for (int round = 0; round < kRounds; ++round) {
       std::vector<Point> points;
@@ -395,7 +395,7 @@ class TeamSearcher final : public Searcher {
   const uint64_t seed_;
   std::vector<Point> hints_;
   std::vector<std::vector<size_t>> agents_;
-  std::unique_ptr<TeamPolicy> policy_;
+  std::unique_ptr<SoftmaxPolicy> policy_;
   Critic critic_;
   Elites elites_;        // of this life
   Elites champions_;     // of all lives
@@ -412,10 +412,13 @@ class TeamSearcher final : public Searcher {
 
 }  // namespace
 
-SearcherInfo TeamMethod() {
+MethodInfo TeamMethod() {
   using O = TeamOptions;
   return DeclareMethod<TeamSearcher, O>(
-      "team", "the flagship: clustered agents propose, a critic predicts, the best is evaluated",
+      {.name = "team",
+       .summary =
+           "the flagship: clustered agents propose, a critic predicts, the best is evaluated",
+       .takes_hints = true},
       {{"agents", &O::agents, Range{1, 96}, "agents once groups are known"},
        {"regroup", &O::regroup, Range{0, 1e9},
         "samples before the first grouping, which then doubles; 0: one agent per decision"},

@@ -24,8 +24,9 @@ std::string JoinOrder(const Permutation& order, std::span<const std::string> ite
 }  // namespace
 
 Decision Decision::Ordinal(std::string name, std::vector<int64_t> values) {
-  CHECK(!values.empty());
-  CHECK(std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end());
+  TESSERA_CHECK(!values.empty());
+  TESSERA_CHECK(std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) ==
+                values.end());
   Decision decision(std::move(name), DecisionKind::kOrdinal);
   decision.size_ = static_cast<int32_t>(values.size());
   decision.values_ = std::move(values);
@@ -33,7 +34,7 @@ Decision Decision::Ordinal(std::string name, std::vector<int64_t> values) {
 }
 
 Decision Decision::Categorical(std::string name, std::vector<std::string> labels) {
-  CHECK(!labels.empty());
+  TESSERA_CHECK(!labels.empty());
   Decision decision(std::move(name), DecisionKind::kCategorical);
   decision.size_ = static_cast<int32_t>(labels.size());
   decision.labels_ = std::move(labels);
@@ -41,7 +42,7 @@ Decision Decision::Categorical(std::string name, std::vector<std::string> labels
 }
 
 Decision Decision::Order(std::string name, std::vector<std::string> items) {
-  CHECK(!items.empty() && items.size() <= kMaxPermutationItems);
+  TESSERA_CHECK(!items.empty() && items.size() <= kMaxPermutationItems);
   Decision decision(std::move(name), DecisionKind::kPermutation);
   decision.size_ = static_cast<int32_t>(Factorial(items.size()));
   decision.labels_ = std::move(items);
@@ -143,7 +144,7 @@ int32_t Decision::IndexOfOrder(const Permutation& permutation) const {
 }
 
 bool Decision::Keep(const std::vector<bool>& allowed) {
-  CHECK(static_cast<int32_t>(allowed.size()) == size_);
+  TESSERA_CHECK(static_cast<int32_t>(allowed.size()) == size_);
   std::vector<int64_t> kept;
   for (int32_t i = 0; i < size_; ++i) {
     if (allowed[static_cast<size_t>(i)]) kept.push_back(value(i));

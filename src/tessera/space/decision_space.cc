@@ -38,10 +38,10 @@ int32_t OtherOrder(const Decision& decision, int32_t index, CounterRng& rng) {
 }  // namespace
 
 DecisionSpace::DecisionSpace(std::vector<Decision> decisions) : decisions_(std::move(decisions)) {
-  CHECK(decisions_.size() <= Point::kCapacity);
+  TESSERA_CHECK(decisions_.size() <= Point::kCapacity);
   std::unordered_set<std::string_view> names;
   for (size_t i = 0; i < decisions_.size(); ++i) {
-    CHECK(names.insert(decisions_[i].name()).second);
+    TESSERA_CHECK(names.insert(decisions_[i].name()).second);
     if (decisions_[i].size() > 1) open_.push_back(i);
   }
 }

@@ -36,7 +36,7 @@ Features::Features(const DecisionSpace& space) : space_(space), ordinals_(space.
 }
 
 void Features::Encode(const Point& point, std::span<double> out) const {
-  CHECK(out.size() == columns_.size());
+  TESSERA_CHECK(out.size() == columns_.size());
   size_t column = 0;
   for (const size_t i : space_.open()) {
     const Decision& decision = space_.decisions()[i];

@@ -94,7 +94,7 @@ Result<void> KeepPartners(Decision& outer, Decision& inner) {
   };
   const bool left = keep(outer, [&](int64_t size) { return size >= least_inner; }) &&
                     keep(inner, [&](int64_t size) { return size <= most_outer; });
-  CHECK(left);
+  TESSERA_CHECK(left);
   return {};
 }
 

@@ -6,14 +6,14 @@
 namespace tessera {
 
 int64_t Factorial(size_t count) {
-  CHECK(count <= 20);
+  TESSERA_CHECK(count <= 20);
   int64_t product = 1;
   for (size_t i = 2; i <= count; ++i) product *= static_cast<int64_t>(i);
   return product;
 }
 
 Permutation PermutationAt(int64_t index, size_t size) {
-  CHECK(size <= kMaxPermutationItems);
+  TESSERA_CHECK(size <= kMaxPermutationItems);
   Permutation permutation{.size = size};
   std::array<uint8_t, kMaxPermutationItems> left{};
   for (size_t i = 0; i < size; ++i) left[i] = static_cast<uint8_t>(i);

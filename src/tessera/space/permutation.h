@@ -18,7 +18,9 @@ struct Permutation {
   size_t size = 0;
   std::array<uint8_t, kMaxPermutationItems> items{};
 
-  std::span<const uint8_t> order() const { return {items.data(), size}; }
+  // Not of a temporary: a loop over its order would read what is gone.
+  std::span<const uint8_t> order() const& { return {items.data(), size}; }
+  std::span<const uint8_t> order() const&& = delete;
   friend bool operator==(const Permutation&, const Permutation&) = default;
 };
 

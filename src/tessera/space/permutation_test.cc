@@ -22,6 +22,14 @@ TEST(Permutation, EnumeratesAsNextPermutationDoes) {
   }
 }
 
+template <typename T>
+concept GivesOrder = requires(T permutation) { static_cast<T>(permutation).order(); };
+
+TEST(Permutation, NoViewOfATemporary) {
+  EXPECT_TRUE(GivesOrder<const Permutation&>);
+  EXPECT_FALSE(GivesOrder<Permutation&&>);
+}
+
 TEST(Permutation, CountsOrders) {
   EXPECT_EQ(Factorial(0), 1);
   EXPECT_EQ(Factorial(7), 5040);

@@ -18,7 +18,9 @@ class Point {
   static constexpr size_t kCapacity = 96;
 
   Point() = default;
-  explicit Point(size_t size) : size_(static_cast<uint32_t>(size)) { CHECK(size <= kCapacity); }
+  explicit Point(size_t size) : size_(static_cast<uint32_t>(size)) {
+    TESSERA_CHECK(size <= kCapacity);
+  }
   explicit Point(std::span<const int32_t> indices) : Point(indices.size()) {
     std::copy(indices.begin(), indices.end(), indices_.begin());
   }

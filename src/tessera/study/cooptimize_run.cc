@@ -36,7 +36,7 @@ std::string Line(const RunDirectory& directory) {
 
 // One row per layer and one for the network.
 void Report(const CooptimizeJob& job, const SessionResult& result, ProgressObserver& progress) {
-  const coopt::Problem& problem = *job.problem;
+  const coopt::CooptProblem& problem = *job.problem;
   const auto show = [&](const ProgressRow& row) {
     progress.OnProgress(row.samples >= row.budget ? ProgressEvent::kDone : ProgressEvent::kAdvanced,
                         row);
@@ -55,7 +55,7 @@ void Report(const CooptimizeJob& job, const SessionResult& result, ProgressObser
     row.best = best->cycles;
     row.gap = best->value / problem.FloorCycles(*result.hardware) - 1;
   }
-  if (problem.options().objective == coopt::Objective::kEdpProxy) row.gap.reset();
+  if (problem.options().objective == coopt::CooptObjective::kEdpProxy) row.gap.reset();
   show(row);
 }
 
@@ -63,7 +63,7 @@ void Report(const CooptimizeJob& job, const SessionResult& result, ProgressObser
 
 Result<std::unique_ptr<RunResult>> RunCooptimize(CooptimizeJob job, const RunDirectory* directory,
                                                  const RunContext& context) {
-  const bool walks = job.settings.method == coopt::kExhaustive;
+  const bool walks = job.method.method->proves;
   std::shared_ptr<ProgressObserver> progress;
   if (context.start_progress) {
     progress = context.start_progress(

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/file.h"
+#include "tessera/vta/config.h"
+
 namespace tessera::vta {
 namespace {
 
@@ -74,12 +77,12 @@ bool InImage(const Program& program, uint64_t address, uint64_t bytes) {
 }
 
 std::span<const uint8_t> Bytes(const Program& program, const Region& region) {
-  CHECK(InImage(program, region.address, region.bytes));
+  TESSERA_CHECK(InImage(program, region.address, region.bytes));
   return std::span(program.dram).subspan(region.address - program.dram_base, region.bytes);
 }
 
 std::span<uint8_t> Bytes(Program& program, const Region& region) {
-  CHECK(InImage(program, region.address, region.bytes));
+  TESSERA_CHECK(InImage(program, region.address, region.bytes));
   return std::span(program.dram).subspan(region.address - program.dram_base, region.bytes);
 }
 
@@ -183,6 +186,24 @@ Result<Program> ParseContainer(std::string_view bytes, const std::string& file) 
     return error;
   }
   return program;
+}
+
+Result<Program> LoadProgram(const std::string& path) {
+  const Result<std::string> bytes = ReadFile(path);
+  if (!bytes) return bytes.error();
+  if (bytes->starts_with(kMagic.substr(0, 3))) return ParseContainer(*bytes, path);
+  const Result<std::string> text = tessera::ToText(*bytes, path);
+  if (!text) {
+    return Error{.kind = ErrorKind::kSyntax,
+                 .message = "neither a VTA program, which starts with VTAORC01, nor assembly text",
+                 .where = {.file = path}};
+  }
+  return ParseAssembly(*text, path);
+}
+
+Result<void> SaveProgram(const Program& program, const std::string& path) {
+  if (Result<void> valid = Validate(program); !valid) return valid;
+  return WriteFileAtomically(path, WriteContainer(program));
 }
 
 }  // namespace tessera::vta

@@ -1,5 +1,4 @@
-// A program with everything it needs to run: the DRAM image it works on, its instructions inside
-// that image, and the region that holds the result. Also its binary file format.
+// The inside of a program: its image by address, its instructions, its binary form.
 #ifndef TESSERA_VTA_PROGRAM_H_
 #define TESSERA_VTA_PROGRAM_H_
 
@@ -10,39 +9,17 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/encoding.h"
 #include "tessera/vta/isa/instruction.h"
 
 namespace tessera::vta {
 
-// A range of byte addresses.
-struct Region {
-  uint64_t address = 0;
-  uint64_t bytes = 0;
-  friend bool operator==(const Region&, const Region&) = default;
-};
-
-struct Program {
-  Config config = {};
-  uint64_t dram_base = 0;          // address of dram[0]
-  std::vector<uint8_t> dram = {};  // all memory that the program may touch
-  uint64_t insn_addr = 0;
-  int64_t insn_count = 0;
-  Region out = {};
-
-  friend bool operator==(const Program&, const Program&) = default;
-};
-
 // Whether [address, address + bytes) lies in the image.
 bool InImage(const Program& program, uint64_t address, uint64_t bytes);
 
-// The bytes of a region of the image; the region must lie in it.
-std::span<const uint8_t> Bytes(const Program& program, const Region& region);
+// The bytes of a region of the image, to be changed; the region must lie in it.
 std::span<uint8_t> Bytes(Program& program, const Region& region);
-
-// Refuses an invalid configuration and regions outside the image.
-Result<void> Validate(const Program& program);
 
 // The instructions of a valid program.
 std::vector<Instruction> DecodeInstructions(const Program& program);

@@ -81,8 +81,9 @@ void ClearNetworks(const ExactInput& input, ExactResult& result) {
 // ceil(words / rate) if that is more than `cycles`, else `cycles`. The product of doubles settles
 // most cases; the exact quotient is needed only where it is near or above.
 int64_t CyclesFor(int64_t words, const Bandwidth& rate, int64_t cycles) {
+  constexpr double kRounding = 1e-12;  // more than three roundings of 1.1e-16 add up to
   if (!rate.limited) return cycles;
-  if (static_cast<double>(words) < static_cast<double>(cycles) * rate.value * (1 - 1e-12)) {
+  if (static_cast<double>(words) < static_cast<double>(cycles) * rate.value * (1 - kRounding)) {
     return cycles;
   }
   return std::max(cycles, rate.exact.CeilQuotient(words));

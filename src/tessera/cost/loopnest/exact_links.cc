@@ -1,6 +1,6 @@
 // All tiles are translates of one set S. At a visit that moves the tile by d, a child at offset o
 // needs (S + o) minus (S + o - d); its neighbour at offset n holds S + n - d. A subset of a product
-// is one in every rank, so the test is done rank by rank.
+// is one in every rank, so the test is done rank by rank (docs/cost-loopnest.md, C9).
 #include "tessera/cost/loopnest/exact_links.h"
 
 #include <algorithm>

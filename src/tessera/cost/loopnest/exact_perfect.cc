@@ -1,6 +1,6 @@
 // Closed formulas for perfect factors. All tiles of a level are translates of one another, so a
 // step is described by the loop that advances, and children ask for the same words exactly if
-// their offsets are equal.
+// their offsets are equal (docs/cost-loopnest.md, C0).
 #include <algorithm>
 
 #include "tessera/cost/loopnest/exact_count.h"

@@ -20,6 +20,14 @@ enum Family : int {
   kFamilies,
 };
 
+// One sum for each family.
+struct FamilySums {
+  int64_t sums[kFamilies] = {};
+
+  int64_t& operator[](int family) { return sums[family]; }
+  int64_t operator[](int family) const { return sums[family]; }
+};
+
 // Where a spatial index puts a child: its place in the loop of the level at hand, and how far along
 // the dimension.
 struct Placement {
@@ -27,10 +35,23 @@ struct Placement {
   int64_t shift = 0;
 };
 
+// The different tiles of one dimension, and how often each occurs: times[tile * places + place].
+struct ShapeList {
+  std::vector<DimTile> tiles = {};
+  std::vector<int64_t> times = {};
+};
+
+// What one component contributes to the words of an instance, by the classes of its dimensions:
+// elements of its tiles, and those that were there before. For a dimension that the tensor does not
+// have `tile` is the number of visits.
+struct ComponentFactor {
+  std::vector<int64_t> tile = {}, common = {};
+};
+
 // Weighted sums over the groups below one instance of a level.
 struct GroupWeights {
-  int64_t total[kFamilies];
-  int64_t columns[kFamilies];            // times the column
+  FamilySums total;
+  FamilySums columns;                    // times the column
   std::vector<int64_t> rows[kFamilies];  // by row
 };
 
@@ -53,9 +74,10 @@ struct ResidualScratch {
   std::vector<DimStep> steps[kMaxLevels + 1];  // by child + 1; visit by visit, all dimensions
   std::vector<VisitKind> kinds, some_kinds;
   std::vector<int64_t> raw_words;  // that each class of the child receives, nothing elided
-  std::vector<Placement> placements[kMaxDims];
-  std::vector<DimTile> shapes[kMaxDims];
-  std::vector<int64_t> times[kMaxDims];  // by place and shape
+  // Children of the network at hand by dimension: below the parent, below one instance of the
+  // network's level, and those instances below the parent.
+  std::vector<Placement> placements[kMaxDims], below[kMaxDims], above[kMaxDims];
+  ShapeList shapes[kMaxDims];
   std::vector<int64_t> weights[kFamilies];
   std::vector<int64_t> row_sums;
   GroupWeights groups;
@@ -64,7 +86,7 @@ struct ResidualScratch {
   std::vector<JointChild> children;
   JointGroups joint;
   std::vector<int64_t> handed_on;
-  std::vector<int64_t> factors[kMaxDims + kMaxRanks][2];  // by class: tile and common, or visits
+  ComponentFactor factors[kMaxRanks + kMaxDims];  // components, then dimensions
   std::vector<int64_t> elements, more_elements, indices;
 };
 

@@ -1,4 +1,5 @@
-// The walk of all children of one parent through all steps.
+// The walk of all children of one parent through all steps: what a reader of the rules would do by
+// hand, kept for the two cases that have no closed form (docs/cost-loopnest.md, C8 and C9).
 #include "tessera/cost/loopnest/exact_walk.h"
 
 #include <algorithm>
@@ -231,6 +232,43 @@ int64_t HalfHops(const JointGroup& group, const JointGroups& groups, int64_t cen
   return half_hops;
 }
 
+// Elements of a tensor as numbers from 0 to size() - 1.
+class TensorCodes {
+ public:
+  TensorCodes(const ExactInput& input, const PairWalk& walk) {
+    for (size_t r = 0; r < walk.ranks().size(); ++r) {
+      const RankShape& rank = *walk.ranks()[r];
+      sizes_[r] = 1;
+      for (int t = 0; t < rank.num_terms; ++t) {
+        sizes_[r] += rank.coefficients[t] * (input.bound(rank.dims[t]) - 1);
+      }
+      size_ *= sizes_[r];
+    }
+  }
+
+  int64_t size() const { return size_; }
+
+  // The elements of the tile that a child asks for.
+  void List(const PairWalk& walk, const JointChild& request, std::vector<int64_t>& codes) const {
+    std::vector<int64_t> more, coordinates;
+    codes.assign(1, 0);
+    for (size_t r = 0; r < walk.ranks().size(); ++r) {
+      walk.ListTile(request, static_cast<int>(r), coordinates);
+      more.clear();
+      for (const int64_t code : codes) {
+        for (const int64_t coordinate : coordinates) {
+          more.push_back(code * sizes_[r] + coordinate);
+        }
+      }
+      std::swap(codes, more);
+    }
+  }
+
+ private:
+  int64_t sizes_[kMaxRanks] = {};
+  int64_t size_ = 1;
+};
+
 }  // namespace
 
 double VisitsToWalk(const ExactInput& input, int child) {
@@ -283,20 +321,11 @@ int64_t WalkFirstWords(const ExactInput& input, int v, int child, int i, int par
                        const int64_t* base, ExactScratch& scratch) {
   PairWalk walk(input, v, child, i, parent, base, scratch);
   JointGroups& joint = scratch.residual.joint;
-  const auto num_ranks = static_cast<int>(walk.ranks().size());
-  int64_t sizes[kMaxRanks], elements = 1;
-  for (int r = 0; r < num_ranks; ++r) {
-    sizes[r] = 1;
-    for (int t = 0; t < walk.ranks()[static_cast<size_t>(r)]->num_terms; ++t) {
-      const RankShape& rank = *walk.ranks()[static_cast<size_t>(r)];
-      sizes[r] += rank.coefficients[t] * (input.bound(rank.dims[t]) - 1);
-    }
-    elements *= sizes[r];
-  }
+  const TensorCodes tensor(input, walk);
   std::vector<uint8_t>& seen = scratch.first_words.seen;
-  seen.assign(static_cast<size_t>(elements), 0);
+  seen.assign(static_cast<size_t>(tensor.size()), 0);
   std::vector<JointChild> requests;
-  std::vector<int64_t> codes, more, coordinates, fresh;
+  std::vector<int64_t> codes, fresh;
   int64_t words = 0;
   walk.Run([&] {
     const int64_t instances = walk.children().back().instance + 1;
@@ -309,17 +338,7 @@ int64_t WalkFirstWords(const ExactInput& input, int v, int child, int i, int par
       GroupChildren(requests, walk.ranks(), Sameness::kNew, joint);
       for (size_t g = 0; g < joint.groups.size(); ++g) {
         const int32_t first = joint.members[static_cast<size_t>(joint.group_start[g])];
-        codes.assign(1, 0);
-        for (int r = 0; r < num_ranks; ++r) {
-          walk.ListTile(requests[static_cast<size_t>(first)], r, coordinates);
-          more.clear();
-          for (const int64_t code : codes) {
-            for (const int64_t coordinate : coordinates) {
-              more.push_back(code * sizes[r] + coordinate);
-            }
-          }
-          std::swap(codes, more);
-        }
+        tensor.List(walk, requests[static_cast<size_t>(first)], codes);
         // What the child had before was seen before, so only new elements can be unseen.
         for (const int64_t code : codes) {
           if (seen[static_cast<size_t>(code)] == 0) fresh.push_back(code);

@@ -48,7 +48,7 @@ class LoopnestModel final : public CostModel {
 
   Cost Evaluate(const Mapping& mapping, Workspace& workspace) const override {
     const LoopMapping* loops = std::get_if<LoopMapping>(&mapping);
-    CHECK(loops != nullptr);
+    TESSERA_CHECK(loops != nullptr);
     Cost cost;
     cost.violation = CheckForm(*loops);
     if (!cost.feasible()) return cost;

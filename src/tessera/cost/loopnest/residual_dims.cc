@@ -1,6 +1,7 @@
 // An iteration exists exactly if its indices, read from the outermost loop inwards, do not come
 // after those of the last one. So what matters of an index is whether it is below, at or above the
-// last one's, and only as long as all indices before it were at it.
+// last one's, and only as long as all indices before it were at it (docs/cost-loopnest.md, C1 to
+// C3).
 #include "tessera/cost/loopnest/residual_dims.h"
 
 #include <algorithm>
@@ -73,6 +74,8 @@ void ListKinds(const DimWalk& walk, int child, int visit, std::vector<VisitKind>
                          .times = times * free.times});
       }
     };
+    // Below the last one's index nothing inside is cut. Above it only instances have work whose
+    // index in a spatial loop further out is below the last one's.
     add(lowest, loop.last - lowest);
     const int64_t above = std::max(loop.last + 1, lowest);
     if (spread) add(above, loop.count - above);
@@ -106,7 +109,7 @@ DimVisit MakeDimVisit(const DimWalk& walk, int child, int visit, int64_t extent)
 void ListBases(const DimWalk& walk, int level, std::vector<BaseClass>& bases) {
   bases.clear();
   int64_t base = 0;
-  bool timed = false;  // whether a temporal loop lies further out, so that idleness can end
+  bool timed = false;  // whether a temporal loop lies further out, so that idleness can end (C2)
   for (int k = 0; k < walk.num_loops; ++k) {
     const DimLoop& loop = walk.loops[k];
     if (loop.level <= level) break;

@@ -1,5 +1,6 @@
-// Sets are compared by what they hold. Tiles come in few shapes, so each pair of a tile and its
-// predecessor is listed once; after that, a set is a number for its pattern and a place.
+// Sets are compared by what they hold (docs/cost-loopnest.md, C6). Tiles come in few shapes, so
+// each pair of a tile and its predecessor is listed once; after that, a set is a number for its
+// pattern and a place.
 #include "tessera/cost/loopnest/residual_groups.h"
 
 #include <algorithm>
@@ -8,26 +9,40 @@
 namespace tessera::loopnest {
 namespace {
 
+// A power of two, as all sizes of the table of pairs.
+constexpr size_t kLeastSlots = 64;
+
+// First ids of the two kinds of sets that a child can ask for; pairs are numbered after them.
+constexpr int64_t kProduct = 0, kTileAndCommon = 1, kFirstPair = 2;
+
+// Where a pair is looked for first. Odd multipliers (2^64 over the golden ratio, and a prime of
+// xxHash) carry every bit into the upper ones, of which the lowest 20 bits are dropped.
+size_t FirstPlace(int64_t a, int64_t b) {
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u, kPrime = 0xc2b2ae3d27d4eb4fu;
+  constexpr int kMixed = 20;
+  return (static_cast<uint64_t>(a) * kGolden ^ static_cast<uint64_t>(b) * kPrime) >> kMixed;
+}
+
+// Doubles the table and puts the pairs of this round in again.
+void GrowSlots(JointGroups& groups) {
+  std::vector<JointGroups::Slot> old = std::move(groups.slots);
+  groups.slots.assign(std::max(kLeastSlots, 2 * old.size()), {});
+  const size_t mask = groups.slots.size() - 1;
+  for (const JointGroups::Slot& slot : old) {
+    if (slot.epoch != groups.epoch) continue;
+    size_t place = FirstPlace(slot.a, slot.b);
+    while (groups.slots[place & mask].epoch == groups.epoch) ++place;
+    groups.slots[place & mask] = slot;
+  }
+}
+
 // The number of the pair (a, b), equal for equal pairs only.
 int64_t PairId(int64_t a, int64_t b, JointGroups& groups) {
-  if (groups.slots.size() < 2 * static_cast<size_t>(groups.next_id + 8)) {
-    // Grow and put the pairs of this round in again.
-    std::vector<JointGroups::Slot> old = std::move(groups.slots);
-    groups.slots.assign(std::max<size_t>(64, 2 * old.size()), {});
-    for (const JointGroups::Slot& slot : old) {
-      if (slot.epoch != groups.epoch) continue;
-      size_t place = (static_cast<uint64_t>(slot.a) * 0x9e3779b97f4a7c15u ^
-                      static_cast<uint64_t>(slot.b) * 0xc2b2ae3d27d4eb4fu) >>
-                     20;
-      while (groups.slots[place & (groups.slots.size() - 1)].epoch == groups.epoch) ++place;
-      groups.slots[place & (groups.slots.size() - 1)] = slot;
-    }
-  }
+  // At most half full, so that searches end soon; with room for the ids that a round begins with.
+  constexpr int64_t kSpare = 8;
+  if (groups.slots.size() < 2 * static_cast<size_t>(groups.next_id + kSpare)) GrowSlots(groups);
   const size_t mask = groups.slots.size() - 1;
-  size_t place = (static_cast<uint64_t>(a) * 0x9e3779b97f4a7c15u ^
-                  static_cast<uint64_t>(b) * 0xc2b2ae3d27d4eb4fu) >>
-                 20;
-  for (;; ++place) {
+  for (size_t place = FirstPlace(a, b);; ++place) {
     JointGroups::Slot& slot = groups.slots[place & mask];
     if (slot.epoch != groups.epoch) {
       slot = {.a = a, .b = b, .id = groups.next_id++, .epoch = groups.epoch};
@@ -115,7 +130,7 @@ int64_t IdOf(const JointChild& child, std::span<const RankShape* const> ranks, S
   // with before; then only that product counts.
   const bool product =
       sameness == Sameness::kTile || (sameness == Sameness::kNew && (changed == 1 || disjoint));
-  int64_t id = product ? 0 : 1;
+  int64_t id = product ? kProduct : kTileAndCommon;
   for (size_t r = 0; r < ranks.size(); ++r) {
     const JointGroups::Overlap& overlap = *overlaps[r];
     const bool fresh = sameness == Sameness::kNew && !disjoint && changed == 1 &&
@@ -164,19 +179,85 @@ void AddGroup(std::span<const JointChild> children, std::span<const int32_t> mem
   groups.groups.push_back(group);
 }
 
+// Elements of a child's tile, and how many of them it had before.
+struct TileSize {
+  int64_t tile = 1, common = 1;
+};
+
+// Also sets groups.overlap_of, which IdOf reads.
+TileSize MeasureTile(const JointChild& child, std::span<const RankShape* const> ranks,
+                     JointGroups& groups) {
+  TileSize size;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    groups.overlap_of[r] = FindOverlap(static_cast<int>(r), *ranks[r], child.ranks[r], groups);
+    size.tile *= groups.overlaps[groups.overlap_of[r]].tile;
+    size.common *= groups.overlaps[groups.overlap_of[r]].common;
+  }
+  return size;
+}
+
+// Sets groups.ids: what each child asks for, -1: nothing. `regular_size` is that of all children if
+// none is cut.
+void SetIds(std::span<const JointChild> children, std::span<const RankShape* const> ranks,
+            Sameness sameness, const TileSize* regular_size, JointGroups& groups) {
+  ++groups.epoch;
+  groups.next_id = kFirstPair;
+  groups.ids.clear();
+  const bool nothing_new = regular_size != nullptr && sameness == Sameness::kNew &&
+                           regular_size->tile == regular_size->common;
+  for (const JointChild& child : children) {
+    if (regular_size != nullptr) {
+      groups.ids.push_back(nothing_new ? -1 : RegularId(child, ranks.size(), groups));
+    } else {
+      MeasureTile(child, ranks, groups);
+      groups.ids.push_back(IdOf(child, ranks, sameness, groups));
+    }
+  }
+}
+
+// Numbers ids anew in order of appearance and sorts groups.members by them; group g is those from
+// group_start[g] to group_start[g + 1]. Returns the number of groups.
+size_t SortByGroup(JointGroups& groups) {
+  ++groups.epoch;
+  groups.next_id = 0;
+  for (int64_t& id : groups.ids) {
+    if (id >= 0) id = PairId(id, 0, groups);
+  }
+  const auto num_groups = static_cast<size_t>(groups.next_id);
+  // Counted two places on, then summed, so that placing a member moves its group's start to where
+  // the next group begins.
+  groups.group_start.assign(num_groups + 2, 0);
+  for (const int64_t id : groups.ids) {
+    if (id >= 0) ++groups.group_start[static_cast<size_t>(id) + 2];
+  }
+  for (size_t g = 2; g < groups.group_start.size(); ++g) {
+    groups.group_start[g] += groups.group_start[g - 1];
+  }
+  groups.members.resize(groups.ids.size());
+  for (size_t k = 0; k < groups.ids.size(); ++k) {
+    if (groups.ids[k] < 0) continue;
+    const int32_t place = groups.group_start[static_cast<size_t>(groups.ids[k]) + 1]++;
+    groups.members[static_cast<size_t>(place)] = static_cast<int32_t>(k);
+  }
+  return num_groups;
+}
+
 }  // namespace
 
 void Reserve(size_t children, JointGroups& groups) {
   groups.groups.reserve(children);
   groups.columns.reserve(children);
-  groups.overlaps.reserve(256);
-  groups.patterns.reserve(256);
-  groups.elements.reserve(1 << 14);
+  // Room for common cases, so that evaluations do not allocate; lists that need more grow once.
+  constexpr size_t kUsualShapes = 256, kUsualElements = 1 << 14, kUsualTile = 4096;
+  groups.overlaps.reserve(kUsualShapes);
+  groups.patterns.reserve(kUsualShapes);
+  groups.elements.reserve(kUsualElements);
   for (std::vector<int64_t>* list : {&groups.list_a, &groups.list_b, &groups.list_c}) {
-    list->reserve(4096);
+    list->reserve(kUsualTile);
   }
-  size_t slots = 64;
-  while (slots < 16 * children) slots *= 2;
+  constexpr size_t kPairsPerChild = 8;
+  size_t slots = kLeastSlots;
+  while (slots < 2 * kPairsPerChild * children) slots *= 2;
   groups.slots.resize(slots);
   groups.ids.reserve(children);
   groups.members.reserve(children);
@@ -194,61 +275,18 @@ void GroupChildren(std::span<const JointChild> children, std::span<const RankSha
                    Sameness sameness, JointGroups& groups) {
   groups.groups.clear();
   groups.columns.clear();
-  ++groups.epoch;
-  groups.next_id = 2;
   const bool regular = std::ranges::all_of(children, &JointChild::regular);
-  groups.ids.clear();
   groups.overlap_of.resize(ranks.size());
-  struct Size {
-    int64_t tile = 1, common = 1;
-  };
-  const auto size_of = [&](const JointChild& child) {
-    Size size;
-    for (size_t r = 0; r < ranks.size(); ++r) {
-      groups.overlap_of[r] = FindOverlap(static_cast<int>(r), *ranks[r], child.ranks[r], groups);
-      size.tile *= groups.overlaps[groups.overlap_of[r]].tile;
-      size.common *= groups.overlaps[groups.overlap_of[r]].common;
-    }
-    return size;
-  };
-  // Sort by group: ids are numbered anew in order of appearance, then counted.
-  std::vector<int64_t>& ids = groups.ids;
-  Size regular_size;
-  if (regular && !children.empty()) regular_size = size_of(children[0]);
-  const bool nothing_new = sameness == Sameness::kNew && regular_size.tile == regular_size.common;
-  for (const JointChild& child : children) {
-    if (regular) {
-      ids.push_back(nothing_new ? -1 : RegularId(child, ranks.size(), groups));
-    } else {
-      size_of(child);
-      ids.push_back(IdOf(child, ranks, sameness, groups));
-    }
-  }
-  int64_t num_groups = 0;
-  ++groups.epoch;
-  groups.next_id = 0;
-  for (int64_t& id : ids) {
-    if (id >= 0) id = PairId(id, 0, groups);
-  }
-  num_groups = groups.next_id;
-  groups.group_start.assign(static_cast<size_t>(num_groups) + 2, 0);
-  for (const int64_t id : ids) {
-    if (id >= 0) ++groups.group_start[static_cast<size_t>(id) + 2];
-  }
-  for (size_t g = 2; g < groups.group_start.size(); ++g) {
-    groups.group_start[g] += groups.group_start[g - 1];
-  }
-  groups.members.resize(children.size());
-  for (size_t k = 0; k < ids.size(); ++k) {
-    if (ids[k] < 0) continue;
-    const int32_t place = groups.group_start[static_cast<size_t>(ids[k]) + 1]++;
-    groups.members[static_cast<size_t>(place)] = static_cast<int32_t>(k);
-  }
-  for (size_t g = 0; g < static_cast<size_t>(num_groups); ++g) {
+  TileSize regular_size;
+  if (regular && !children.empty()) regular_size = MeasureTile(children[0], ranks, groups);
+  SetIds(children, ranks, sameness, regular ? &regular_size : nullptr, groups);
+  const size_t num_groups = SortByGroup(groups);
+  for (size_t g = 0; g < num_groups; ++g) {
     const std::span<const int32_t> members(
         groups.members.data() + groups.group_start[g],
         static_cast<size_t>(groups.group_start[g + 1] - groups.group_start[g]));
-    const Size size = regular ? regular_size : size_of(children[static_cast<size_t>(members[0])]);
+    const JointChild& first = children[static_cast<size_t>(members[0])];
+    const TileSize size = regular ? regular_size : MeasureTile(first, ranks, groups);
     AddGroup(children, members, size.tile, size.common, groups);
   }
 }

@@ -1,75 +1,147 @@
 // Counting with imperfect factors where a window moves with several spatial loops: children with
-// different indices may ask for the same words, so their sets are compared.
+// different indices may ask for the same words, so their sets are compared (residual_groups.cc).
+// Which sets have to be equal depends on the tensor's other components, whose groups are known as
+// sums: that gives three ways of grouping (docs/cost-loopnest.md, C6).
 #include <bit>
 
 #include "tessera/cost/loopnest/exact_count.h"
 #include "tessera/cost/loopnest/residual_counter.h"
 
 namespace tessera::loopnest {
+namespace {
 
-int64_t ResidualCounter::AddJointGroups() {
-  const TensorData& tensor = input_.data.tensors[v_];
-  joint_dims_ = 0;
-  num_joint_ranks_ = 0;
+// The joint components of a tensor at one visit, taken together.
+struct JointVisit {
+  const Transfer& transfer;
+  const NetworkBelow& network;
+  const AlikeInstances& parents;
+  const TileVisit& visit;
+
+  uint32_t dims = 0;
+  int num_ranks = 0;
+  const RankShape* ranks[kMaxRanks] = {};
+  int64_t left[kMaxDims] = {};  // indices that remain to the instance of the level at hand
+
+  ResidualScratch& own() const { return transfer.own(); }
+};
+
+void SetRanks(JointVisit& joint) {
+  const TensorData& tensor = joint.transfer.tensor();
   for (int k = 0; k < tensor.num_components; ++k) {
-    if ((joint_ >> k & 1) == 0) continue;
-    joint_dims_ |= tensor.component_dims[k];
+    if ((joint.network.joint >> k & 1) == 0) continue;
+    joint.dims |= tensor.component_dims[k];
     for (uint32_t ranks = tensor.component_ranks[k]; ranks != 0; ranks &= ranks - 1) {
-      joint_ranks_[num_joint_ranks_++] = &tensor.ranks[std::countr_zero(ranks)];
+      joint.ranks[joint.num_ranks++] = &tensor.ranks[std::countr_zero(ranks)];
     }
   }
-  return AddJointKinds(joint_dims_, 1);
 }
 
-int64_t ResidualCounter::AddJointKinds(uint32_t dims_left, int64_t times) {
-  if (dims_left == 0) return AddJointVisit(times);
-  const int d = std::countr_zero(dims_left);
-  int64_t words = 0;
-  for (size_t k = 0; k < Kinds(d).size(); ++k) {
-    // Listed anew each time, because the dimensions further in use the same memory.
-    ListPlacements(d, level_ + 1, parent_);
-    const size_t instances = own_.placements[d].size();
-    for (size_t p = 0; p < instances; ++p) {
-      ListPlacements(d, level_ + 1, parent_);
-      const VisitKind kind = Kinds(d)[k];
-      joint_left_[d] = kind.left - base_[d] - own_.placements[d][p].shift;
-      if (joint_left_[d] <= 0) continue;
-      words += AddJointKinds(dims_left & (dims_left - 1), times * kind.times);
+// Adds the term of dimension d to a rank of a child that lies `shift` along it.
+void AddTerm(const JointVisit& joint, const RankShape& rank, int d, int64_t shift,
+             const DimTile& tile, JointRank& child) {
+  for (int t = 0; t < rank.num_terms; ++t) {
+    if (rank.dims[t] != d) continue;
+    child.start += rank.coefficients[t] * shift;
+    child.box.widths[t] = tile.width;
+    child.has_previous = joint.visit.HasPrevious();
+    child.previous.widths[t] = tile.previous_width;
+    child.previous_shift += rank.coefficients[t] * tile.previous_shift;
+  }
+}
+
+// Multiplies own().children by the children in dimension d; those without work are dropped.
+void AddDimension(const JointVisit& joint, int d) {
+  std::vector<JointChild>& children = joint.own().children;
+  const DimVisit& step = joint.visit.steps[d].visit;
+  const size_t before = children.size();
+  for (const Placement& placement : joint.own().below[d]) {
+    const int64_t left = joint.left[d] - placement.shift;
+    if (left <= 0) continue;
+    const DimTile tile = TileAt(step, left);
+    for (size_t c = 0; c < before; ++c) {
+      JointChild child = children[c];
+      (joint.network.on_y[d] ? child.row : child.column) +=
+          placement.place * joint.network.stride[d];
+      child.regular = child.regular && left >= step.regular_left;
+      for (int r = 0; r < joint.num_ranks; ++r) {
+        AddTerm(joint, *joint.ranks[r], d, placement.shift, tile, child.ranks[r]);
+      }
+      children.push_back(child);
     }
   }
-  return words;
+  children.erase(children.begin(), children.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
-int64_t ResidualCounter::AddJointVisit(int64_t times) {
-  own_.children.assign(1, {});
-  for (uint32_t dims = joint_dims_; dims != 0; dims &= dims - 1) {
-    AddJointDimension(std::countr_zero(dims));
+// One group of the joint components, combined with all groups of the others: `weights` say how much
+// a group counts with those of each family. Occurs `times` times.
+int64_t AddGroup(const JointVisit& joint, const JointGroup& group, const FamilySums& weights,
+                 int64_t times) {
+  const GroupWeights& groups = joint.own().groups;
+  const int level = joint.network.level;
+  int64_t words = 0, columns = 0;
+  for (int f = 0; f < kFamilies; ++f) {
+    words += weights[f] * groups.total[f];
+    columns += weights[f] * groups.columns[f];
   }
-  const GroupWeights& groups = own_.groups;
+  ExactNetworkTensor& network = joint.transfer.result.levels[level].network[joint.transfer.v];
+  const int64_t centre = joint.transfer.input.machine.levels[level].fan_y - 1;
+  int64_t all = 0;
+  for (const Spread& spread : joint.own().spreads) {
+    const int64_t all_times = times * spread.times;
+    AddIngress(network, spread.children * group.reached, joint.parents.count * all_times * words);
+    all += all_times * words;
+    if (!joint.network.spreads) continue;
+    int64_t half_hops = 2 * (columns + (spread.last_column + group.last_column) * words);
+    for (size_t y = 0; y < groups.rows[kTile].size(); ++y) {
+      int64_t here = 0;
+      for (int f = 0; f < kFamilies; ++f) here += weights[f] * groups.rows[f][y];
+      if (here == 0) continue;
+      const auto row = static_cast<int64_t>(y);
+      for (size_t c = 0; c < group.num_columns; ++c) {
+        const JointColumn& column = joint.own().joint.columns[group.first_column + c];
+        half_hops += here * spread.columns *
+                     VerticalHalfHops(centre, row + column.top, row + column.bottom + spread.depth);
+      }
+    }
+    network.half_hops += joint.parents.count * all_times * half_hops;
+  }
+  return all;
+}
+
+// Groups the children below one instance of the level and adds them, `times` times.
+int64_t AddInstance(const JointVisit& joint, int64_t times) {
+  ResidualScratch& own = joint.own();
+  own.children.assign(1, {});
+  for (uint32_t dims = joint.dims; dims != 0; dims &= dims - 1) {
+    AddDimension(joint, std::countr_zero(dims));
+  }
   int64_t words = 0;
   const auto add = [&](Sameness sameness, const auto& weigh) {
-    GroupChildren(own_.children, {joint_ranks_, static_cast<size_t>(num_joint_ranks_)}, sameness,
-                  own_.joint);
-    for (const JointGroup& group : own_.joint.groups) {
-      int64_t weights[kFamilies] = {};
+    GroupChildren(own.children, {joint.ranks, static_cast<size_t>(joint.num_ranks)}, sameness,
+                  own.joint);
+    for (const JointGroup& group : own.joint.groups) {
+      FamilySums weights;
       weigh(group, weights);
-      words += AddJointGroup(group, weights, times);
+      words += AddGroup(joint, group, weights, times);
     }
   };
-  // Which sets must be equal depends on the other components, so each case has its own groups.
-  if (groups.total[kTile] != groups.total[kOverlapping]) {
-    add(Sameness::kTile, [](const JointGroup& group, int64_t* weights) {
+  const FamilySums& others = own.groups.total;
+  // The other components have nothing in common with before: all of the joint tile is new.
+  if (others[kTile] != others[kOverlapping]) {
+    add(Sameness::kTile, [](const JointGroup& group, FamilySums& weights) {
       weights[kTile] = group.tile;
       weights[kOverlapping] = -group.tile;
     });
   }
-  if (groups.total[kSame] != 0) {
-    add(Sameness::kNew, [](const JointGroup& group, int64_t* weights) {
+  // They stayed as they were: what is new in the joint tile is new.
+  if (others[kSame] != 0) {
+    add(Sameness::kNew, [](const JointGroup& group, FamilySums& weights) {
       weights[kSame] = group.tile - group.common;
     });
   }
-  if (groups.total[kOverlapping] != groups.total[kSame]) {
-    add(Sameness::kTileAndOld, [](const JointGroup& group, int64_t* weights) {
+  // They overlap with before: what is new has a corner cut out, and both sides of it count.
+  if (others[kOverlapping] != others[kSame]) {
+    add(Sameness::kTileAndOld, [](const JointGroup& group, FamilySums& weights) {
       weights[kOverlapping] = group.tile;
       weights[kCommon] = -group.common;
       weights[kSame] = group.common - group.tile;
@@ -78,69 +150,29 @@ int64_t ResidualCounter::AddJointVisit(int64_t times) {
   return words;
 }
 
-void ResidualCounter::AddJointDimension(int d) {
-  ListPlacements(d, child_ + 1, level_);
-  const size_t before = own_.children.size();
-  for (const Placement& placement : own_.placements[d]) {
-    const int64_t left = joint_left_[d] - placement.shift;
-    if (left <= 0) continue;
-    const DimTile tile = TileAt(steps_[d].visit, left);
-    for (size_t c = 0; c < before; ++c) {
-      JointChild child = own_.children[c];
-      (on_y_[d] ? child.row : child.column) += placement.place * stride_[d];
-      child.regular = child.regular && left >= steps_[d].visit.regular_left;
-      for (int r = 0; r < num_joint_ranks_; ++r) {
-        AddJointTerm(*joint_ranks_[r], d, placement.shift, tile, child.ranks[r]);
-      }
-      own_.children.push_back(child);
+// Goes through the kinds of visits of the dimensions left, and through the instances of the level
+// below the parent as far as they differ in these dimensions.
+int64_t AddKinds(JointVisit& joint, uint32_t dims_left, int64_t times) {
+  if (dims_left == 0) return AddInstance(joint, times);
+  const int d = std::countr_zero(dims_left);
+  int64_t words = 0;
+  for (const VisitKind& kind : joint.visit.Kinds(d)) {
+    for (const Placement& instance : joint.own().above[d]) {
+      joint.left[d] = kind.left - joint.parents.base[d] - instance.shift;
+      if (joint.left[d] <= 0) continue;
+      words += AddKinds(joint, dims_left & (dims_left - 1), times * kind.times);
     }
   }
-  own_.children.erase(own_.children.begin(),
-                      own_.children.begin() + static_cast<std::ptrdiff_t>(before));
+  return words;
 }
 
-void ResidualCounter::AddJointTerm(const RankShape& rank, int d, int64_t shift, const DimTile& tile,
-                                   JointRank& child) const {
-  for (int t = 0; t < rank.num_terms; ++t) {
-    if (rank.dims[t] != d) continue;
-    child.start += rank.coefficients[t] * shift;
-    child.box.widths[t] = tile.width;
-    child.has_previous = HasPrevious(visit_);
-    child.previous.widths[t] = tile.previous_width;
-    child.previous_shift += rank.coefficients[t] * tile.previous_shift;
-  }
-}
+}  // namespace
 
-int64_t ResidualCounter::AddJointGroup(const JointGroup& group, const int64_t* weights,
-                                       int64_t times) {
-  const GroupWeights& groups = own_.groups;
-  int64_t words = 0, columns = 0;
-  for (int f = 0; f < kFamilies; ++f) {
-    words += weights[f] * groups.total[f];
-    columns += weights[f] * groups.columns[f];
-  }
-  ExactNetworkTensor& network = result_.levels[level_].network[v_];
-  const int64_t centre = input_.machine.levels[level_].fan_y - 1;
-  int64_t all = 0;
-  for (const Spread& spread : own_.spreads) {
-    AddIngress(network, spread.children * group.reached, instances_ * times * spread.times * words);
-    all += times * spread.times * words;
-    if (!Spreads()) continue;
-    int64_t half_hops = 2 * (columns + (spread.last_column + group.last_column) * words);
-    for (size_t y = 0; y < groups.rows[kTile].size(); ++y) {
-      int64_t here = 0;
-      for (int f = 0; f < kFamilies; ++f) here += weights[f] * groups.rows[f][y];
-      if (here == 0) continue;
-      const auto row = static_cast<int64_t>(y);
-      for (size_t c = 0; c < group.num_columns; ++c) {
-        const JointColumn& column = own_.joint.columns[group.first_column + c];
-        half_hops += here * spread.columns *
-                     Vertical(centre, row + column.top, row + column.bottom + spread.depth);
-      }
-    }
-    network.half_hops += instances_ * times * spread.times * half_hops;
-  }
-  return all;
+int64_t AddJointGroups(const Transfer& transfer, const NetworkBelow& network,
+                       const AlikeInstances& parents, const TileVisit& visit) {
+  JointVisit joint{transfer, network, parents, visit};
+  SetRanks(joint);
+  return AddKinds(joint, joint.dims, 1);
 }
 
 }  // namespace tessera::loopnest

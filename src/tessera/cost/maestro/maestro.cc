@@ -30,7 +30,7 @@ class MaestroModel final : public CostModel {
 
   Cost Evaluate(const Mapping& mapping, Workspace& workspace) const override {
     const Dataflow* dataflow = std::get_if<Dataflow>(&mapping);
-    CHECK(dataflow != nullptr);
+    TESSERA_CHECK(dataflow != nullptr);
     auto& analyser = static_cast<MaestroWorkspace&>(workspace).analyser;
     Cost cost;
     Analysis analysis;

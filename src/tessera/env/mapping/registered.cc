@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include "tessera/arch/format.h"
-#include "tessera/env/mapping/mapping_env.h"
+#include "tessera/env/decision_env.h"
 #include "tessera/env/registry.h"
+#include "tessera/space/mapping_problem.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -55,10 +56,14 @@ Result<std::unique_ptr<Env>> Make(const Assignments& assignments, int64_t batch,
       (*layer)->layer, *accelerator, accelerator->hierarchy ? "loopnest" : "maestro",
       {.objective = *objective});
   if (!problem) return problem.error();
-  return MakeMappingEnv(
+  // One agent decides by a vector.
+  const bool one = options->agents == "one";
+  const DecisionGroups agents = one ? OneAgent((*problem)->space()) : DecisionGroups{};
+  return MakeDecisionEnv(
       *std::move(problem),
-      {.reward = options->reward == "log" ? MappingReward::kLog : MappingReward::kInverse,
-       .agents = options->agents == "one" ? MappingAgents::kOne : MappingAgents::kEach,
+      {.reward = options->reward == "log" ? CostReward::kLog : CostReward::kInverse,
+       .agents = agents,
+       .form = one ? ActionForm::kVector : ActionForm::kChoice,
        .penalty = options->penalty,
        .repair = options->repair,
        .horizon = options->horizon},

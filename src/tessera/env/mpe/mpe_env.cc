@@ -107,7 +107,7 @@ class MpeEnvImpl final : public MpeEnv {
   }
 
   Result<void> Step(std::span<const float> actions) override {
-    CHECK(std::ssize(actions) == batch_ * actors_ * kMpeActionSize);
+    TESSERA_CHECK(std::ssize(actions) == batch_ * actors_ * kMpeActionSize);
     if (Result<void> checked = CheckActions(actions); !checked) return checked;
     const auto body = [&](int64_t begin, int64_t end, int worker) {
       for (int64_t e = begin; e < end; ++e) {

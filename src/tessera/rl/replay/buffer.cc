@@ -31,8 +31,6 @@ Result<void> CheckMemory(int64_t capacity, int64_t bytes_per_transition) {
 
 }  // namespace
 
-InputMap FeatureLayout::JointObservations() const { return InputMap::Concatenate(observations); }
-
 InputMap FeatureLayout::CriticInputs() const {
   std::vector<InputMap> maps = observations;
   maps.push_back(InputMap::Range(base, actions));

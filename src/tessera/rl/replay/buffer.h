@@ -30,8 +30,6 @@ struct FeatureLayout {
   int64_t num_agents() const { return std::ssize(observations); }
   // Input of a centralised critic: all observations in agent order, then all actions.
   InputMap CriticInputs() const;
-  // Input of a critic of states: all observations in agent order.
-  InputMap JointObservations() const;
 
   static FeatureLayout Dense(const EnvSpec& spec);
   // The environment must have a compact state.
@@ -68,7 +66,7 @@ struct ReplayBatch {
   void SetRows();
 };
 
-// Contract, checked for every layout by buffer_test.cc:
+// Contract, checked for every layout by replay_test.cc:
 //   Threads      one thread appends; several may gather disjoint blocks at once.
 //   Order        a lane (one per environment) keeps its transitions in time order; the oldest go
 //                first. Slots of a lane are adjacent.

@@ -218,7 +218,7 @@ class JointBuffer final : public ReplayBuffer {
   void MakeRoom(int64_t lane, int64_t count, std::vector<int64_t>* dropped) {
     Lane& l = lanes_[static_cast<size_t>(lane)];
     while (l.used + count > lane_slots_ - 1 || l.transitions >= lane_capacity_) {
-      CHECK(l.used > 0);
+      TESSERA_CHECK(l.used > 0);
       const int64_t slot = lane * lane_slots_ + l.first;
       if (kinds_[static_cast<size_t>(slot)] != SlotKind::kEmpty) {
         --l.transitions;

@@ -54,7 +54,7 @@ UniformDraws::UniformDraws(const ReplayBuffer& buffer, bool skip_newest)
       lane_slots_(buffer.lane_slots()),
       skip_newest_(skip_newest) {
   for (int64_t l = 0; l < lanes_; ++l) longest_ = std::max(longest_, buffer.used_slots(l));
-  CHECK(longest_ > 0);
+  TESSERA_CHECK(longest_ > 0);
 }
 
 bool UniformDraws::IsNewest(int64_t slot) const {

@@ -28,7 +28,7 @@ struct SampleRequest {
   bool skip_newest = false;
 };
 
-// Contract, checked for every registered sampler by sampler_test.cc:
+// Contract, checked for every registered sampler by replay_test.cc:
 //   Threads      used by one thread at a time.
 //   Determinism  slots are a function of (buffer contents, calls so far, request).
 //   Validity     every slot is a transition of the buffer.

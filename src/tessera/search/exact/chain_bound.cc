@@ -1,19 +1,127 @@
-// Chains: what the order of the loops above a level adds to the bound of its frames;
-// docs/optimality.md gives the reasons, in the same order.
+// Chains: what the order of the loops above a level adds to the bound of its frames. Of the order
+// only the innermost loop counts (docs/optimality.md B1 to B3), so there is one chain for each
+// choice of innermost loops, and the best of them bounds all orders.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "tessera/search/exact/bound.h"
+#include "tessera/search/exact/window.h"
+#include "tessera/search/exact/word_cost.h"
 
 namespace tessera::exact {
 namespace {
 
-// More chains than this are replaced by one that is at least as good as any of them.
+// More chains than this are replaced by one that is at least as good as any of them (B10): each
+// costs a bound at every node below, so the number of chains must not grow with that of orders.
 constexpr size_t kMaxChains = 64;
 
 // The first loop of a chain that stands for several.
 constexpr int8_t kUnknown = -2;
+
+// Accesses, by level, of one instance.
+struct Traffic {
+  double reads[kMaxLevels] = {}, writes[kMaxLevels] = {};
+};
+
+// Iterations for which a tensor stays if an idle loop is innermost at the level: all idle loops
+// there, and the run of the levels outside if nothing else is in between. B1.
+double IdleRun(const TensorFrame& tensor, double outer_run) {
+  return tensor.idle * (tensor.all_idle ? outer_run : 1);
+}
+
+// Chooses `dim` as the innermost loop of the level.
+void ChooseInnermost(const Model& model, const Frame& frame, const Chain& outer, int dim,
+                     Chain& chain) {
+  chain.dims[frame.level] = static_cast<int8_t>(dim);
+  if (dim < 0) return;
+  chain.first_dim = static_cast<int8_t>(dim);
+  chain.first_level = static_cast<int8_t>(frame.level);
+  for (int v = 0; v < model.num_tensors; ++v) {
+    const bool idle = !Has(model.tensors[v].dims, dim);
+    chain.idle_run[v] = idle ? IdleRun(frame.tensors[v], outer.idle_run[v]) : 1;
+  }
+}
+
+// A pair that an inner level closes: what its parent has to hand out in any case. Returns the
+// energy that depends on the words. B6, B9.
+double AddOpenPair(const Model& model, const Frame& frame, int v, const Chain& chain,
+                   Traffic& open) {
+  const TensorFrame& tensor = frame.tensors[v];
+  double words = tensor.open_words, pj = 0;
+  if (tensor.later_pj > 0) {
+    words = tensor.words / chain.idle_run[v];
+    pj = words * tensor.later_pj;
+  }
+  const double requests = words * tensor.groups - (model.exact ? 0 : kRounded);
+  if (requests > 0 && !model.linked_level) {
+    const int parent = model.parent[frame.level][v];
+    (model.tensors[v].read_write ? open.writes : open.reads)[parent] += requests;
+  }
+  return pj;
+}
+
+// A pair that closes at the level and delivers `words` to each child: accesses of one instance of
+// the parent and of the child. B4, B5, B8.
+void AddClosedPair(const Model& model, std::span<const Frame> frames, const Frame& frame, int v,
+                   double words, Chain& chain) {
+  const TensorFacts& tensor = model.tensors[v];
+  const TensorFrame& pair = frame.tensors[v];
+  const int level = frame.level, parent = model.parent[level][v], child = level - 1;
+  const Frame& holder = frames[static_cast<size_t>(parent)];
+  const bool rounded = !model.exact && (!tensor.simple || parent > level);
+  double requests = words * pair.groups - (rounded ? kRounded : 0);
+  // Neighbours may serve them all. B4.
+  if (model.linked_level && !tensor.read_write && parent == level && level > 0) requests = 0;
+  if (!tensor.read_write) {
+    chain.reads[parent] += requests;
+  } else {
+    chain.writes[parent] += requests;
+    const double first = tensor.elements * holder.tensors[v].copies_here / holder.used;
+    if (tensor.simple) chain.reads[parent] += std::max(0.0, requests - first);
+  }
+  if (child < 0) return;
+  if (!tensor.read_write) {
+    chain.writes[child] += words * pair.fill_part - (rounded ? kCut : 0);
+  } else if (tensor.simple) {
+    chain.writes[child] += words - tensor.elements * pair.copies / frame.used_below;
+  }
+}
+
+// Whether no rank of a window tensor is moved by two loops at or above the level, so that nothing
+// else moves the tile as loop `dim` does (timeloop3). B2.
+bool MovesAlone(const Model& model, std::span<const Frame> frames, const Frame& frame, int v,
+                int dim) {
+  const TensorFacts& tensor = model.tensors[v];
+  if (model.exact || frame.level == 0 || tensor.shares) return false;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    int loops = 0;
+    for (int k = 0; k < rank.num_terms; ++k) loops += Has(frame.loops_above, rank.dims[k]) ? 1 : 0;
+    if (rank.num_terms != 1 && loops > 1) return false;
+  }
+  // The same dimension further out may move by as much, too.
+  const Frame& outside = frames[static_cast<size_t>(frame.level) + 1];
+  return !Has(tensor.dims, dim) || !Has(outside.loops_above, dim);
+}
+
+// Makes the first chain one that is at least as good as any of them. B10.
+void MergeIntoFirst(const Model& model, std::vector<Chain>& chains) {
+  Chain& all = chains.front();
+  for (const Chain& chain : chains) {
+    all.closed_pj = std::min(all.closed_pj, chain.closed_pj);
+    all.cycles = std::min(all.cycles, chain.cycles);
+    for (int v = 0; v < model.num_tensors; ++v) {
+      all.idle_run[v] = std::max(all.idle_run[v], chain.idle_run[v]);
+    }
+    for (int k = 0; k < model.num_levels; ++k) {
+      all.reads[k] = std::min(all.reads[k], chain.reads[k]);
+      all.writes[k] = std::min(all.writes[k], chain.writes[k]);
+    }
+  }
+  all.first_dim = kUnknown;
+  chains.resize(1);
+}
 
 }  // namespace
 
@@ -21,37 +129,46 @@ constexpr int8_t kUnknown = -2;
 double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain) {
   const TensorFacts& tensor = model_.tensors[v];
   const Frame& frame = frames[static_cast<size_t>(level)];
-  const double least = frame.plain_visits[v] / frame.visits;
   if (level == 0) {
+    // MACs hold nothing; but neighbouring ones can pass operands on under timeloop3. B4.
     if (model_.exact || frame.parallel == 0) return 1;
-    return tensor.simple ? 1 / chain.idle_run[v] : least;
+    return tensor.simple ? 1 / chain.idle_run[v] : frame.tensors[v].plain_visits / frame.visits;
   }
-  if (tensor.simple || (tensor.window & frame.loops_above) == 0) return 1 / chain.idle_run[v];
-  const int dim = chain.first_dim;
+  const bool slides = !tensor.simple && (tensor.window & frame.loops_above) != 0;
+  return slides ? WindowRatio(frames, level, v, chain) : 1 / chain.idle_run[v];
+}
+
+// The same for a window that some loop moves; by what its innermost loop is. B2, B3.
+double Bounder::WindowRatio(std::span<const Frame> frames, int level, int v, const Chain& chain) {
+  const TensorFacts& tensor = model_.tensors[v];
+  const Frame& frame = frames[static_cast<size_t>(level)];
+  // Advances of plain dimensions bring the whole tile, whatever the order.
+  const double least = frame.tensors[v].plain_visits / frame.visits;
+  const InnermostLoop innermost{.level = chain.first_level, .dim = chain.first_dim};
+  const int dim = innermost.dim;
   if (dim == kUnknown) return least;
   if (Has(tensor.plain, dim)) return 1;
-  const bool idle = !Has(tensor.dims, dim);
-  if (idle && model_.exact) {
-    const double part = LeastNewPart(frames, level, v, chain.first_level, dim);
-    return least + std::max(0.0, 1 / chain.idle_run[v] - least) * part;
+  if (!Has(tensor.dims, dim)) {
+    if (model_.exact) {
+      const double part = LeastNewPart(model_, frames, level, v, innermost, touched_);
+      return least + std::max(0.0, 1 / chain.idle_run[v] - least) * part;
+    }
+    return MayMatch(model_, frames, level, v, innermost) ? least : 1 / chain.idle_run[v];
   }
-  if (idle) {
-    if (MayMatch(frames, level, v, chain.first_level, dim)) return least;
-    return 1 / chain.idle_run[v];
-  }
-  const Frame& first = frames[static_cast<size_t>(chain.first_level)];
+  const Frame& first = frames[static_cast<size_t>(innermost.level)];
   const double count = first.temporal[dim];
   const double part =
-      NewPart(v, frame.extents, dim, static_cast<double>(first.extents[dim]) * first.spatial[dim]);
+      NewPart(model_, v, frame.extents, dim,
+              static_cast<double>(first.extents[dim]) * first.spatial[dim], touched_);
   if (model_.exact) {
-    const double other = LeastNewPart(frames, level, v, chain.first_level, dim);
+    const double other = LeastNewPart(model_, frames, level, v, innermost, touched_);
     return part * (1 - 1 / count) + least + std::max(0.0, 1 / count - least) * other;
   }
-  if (MayMatch(frames, level, v, chain.first_level, dim)) return part + (1 - part) * least;
+  if (MayMatch(model_, frames, level, v, innermost)) return part + (1 - part) * least;
   return part + (1 - part) / count;
 }
 
-// Cycles of the level that takes longest for words of one instance.
+// Cycles of the level that takes longest for words of one instance. B9.
 double Bounder::BusiestCycles(const double* reads, const double* writes) const {
   double cycles = 0;
   for (int k = 0; k < model_.num_levels; ++k) {
@@ -67,65 +184,27 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
                       Chain& out) {
   const Frame& frame = frames[static_cast<size_t>(level)];
   out = chain;
-  out.dims[level] = static_cast<int8_t>(dim);
-  if (dim >= 0) {
-    out.first_dim = static_cast<int8_t>(dim);
-    out.first_level = static_cast<int8_t>(level);
-    for (int v = 0; v < model_.num_tensors; ++v) {
-      out.idle_run[v] = 1;
-      if (Has(model_.tensors[v].dims, dim)) continue;
-      out.idle_run[v] = frame.idle[v] * (frame.all_idle[v] ? chain.idle_run[v] : 1);
-    }
-  }
-  double later = frame.later_fixed_pj;
-  // Of pairs that inner levels close: what their parents have to hand out in any case.
-  double open_reads[kMaxLevels] = {}, open_writes[kMaxLevels] = {};
+  ChooseInnermost(model_, frame, chain, dim, out);
+  double later_pj = frame.later_fixed_pj;
+  Traffic open;
   for (int v = 0; v < model_.num_tensors; ++v) {
-    const TensorFacts& tensor = model_.tensors[v];
-    if (!frame.closes[v]) {
-      double words = frame.open_words[v];
-      if (frame.later_pj[v] > 0) {
-        words = frame.words[v] / out.idle_run[v];
-        later += words * frame.later_pj[v];
-      }
-      const int parent = model_.parent[level][v];
-      const double requests = words * frame.groups[v] - (model_.exact ? 0 : kRounded);
-      if (requests > 0 && !model_.linked_level) {
-        (tensor.read_write ? open_writes : open_reads)[parent] += requests;
-      }
+    const TensorFrame& tensor = frame.tensors[v];
+    if (!tensor.closes) {
+      later_pj += AddOpenPair(model_, frame, v, out, open);
       continue;
     }
-    const double words = frame.words[v] * Ratio(frames, level, v, out);
-    out.closed_pj += words * frame.close_pj[v];
-    later += words * frame.later_pj[v];
-
-    const int parent = model_.parent[level][v], child = level - 1;
-    const Frame& holder = frames[static_cast<size_t>(parent)];
-    const bool rounded = !model_.exact && (!tensor.simple || parent > level);
-    double requests = words * frame.groups[v] - (rounded ? kRounded : 0);
-    if (model_.linked_level && !tensor.read_write && parent == level && level > 0) requests = 0;
-    if (!tensor.read_write) {
-      out.reads[parent] += requests;
-    } else {
-      out.writes[parent] += requests;
-      const double first = tensor.elements * holder.copies_here[v] / holder.used;
-      if (tensor.simple) out.reads[parent] += std::max(0.0, requests - first);
-    }
-    if (child < 0) continue;
-    if (!tensor.read_write) {
-      out.writes[child] += words * frame.fill_part[v] - (rounded ? kCut : 0);
-    } else if (tensor.simple) {
-      out.writes[child] += words - tensor.elements * frame.copies[v] / frame.used_below;
-    }
+    const double words = tensor.words * Ratio(frames, level, v, out);
+    out.closed_pj += words * tensor.close_pj;
+    later_pj += words * tensor.later_pj;
+    AddClosedPair(model_, frames, frame, v, words, out);
   }
-  const double known = BusiestCycles(out.reads, out.writes);
-  out.cycles = std::max({frame.cycles, chain.cycles, known});
+  out.cycles = std::max({frame.cycles, chain.cycles, BusiestCycles(out.reads, out.writes)});
   for (int k = 0; k < model_.num_levels; ++k) {
-    open_reads[k] += out.reads[k];
-    open_writes[k] += out.writes[k];
+    open.reads[k] += out.reads[k];
+    open.writes[k] += out.writes[k];
   }
-  const double cycles = std::max(out.cycles, BusiestCycles(open_reads, open_writes));
-  return {.energy_pj = out.closed_pj + frame.fixed_pj + later,
+  const double cycles = std::max(out.cycles, BusiestCycles(open.reads, open.writes));
+  return {.energy_pj = out.closed_pj + frame.fixed_pj + later_pj,
           .cycles = cycles + model_.latency_cycles};
 }
 
@@ -141,37 +220,26 @@ ChainSummary Bounder::Summarize(std::span<const Chain> chains) const {
   return summary;
 }
 
-// As Ratio, or less, if `dim` is the innermost loop of the level.
+// As Ratio, or less, if `dim` is the innermost loop of the level: displacements are not looked at,
+// only whether there can be equal ones.
 double Bounder::QuickRatio(std::span<const Frame> frames, int level, int v, int dim,
                            const ChainSummary& chains) {
   const TensorFacts& tensor = model_.tensors[v];
   const Frame& frame = frames[static_cast<size_t>(level)];
+  const TensorFrame& pair = frame.tensors[v];
   if (level == 0 && (model_.exact || frame.parallel == 0)) return 1;
   const bool idle = !Has(tensor.dims, dim);
   const bool slides = !tensor.simple && (level == 0 || (tensor.window & frame.loops_above) != 0);
-  if (!slides && !idle) return 1;
-  if (slides && Has(tensor.plain, dim))
-    return level == 0 ? frame.plain_visits[v] / frame.visits : 1;
-  bool alone = !model_.exact && level > 0 && !tensor.shares;  // no rank is moved by two loops
-  if (slides) {
-    for (int r = 0; r < tensor.num_ranks && alone; ++r) {
-      const RankTerms& rank = tensor.ranks[r];
-      int loops = 0;
-      for (int k = 0; k < rank.num_terms; ++k)
-        loops += Has(frame.loops_above, rank.dims[k]) ? 1 : 0;
-      alone = rank.num_terms == 1 || loops <= 1;
-    }
-    // The same dimension further out may move by as much, too.
-    if (!idle) alone = alone && !Has(frames[static_cast<size_t>(level) + 1].loops_above, dim);
-  }
-  if (idle && (!slides || alone)) {
-    return 1 / (frame.idle[v] * (frame.all_idle[v] ? chains.idle_run[v] : 1));
-  }
-  const double least = frame.plain_visits[v] / frame.visits;
+  if (!slides) return idle ? 1 / IdleRun(pair, chains.idle_run[v]) : 1;
+  if (Has(tensor.plain, dim)) return level == 0 ? pair.plain_visits / frame.visits : 1;
+  const bool alone = MovesAlone(model_, frames, frame, v, dim);
+  if (idle && alone) return 1 / IdleRun(pair, chains.idle_run[v]);
+  const double least = pair.plain_visits / frame.visits;
   if (idle || level == 0) return least;
   const double count = frame.temporal[dim];
   const double part =
-      NewPart(v, frame.extents, dim, static_cast<double>(frame.extents[dim]) * frame.spatial[dim]);
+      NewPart(model_, v, frame.extents, dim,
+              static_cast<double>(frame.extents[dim]) * frame.spatial[dim], touched_);
   if (model_.exact) return std::min(1.0, part * (1 - 1 / count) + least);
   return part + (1 - part) * (alone ? 1 / count : least);
 }
@@ -187,13 +255,16 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
     const int dim = std::countr_zero(rest);
     double energy = 0;
     for (int v = 0; v < model_.num_tensors; ++v) {
-      const double pj = frame.close_pj[v] + frame.later_pj[v];
+      const TensorFrame& tensor = frame.tensors[v];
+      const double pj = tensor.close_pj + tensor.later_pj;
       if (pj == 0) continue;
-      const double ratio = frame.closes[v] ? QuickRatio(frames, level, v, dim, chains)
-                           : Has(model_.tensors[v].dims, dim)
-                               ? 1
-                               : 1 / (frame.idle[v] * (frame.all_idle[v] ? chains.idle_run[v] : 1));
-      energy += frame.words[v] * ratio * pj;
+      double ratio = 1;
+      if (tensor.closes) {
+        ratio = QuickRatio(frames, level, v, dim, chains);
+      } else if (!Has(model_.tensors[v].dims, dim)) {
+        ratio = 1 / IdleRun(tensor, chains.idle_run[v]);
+      }
+      energy += tensor.words * ratio * pj;
     }
     least = std::min(least, energy);
   }
@@ -224,21 +295,7 @@ double Bounder::Least(std::span<const Frame> frames, int level, std::span<const 
       }
     }
   }
-  if (extended.size() <= kMaxChains) return least;
-  Chain& all = extended.front();
-  for (const Chain& chain : extended) {
-    all.closed_pj = std::min(all.closed_pj, chain.closed_pj);
-    all.cycles = std::min(all.cycles, chain.cycles);
-    for (int v = 0; v < model_.num_tensors; ++v) {
-      all.idle_run[v] = std::max(all.idle_run[v], chain.idle_run[v]);
-    }
-    for (int k = 0; k < model_.num_levels; ++k) {
-      all.reads[k] = std::min(all.reads[k], chain.reads[k]);
-      all.writes[k] = std::min(all.writes[k], chain.writes[k]);
-    }
-  }
-  all.first_dim = kUnknown;
-  extended.resize(1);
+  if (extended.size() > kMaxChains) MergeIntoFirst(model_, extended);
   return least;
 }
 
@@ -246,7 +303,7 @@ bool Bounder::PlacementMatters(const Frame& frame) const {
   if (frame.parallel == 0) return false;
   if (model_.levels[frame.level].placement_matters || model_.linked_level) return true;
   for (int v = 0; v < model_.num_tensors; ++v) {
-    if (frame.link_risk[v]) return true;
+    if (frame.tensors[v].link_risk) return true;
   }
   return false;
 }
@@ -261,7 +318,7 @@ bool Bounder::OrderRisk(std::span<const Frame> frames, const Chain& chain) const
     for (int v = 0; v < model_.num_tensors; ++v) {
       const TensorFacts& tensor = model_.tensors[v];
       const int above = model_.parent[i][v];
-      if (frame.link_risk[v]) return true;
+      if (frame.tensors[v].link_risk) return true;
       const bool bypassed = i > 0 && !model_.Keeps(i - 1, v);
       if (frame.parallel != 0 && machine.router_pj != 0) {
         // Routers per word are rounded down, so fewer words can pass more of them.
@@ -270,9 +327,9 @@ bool Bounder::OrderRisk(std::span<const Frame> frames, const Chain& chain) const
       }
       if (i == 0 || tensor.simple || (tensor.window & frame.loops_above) == 0) continue;
       if (bypassed && (model_.exact || frame.parallel == 0 || machine.hop_pj == 0)) continue;
-      const int dim = chain.dims[first_level];
-      if (Has(tensor.plain, dim)) continue;
-      if (model_.exact || bypassed || MayMatch(frames, i, v, first_level, dim)) return true;
+      const InnermostLoop innermost{.level = first_level, .dim = chain.dims[first_level]};
+      if (Has(tensor.plain, innermost.dim)) continue;
+      if (model_.exact || bypassed || MayMatch(model_, frames, i, v, innermost)) return true;
     }
   }
   return false;

@@ -1,4 +1,5 @@
-// Rounds over a queue of nodes, best bound first.
+// Rounds over a queue of nodes, best bound first: what is searched, split or given up, and when the
+// best mapping is known to be optimal.
 #include "tessera/search/exact/mapper.h"
 
 #include <algorithm>
@@ -92,6 +93,31 @@ bool Contains(const Model& model, const LoopMapping& mapping) {
   return std::equal(product, product + model.num_dims, model.bounds);
 }
 
+// All keep sets between `must_keep` and `keep` (bit by bit); the outermost level holds all.
+std::vector<std::vector<uint8_t>> Subsets(const std::vector<uint8_t>& keep,
+                                          const std::vector<uint8_t>& must_keep, int num_tensors) {
+  const auto add = [](std::vector<uint8_t>& sets, size_t i, int v) {
+    sets[i] = static_cast<uint8_t>(sets[i] | 1u << v);
+  };
+  std::vector<std::vector<uint8_t>> choices = {std::vector<uint8_t>(keep.size(), 0)};
+  choices.front().back() = keep.back();
+  for (size_t i = 0; i + 1 < keep.size(); ++i) {
+    for (int v = 0; v < num_tensors; ++v) {
+      if (!Has(keep[i], v)) continue;
+      if (i < must_keep.size() && Has(must_keep[i], v)) {
+        for (std::vector<uint8_t>& choice : choices) add(choice, i, v);
+        continue;
+      }
+      const size_t count = choices.size();
+      for (size_t k = 0; k < count; ++k) {
+        choices.push_back(choices[k]);
+        add(choices.back(), i, v);
+      }
+    }
+  }
+  return choices;
+}
+
 }  // namespace
 
 double Progress::Gap() const {
@@ -136,7 +162,11 @@ struct Mapper::State {
     queue.resize(most);
     std::make_heap(queue.begin(), queue.end(), Later());
   }
-  int64_t MostChildren() const { return std::max<int64_t>(1, options.max_nodes / 8); }
+  // A part of the queue, so that one node cannot push out all others.
+  int64_t MostChildren() const {
+    constexpr int64_t kPart = 8;
+    return std::max<int64_t>(1, options.max_nodes / kPart);
+  }
   double Limit() const { return best.value * (1 - kTolerance); }
 
   void Take(const Candidate& candidate, bool has_one) {
@@ -144,8 +174,19 @@ struct Mapper::State {
     best = candidate;
     has_mapping = has_one;
   }
+
+  // What searching one node led to.
+  struct Outcome {
+    Candidate best;
+    std::vector<Branch> children = {};  // if it took too long and was split instead
+    double given_up = kInfinity;
+    Counters counters = {};
+  };
+
   void Start();
   std::vector<Branch> NextRound();
+  Outcome SearchNode(const Branch& node, Tree& tree) const;
+  void SearchRound(std::span<const Branch> nodes, ThreadPool& pool);
 };
 
 void Mapper::State::Start() {
@@ -172,8 +213,9 @@ void Mapper::State::Start() {
 std::vector<Branch> Mapper::State::NextRound() {
   std::vector<Branch> nodes;
   // The first rounds are small: what they find saves work in all others.
+  constexpr int64_t kMostDoublings = 62;  // that fit an int64_t
   const int64_t most =
-      std::min(options.round_nodes, int64_t{1} << std::min<int64_t>(rounds - 1, 62));
+      std::min(options.round_nodes, int64_t{1} << std::min<int64_t>(rounds - 1, kMostDoublings));
   while (!queue.empty() && std::ssize(nodes) < most) {
     std::pop_heap(queue.begin(), queue.end(), Later());
     Branch node = std::move(queue.back().node);
@@ -181,6 +223,44 @@ std::vector<Branch> Mapper::State::NextRound() {
     if (node.bound < Limit()) nodes.push_back(std::move(node));
   }
   return nodes;
+}
+
+// Nothing but the node and the best value of the rounds before goes in, so outcomes do not depend
+// on which thread searches what.
+Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, Tree& tree) const {
+  Outcome outcome;
+  tree.SetLimit(best.value);
+  tree.ResetCounters();
+  // A node of all levels cannot be split.
+  const bool whole = tree.LevelsDecided(node) == models[static_cast<size_t>(node.tree)].num_levels;
+  const int64_t steps = whole ? std::numeric_limits<int64_t>::max() : options.node_steps;
+  if (!tree.Search(node, steps)) {
+    outcome.given_up = tree.Split(node, MostChildren(), options.split_steps, outcome.children);
+  }
+  outcome.best = tree.best();
+  outcome.counters = tree.counters();
+  return outcome;
+}
+
+void Mapper::State::SearchRound(std::span<const Branch> nodes, ThreadPool& pool) {
+  std::vector<Outcome> outcomes(nodes.size());
+  // Trees are made before threads start, since making one changes the list.
+  for (int worker = 0; worker < pool.threads(); ++worker) {
+    for (const Branch& node : nodes) TreeOf(worker, node.tree);
+  }
+  pool.ParallelFor(std::ssize(nodes), 1, [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t k = begin; k < end; ++k) {
+      const Branch& node = nodes[static_cast<size_t>(k)];
+      outcomes[static_cast<size_t>(k)] = SearchNode(node, TreeOf(worker, node.tree));
+    }
+  });
+  for (Outcome& outcome : outcomes) {
+    Take(outcome.best, true);
+    counters.Add(outcome.counters);
+    given_up = std::min(given_up, outcome.given_up);
+    for (Branch& child : outcome.children) Push(std::move(child));
+  }
+  Shrink();
 }
 
 Mapper::Mapper(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -241,42 +321,7 @@ bool Mapper::Step(ThreadPool& pool) {
       state.bound = state.given_up;
       return false;
     }
-    struct Outcome {
-      Candidate best;
-      std::vector<Branch> children;
-      double given_up = kInfinity;
-      Counters counters;
-    };
-    std::vector<Outcome> outcomes(nodes.size());
-    // Trees are made before threads start, since making one changes the list.
-    for (int worker = 0; worker < pool.threads(); ++worker) {
-      for (const Branch& node : nodes) state.TreeOf(worker, node.tree);
-    }
-    pool.ParallelFor(std::ssize(nodes), 1, [&](int64_t begin, int64_t end, int worker) {
-      for (int64_t k = begin; k < end; ++k) {
-        const Branch& node = nodes[static_cast<size_t>(k)];
-        Outcome& outcome = outcomes[static_cast<size_t>(k)];
-        Tree& tree = state.TreeOf(worker, node.tree);
-        tree.SetLimit(state.best.value);
-        tree.ResetCounters();
-        const int levels = state.models[static_cast<size_t>(node.tree)].num_levels;
-        const bool whole = tree.LevelsDecided(node) == levels;
-        if (!tree.Search(node,
-                         whole ? std::numeric_limits<int64_t>::max() : state.options.node_steps)) {
-          outcome.given_up =
-              tree.Split(node, state.MostChildren(), state.options.split_steps, outcome.children);
-        }
-        outcome.best = tree.best();
-        outcome.counters = tree.counters();
-      }
-    });
-    for (Outcome& outcome : outcomes) {
-      state.Take(outcome.best, true);
-      state.counters.Add(outcome.counters);
-      state.given_up = std::min(state.given_up, outcome.given_up);
-      for (Branch& child : outcome.children) state.Push(std::move(child));
-    }
-    state.Shrink();
+    state.SearchRound(nodes, pool);
   }
   ++state.rounds;
   state.bound =
@@ -317,27 +362,8 @@ Result<std::vector<std::vector<uint8_t>>> KeepChoices(const LoopProblem& problem
                  .message = fmt::format("the outermost level {} does not hold every tensor",
                                         hierarchy.levels.back().name)};
   }
-  std::vector<std::vector<uint8_t>> choices = {keep};
-  if (!options.decide_keep) return choices;
-  choices = {std::vector<uint8_t>(levels, 0)};
-  choices.front().back() = all;
-  for (size_t i = 0; i + 1 < levels; ++i) {
-    for (int v = 0; v < problem.num_tensors; ++v) {
-      if ((keep[i] >> v & 1) == 0) continue;
-      if (i < options.must_keep.size() && (options.must_keep[i] >> v & 1) != 0) {
-        for (std::vector<uint8_t>& choice : choices) {
-          choice[i] = static_cast<uint8_t>(choice[i] | 1u << v);
-        }
-        continue;
-      }
-      const size_t count = choices.size();
-      for (size_t k = 0; k < count; ++k) {
-        choices.push_back(choices[k]);
-        choices.back()[i] = static_cast<uint8_t>(choices.back()[i] | 1u << v);
-      }
-    }
-  }
-  return choices;
+  if (!options.decide_keep) return std::vector<std::vector<uint8_t>>{keep};
+  return Subsets(keep, options.must_keep, problem.num_tensors);
 }
 
 }  // namespace tessera::exact

@@ -70,7 +70,7 @@ LevelFacts MakeLevel(const MachineLevel& level, bool exact) {
 void SetKeeps(const std::vector<uint8_t>& keep, Model& model) {
   for (int i = 0; i < model.num_levels; ++i) model.keep[i] = keep[static_cast<size_t>(i)];
   for (int v = 0; v < model.num_tensors; ++v) {
-    CHECK(model.Keeps(model.num_levels - 1, v));
+    TESSERA_CHECK(model.Keeps(model.num_levels - 1, v));
     int next = -1;
     for (int i = 0; i < model.num_levels; ++i) {
       if (model.Keeps(i, v)) next = i;

@@ -39,9 +39,10 @@ Restrictions::Orders OrdersOf(const Decision* decision, const LoopProblem& probl
   orders.any = false;
   for (int32_t k = 0; k < decision->size(); ++k) {
     std::vector<uint8_t> order;
-    for (const uint8_t item : decision->OrderAt(k).order()) {
+    const Permutation permutation = decision->OrderAt(k);
+    for (const uint8_t item : permutation.order()) {
       const std::optional<int> dim = FindDimension(problem, decision->labels()[item]);
-      CHECK(dim.has_value());
+      TESSERA_CHECK(dim.has_value());
       order.push_back(static_cast<uint8_t>(*dim));
     }
     std::ranges::reverse(order);  // Decisions name the outermost loop first.

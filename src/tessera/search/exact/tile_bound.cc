@@ -1,152 +1,117 @@
 // The bound of a tile before the level above it has parallel factors. Each parallel factor makes
-// the parent hand out fewer words of one tensor, so tensors compete for the fan-out.
+// the parent hand out fewer words of one tensor, so tensors compete for the fan-out. Proofs:
+// docs/optimality.md, B7, and the sections named there.
 #include <algorithm>
 #include <cmath>
 
 #include "tessera/search/exact/bound.h"
+#include "tessera/search/exact/window.h"
+#include "tessera/search/exact/word_cost.h"
 
 namespace tessera::exact {
 namespace {
 
-// Least a / m + b / n over m <= most_m, n <= most_n, m * n <= fan.
-double SharedFanout(double a, double b, double most_m, double most_n, double fan) {
-  if (most_m * most_n <= fan) return a / most_m + b / most_n;
-  const double low = std::max(1.0, fan / most_n), high = most_m;
-  const double m = std::clamp(std::sqrt(a * fan / std::max(b, 1e-300)), low, high);
-  return a / m + b * m / fan;
-}
+// Energy that does not depend on the number of words, in the two cases that a tile tells apart.
+struct FixedEnergy {
+  double moving_pj = 0;   // the tensor moves at every visit
+  double staying_pj = 0;  // it stays while the innermost loop advances
 
-}  // namespace
+  void Add(double pj) { Add(pj, pj); }
+  void Add(double if_moving_pj, double if_staying_pj) {
+    moving_pj += if_moving_pj;
+    staying_pj += if_staying_pj;
+  }
+};
 
-// One tensor: cost = words delivered * (child_pj + parent_pj / multicast).
-struct Bounder::TileTerms {
+// One tensor: cost = words delivered * (child_pj + parent_pj / multicast) + fixed.
+struct TileTerms {
   bool shared = false;     // takes part in the competition for the fan-out
   double words = 0;        // delivered to all children together, if nothing stays
   double least_words = 0;  // if it stays as long as it can, whatever outer loops do
   double idle_ratio = 1;   // of extents above and below, over dimensions that leave it alone
   double most_multicast = 1;
   double child_pj = 0, parent_pj = 0;
-  double fixed_pj = 0;        // if the tensor moves at every visit
-  double fixed_lucky_pj = 0;  // if it stays
+  FixedEnergy fixed = {};
   // Windows.
-  bool one_per_rank = true;  // no rank is moved by two dimensions
-  bool own_network = true;   // words pass only one network
-  double step_part[kMaxDims] =
-      {};                 // that is new, at least, when a loop over the dimension advances
-  double least_part = 1;  // and when anything advances that is not idle
+  bool one_per_rank = true;         // no rank is moved by two dimensions
+  bool own_network = true;          // words pass only one network
+  double step_part[kMaxDims] = {};  // new, at least, when a loop over the dimension advances
+  double least_part = 1;            // and when anything advances that is not idle
 };
 
-void Bounder::SetTileTerms(int v, const Frame& parent, const Tile& tile, TileTerms& terms) {
-  const TensorFacts& tensor = model_.tensors[v];
-  const int i = parent.level - 1, child = i - 1;
-  const LevelFacts& level = model_.levels[i];
-  const double used = parent.used_below, copies = parent.copies[v];
-  double ratio = 1, plain_ratio = 1, idle_extents = 1;
-  for (int d = 0; d < model_.num_dims; ++d) {
-    const double part = parent.extents[d] / tile.extents[d];
+// One tensor above a tile: what the cases below know.
+struct TileStep {
+  const Model& model;
+  const int v;
+  const Frame& parent;  // of the level outside the one that hands out the tile
+  const Tile& tile;
+
+  double plain_ratio = 1;   // of extents above and below, over plain dimensions
+  double idle_extents = 1;  // product of the tile's extents that leave the tensor alone
+
+  const TensorFacts& tensor() const { return model.tensors[v]; }
+  const TensorFrame& outside() const { return parent.tensors[v]; }
+  int level() const { return parent.level - 1; }
+  int child() const { return parent.level - 2; }
+  double used() const { return parent.used_below; }
+  double copies() const { return outside().copies; }
+  bool opens() const { return model.Keeps(level(), v); }
+  bool closes() const { return model.Keeps(child(), v); }
+};
+
+// Words between both extremes of what parallel factors can be. B1, B7.
+void SetWords(TileStep& step, TileTerms& terms) {
+  const TensorFacts& tensor = step.tensor();
+  const Frame& parent = step.parent;
+  const double tile_words = step.tile.words[step.v];
+  double ratio = 1;
+  for (int d = 0; d < step.model.num_dims; ++d) {
+    const double part = parent.extents[d] / step.tile.extents[d];
     ratio *= part;
-    if (Has(tensor.plain, d)) plain_ratio *= part;
+    if (Has(tensor.plain, d)) step.plain_ratio *= part;
     if (Has(tensor.dims, d)) continue;
     terms.idle_ratio *= part;
-    idle_extents *= tile.extents[d];
+    step.idle_extents *= step.tile.extents[d];
   }
-  terms.words = tile.words[v] * parent.visits * ratio * used;
-  terms.least_words = tensor.simple
-                          ? tile.words[v] * parent.visits * (ratio / terms.idle_ratio) * used
-                          : tile.words[v] * parent.plain_visits[v] * plain_ratio * used;
-  terms.most_multicast =
-      std::min(level.fan, tensor.simple ? terms.idle_ratio : ratio / plain_ratio);
+  terms.words = tile_words * parent.visits * ratio * step.used();
+  terms.least_words =
+      tensor.simple ? tile_words * parent.visits * (ratio / terms.idle_ratio) * step.used()
+                    : tile_words * step.outside().plain_visits * step.plain_ratio * step.used();
+  // All parallel factors over dimensions that can make children coincide, as far as they fit.
+  terms.most_multicast = std::min(step.model.levels[step.level()].fan,
+                                  tensor.simple ? terms.idle_ratio : ratio / step.plain_ratio);
+}
+
+// Whether two dimensions with loops somewhere outside the tile move one rank. B7.
+bool MovesOnePerRank(const TileStep& step) {
+  const TensorFacts& tensor = step.tensor();
   for (int r = 0; r < tensor.num_ranks; ++r) {
     int moved_by = 0;
     for (int k = 0; k < tensor.ranks[r].num_terms; ++k) {
       const int d = tensor.ranks[r].dims[k];
-      moved_by += model_.bounds[d] > tile.extents[d] ? 1 : 0;
+      moved_by += step.model.bounds[d] > step.tile.extents[d] ? 1 : 0;
     }
-    if (moved_by > 1 || tensor.shares) terms.one_per_rank = false;
+    if (moved_by > 1 || tensor.shares) return false;
   }
-  if (!tensor.simple) SetStepParts(v, tile, terms);
-
-  double fixed = 0;
-  const double enter_pj = EnterCost(v, i, used, copies, fixed);
-  const bool kept = model_.Keeps(i, v), closes = model_.Keeps(child, v);
-  terms.own_network = !model_.exact || (kept && closes);
-  if (kept) {
-    const double share = model_.Share(i, used);
-    terms.parent_pj = share * (tensor.read_write ? level.update_pj : level.read_pj);
-    if (tensor.read_write && tensor.simple) {
-      terms.parent_pj += share * level.read_rw_pj;
-      fixed -= tensor.elements * copies * share * level.read_rw_pj;
-    }
-  } else {
-    terms.parent_pj = parent.pending_pj[v] / used;
-  }
-  terms.parent_pj += enter_pj;
-  if (model_.linked_level && !tensor.read_write && kept && closes) terms.parent_pj = 0;
-  terms.fixed_pj = terms.fixed_lucky_pj = fixed;
-  if (!closes) {
-    const int next = model_.next_kept[child][v];
-    if (next < 0 && !model_.mac_links) {
-      const double words =
-          terms.parent_pj * model_.macs / (terms.most_multicast * model_.fan_below[i]);
-      terms.fixed_pj += words;
-      terms.fixed_lucky_pj += words;
-      terms.words = terms.least_words = 0;
-      return;
-    }
-    const InnerCost inner = InnerCostOf(v, next);
-    const double operands =
-        OperandCost(v, i, copies * terms.most_multicast, idle_extents) - inner.slack_pj;
-    terms.fixed_pj += operands;
-    terms.fixed_lucky_pj += operands;
-    if (tensor.simple) {
-      terms.shared = true;
-      terms.child_pj = inner.word_pj;
-      terms.fixed_pj -= tensor.elements * copies * terms.most_multicast * inner.elided_pj;
-      terms.fixed_lucky_pj -= tensor.elements * copies * inner.elided_pj;
-      return;
-    }
-    const double words = tile.plain_words[v] * parent.plain_visits[v] * plain_ratio * used;
-    terms.fixed_pj += words * (terms.parent_pj + inner.word_pj);
-    terms.fixed_lucky_pj += words * (terms.parent_pj + inner.word_pj);
-    terms.words = terms.least_words = 0;
-    return;
-  }
-  const LevelFacts& below = model_.levels[child];
-  terms.shared = tensor.simple;
-  const double operands = OperandCost(v, i, copies * terms.most_multicast, idle_extents) -
-                          model_.inner_slack_pj[child][v];
-  terms.fixed_pj += operands;
-  terms.fixed_lucky_pj += operands;
-  if (tensor.read_write && !tensor.simple) return;
-  terms.child_pj = below.least_share * below.fill_pj + model_.inner_pj[child][v];
-  if (tensor.read_write) {
-    const double elided_pj = below.least_share * below.fill_pj + model_.inner_elided_pj[child][v];
-    terms.fixed_pj -= tensor.elements * copies * terms.most_multicast * elided_pj;
-    terms.fixed_lucky_pj -= tensor.elements * copies * elided_pj;
-  } else if (!model_.exact && (!tensor.simple || model_.parent[i][v] > i)) {
-    const double cut = std::min(used * level.fan, below.clusters) * below.fill_pj;
-    terms.fixed_pj -= cut;
-    terms.fixed_lucky_pj -= cut;
-  }
+  return true;
 }
 
 // With parallel factors a loop steps further than its tile. That brings more only without holes.
-void Bounder::SetStepParts(int v, const Tile& tile, TileTerms& terms) {
-  const TensorFacts& tensor = model_.tensors[v];
+// B7.
+void SetStepParts(const TileStep& step, TileTerms& terms, loopnest::TouchedScratch& scratch) {
+  const Model& model = step.model;
+  const TensorFacts& tensor = step.tensor();
+  const int32_t* extents = step.tile.extents;
   for (int r = 0; r < tensor.num_ranks; ++r) {
     const RankTerms& rank = tensor.ranks[r];
-    double extent = 1;
-    for (int k = 0; k < rank.num_terms; ++k) {
-      extent += rank.coefficients[k] * (tile.extents[rank.dims[k]] - 1);
-    }
     const bool window = rank.num_terms > 1;
     const bool holes =
-        window && model_.exact && (tensor.shares || TouchedOf(v, r, tile.extents) < extent);
+        window && model.exact && (tensor.shares || HasHoles(model, step.v, r, extents, scratch));
     for (int k = 0; k < rank.num_terms; ++k) {
       const int d = rank.dims[k];
-      if (model_.bounds[d] == tile.extents[d]) continue;
-      terms.step_part[d] = holes ? 0 : NewPart(v, tile.extents, d, tile.extents[d]);
-      if (!model_.exact) continue;
+      if (model.bounds[d] == extents[d]) continue;
+      terms.step_part[d] = holes ? 0 : NewPart(model, step.v, extents, d, extents[d], scratch);
+      if (!model.exact) continue;
       // When the loop starts over, another one can undo its way; at least every second step does
       // not start over.
       if (window && !terms.one_per_rank) terms.step_part[d] /= 2;
@@ -155,62 +120,189 @@ void Bounder::SetStepParts(int v, const Tile& tile, TileTerms& terms) {
   }
 }
 
+// What the words cost where they are handed out: the pair opens here, or is open already and comes
+// with what is pending. B5, B8.
+void SetParent(const TileStep& step, TileTerms& terms) {
+  const Model& model = step.model;
+  const TensorFacts& tensor = step.tensor();
+  const LevelFacts& level = model.levels[step.level()];
+  const EnterCost enter = EnterCostOf(model, step.v, step.level(), step.used(), step.copies());
+  terms.own_network = !model.exact || (step.opens() && step.closes());
+  terms.fixed.Add(enter.fixed_pj);
+  if (step.opens()) {
+    const double share = model.Share(step.level(), step.used());
+    terms.parent_pj = share * (tensor.read_write ? level.update_pj : level.read_pj);
+    if (tensor.read_write && tensor.simple) {
+      terms.parent_pj += share * level.read_rw_pj;
+      terms.fixed.Add(-(tensor.elements * step.copies() * share * level.read_rw_pj));
+    }
+  } else {
+    terms.parent_pj = step.outside().pending_pj / step.used();
+  }
+  terms.parent_pj += enter.word_pj;
+  // Neighbours can serve all but the first request for a word. B4.
+  const bool served_by_neighbours =
+      model.linked_level && !tensor.read_write && step.opens() && step.closes();
+  if (served_by_neighbours) terms.parent_pj = 0;
+}
+
+// First sums pay nothing: each of as many copies as parallel factors can make, or, if the tensor
+// stays (its idle loops are temporal then), of those that there are. B5.
+void Elide(const TileStep& step, double elided_pj, TileTerms& terms) {
+  const double first = step.tensor().elements * step.copies();
+  terms.fixed.Add(-(first * terms.most_multicast * elided_pj), -(first * elided_pj));
+}
+
+double OperandsBelow(const TileStep& step, const TileTerms& terms) {
+  return OperandCost(step.model, step.v, step.level(), step.copies() * terms.most_multicast,
+                     step.idle_extents);
+}
+
+// The pair closes at the level below, which is filled; from there words go further in. B6, B8.
+void CloseAtChild(const TileStep& step, TileTerms& terms) {
+  const Model& model = step.model;
+  const TensorFacts& tensor = step.tensor();
+  const int v = step.v, child = step.child();
+  const LevelFacts& below = model.levels[child];
+  terms.shared = tensor.simple;
+  terms.fixed.Add(OperandsBelow(step, terms) - model.inner_slack_pj[child][v]);
+  // Sums of windows can meet, so how many are first is not known. B5.
+  if (tensor.read_write && !tensor.simple) return;
+  terms.child_pj = below.least_share * below.fill_pj + model.inner_pj[child][v];
+  if (tensor.read_write) {
+    Elide(step, below.least_share * below.fill_pj + model.inner_elided_pj[child][v], terms);
+  } else if (!model.exact && (!tensor.simple || model.parent[step.level()][v] > step.level())) {
+    const double instances = std::min(step.used() * model.levels[step.level()].fan, below.clusters);
+    terms.fixed.Add(-(instances * below.fill_pj));
+  }
+}
+
+// The pair stays open and no level further in holds the tensor: the MACs ask, at least once for
+// each operation of all MACs below. B6.
+void StayOpenToMacs(const TileStep& step, TileTerms& terms) {
+  terms.fixed.Add(terms.parent_pj * step.model.macs /
+                  (terms.most_multicast * step.model.fan_below[step.level()]));
+  terms.words = terms.least_words = 0;
+}
+
+// The pair stays open: what passes has to arrive further in, and to be handed on there. B6.
+void StayOpen(const TileStep& step, int next, TileTerms& terms) {
+  const InnerCost inner = InnerCostOf(step.model, step.v, next);
+  terms.fixed.Add(OperandsBelow(step, terms) - inner.slack_pj);
+  if (step.tensor().simple) {
+    terms.shared = true;
+    terms.child_pj = inner.word_pj;
+    Elide(step, inner.elided_pj, terms);
+    return;
+  }
+  // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
+  const double words =
+      step.tile.plain_words[step.v] * step.outside().plain_visits * step.plain_ratio * step.used();
+  terms.fixed.Add(words * (terms.parent_pj + inner.word_pj));
+  terms.words = terms.least_words = 0;
+}
+
+void SetTerms(TileStep step, loopnest::TouchedScratch& scratch, TileTerms& terms) {
+  SetWords(step, terms);
+  terms.one_per_rank = MovesOnePerRank(step);
+  if (!step.tensor().simple) SetStepParts(step, terms, scratch);
+  SetParent(step, terms);
+  if (step.closes()) return CloseAtChild(step, terms);
+  const int next = step.model.next_kept[step.child()][step.v];
+  if (next < 0 && !step.model.mac_links) return StayOpenToMacs(step, terms);
+  StayOpen(step, next, terms);
+}
+
+// Tensors that move compete for the fan-out: each wants it for its own multicast. With more than
+// two, or where one factor can serve several, all get all of it. B7.
+class FanoutShares {
+ public:
+  FanoutShares(bool disjoint, double fan) : disjoint_(disjoint), fan_(fan) {}
+
+  // Takes what a tensor's words cost at the parent if nothing is shared. Returns what it costs by
+  // itself, if it does not take part in the competition.
+  double Add(double pj, double most_multicast) {
+    if (!disjoint_ || count_ == 2) return pj / most_multicast;
+    pj_[count_] = pj;
+    most_[count_++] = most_multicast;
+    return 0;
+  }
+
+  // Least pj[0] / m + pj[1] / n over m <= most[0], n <= most[1], m * n <= fan.
+  double Least() const {
+    if (count_ == 0) return 0;
+    if (count_ == 1) return pj_[0] / most_[0];
+    if (most_[0] * most_[1] <= fan_) return pj_[0] / most_[0] + pj_[1] / most_[1];
+    constexpr double kTiny = 1e-300;  // instead of 0, so that the quotient is large and no NaN
+    const double m = std::clamp(std::sqrt(pj_[0] * fan_ / std::max(pj_[1], kTiny)),
+                                std::max(1.0, fan_ / most_[1]), most_[0]);
+    return pj_[0] / m + pj_[1] * m / fan_;
+  }
+
+ private:
+  const bool disjoint_;
+  const double fan_;
+  int count_ = 0;
+  double pj_[2] = {}, most_[2] = {1, 1};
+};
+
+// A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. B1.
+void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, FanoutShares& shares,
+               double& energy) {
+  if (dim >= 0 && !moves) {
+    energy +=
+        terms.least_words / idle_run * (terms.child_pj + terms.parent_pj) + terms.fixed.staying_pj;
+    return;
+  }
+  const double words = dim >= 0 ? terms.words : terms.words / idle_run;
+  energy += words * terms.child_pj + terms.fixed.moving_pj;
+  energy += shares.Add(words * terms.parent_pj, terms.most_multicast);
+}
+
+// A window that is delivered: what is new in a tile bounds the words that move, and what can be
+// multicast those that are read. B2, B3, B7.
+double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run) {
+  double moved = terms.least_words, served = terms.least_words;
+  if (dim >= 0 && moves) {
+    const double part = terms.step_part[dim];
+    moved = std::max(moved, part * terms.words);
+    served = std::max(served, part * terms.words / terms.most_multicast);
+  } else if (dim >= 0 && terms.one_per_rank) {
+    moved = std::max(moved, terms.least_part * terms.words / (terms.idle_ratio * idle_run));
+    if (terms.own_network) served = moved;
+  }
+  return moved * terms.child_pj + served * terms.parent_pj;
+}
+
 // Energy if the innermost loop of the level is `dim`; -1: it has no temporal loops.
-double Bounder::TileClass(const Chain& chain, const TileTerms* terms, int dim) {
-  double energy = 0, a = 0, b = 0, most_a = 1, most_b = 1;
-  int competing = 0;
-  for (int v = 0; v < model_.num_tensors; ++v) {
-    const TileTerms& t = terms[v];
-    const TensorFacts& tensor = model_.tensors[v];
-    if (t.shared) {
-      const bool lucky = dim >= 0 && !Has(tensor.dims, dim);
-      if (lucky) {
-        energy += t.least_words / chain.idle_run[v] * (t.child_pj + t.parent_pj) + t.fixed_lucky_pj;
-        continue;
-      }
-      const double words = dim >= 0 ? t.words : t.words / chain.idle_run[v];
-      energy += words * t.child_pj + t.fixed_pj;
-      const double pj = words * t.parent_pj;
-      if (!model_.disjoint || competing == 2) {
-        energy += pj / t.most_multicast;
-      } else if (competing++ == 0) {
-        a = pj;
-        most_a = t.most_multicast;
-      } else {
-        b = pj;
-        most_b = t.most_multicast;
-      }
+double EnergyOf(const Model& model, const TileTerms* terms, double fan, const Chain& chain,
+                int dim) {
+  FanoutShares shares(model.disjoint, fan);
+  double energy = 0;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    const bool moves = dim >= 0 && Has(model.tensors[v].dims, dim);
+    if (terms[v].shared) {
+      AddShared(terms[v], moves, dim, chain.idle_run[v], shares, energy);
       continue;
     }
-    energy += t.fixed_pj;
-    if (t.words == 0) continue;
-    double moved = t.least_words, served = t.least_words;
-    if (dim >= 0 && Has(tensor.dims, dim)) {
-      const double part = t.step_part[dim];
-      moved = std::max(moved, part * t.words);
-      served = std::max(served, part * t.words / t.most_multicast);
-    } else if (dim >= 0 && t.one_per_rank) {
-      moved = std::max(moved, t.least_part * t.words / (t.idle_ratio * chain.idle_run[v]));
-      if (t.own_network) served = moved;
-    }
-    energy += moved * t.child_pj + served * t.parent_pj;
+    energy += terms[v].fixed.moving_pj;
+    if (terms[v].words != 0) energy += WindowEnergy(terms[v], moves, dim, chain.idle_run[v]);
   }
-  if (competing == 1) energy += a / most_a;
-  if (competing == 2) energy += SharedFanout(a, b, most_a, most_b, tile_fan_);
-  return energy;
+  return energy + shares.Least();
 }
+
+}  // namespace
 
 double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, const Tile& tile,
                           Goal goal) {
   const int i = parent.level - 1;
-  tile_fan_ = model_.levels[i].fan;
+  const double fan = model_.levels[i].fan;
   TileTerms terms[kMaxTensors];
-  for (int v = 0; v < model_.num_tensors; ++v) SetTileTerms(v, parent, tile, terms[v]);
-  // Links make fills of windows uncertain where there are several parents.
-  if (!model_.exact && parent.used_below > 1 && tile_fan_ > 1) {
-    for (int v = 0; v < model_.num_tensors; ++v) {
-      if (!model_.tensors[v].simple) terms[v].words = terms[v].least_words;
-    }
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    SetTerms({.model = model_, .v = v, .parent = parent, .tile = tile}, touched_, terms[v]);
+    // Links make fills of windows uncertain where there are several parents. B4.
+    const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
+    if (uncertain && !model_.tensors[v].simple) terms[v].words = terms[v].least_words;
   }
   double ratio = 1;
   uint32_t open = 0;
@@ -219,14 +311,14 @@ double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, co
     if (parent.extents[d] > tile.extents[d]) open |= 1u << d;
   }
   const double parallel =
-      parent.used_below * std::min(tile_fan_, ratio) * std::min(model_.fan_below[i], tile.product);
-  const double compute = std::ceil(model_.macs / parallel * (1 - 1e-12));
+      parent.used_below * std::min(fan, ratio) * std::min(model_.fan_below[i], tile.product);
+  const double compute = CeilCycles(model_.macs / parallel);
   double least = kInfinity;
   for (const Chain& chain : chains) {
     double energy = kInfinity;
-    if (ratio <= tile_fan_) energy = TileClass(chain, terms, -1);
+    if (ratio <= fan) energy = EnergyOf(model_, terms, fan, chain, -1);
     for (int d = 0; d < model_.num_dims; ++d) {
-      if (Has(open, d)) energy = std::min(energy, TileClass(chain, terms, d));
+      if (Has(open, d)) energy = std::min(energy, EnergyOf(model_, terms, fan, chain, d));
     }
     const Bound bound{.energy_pj = chain.closed_pj + parent.fixed_pj + energy,
                       .cycles = std::max(compute, chain.cycles) + model_.latency_cycles};

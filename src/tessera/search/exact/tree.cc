@@ -1,4 +1,6 @@
-// The search itself. Bounds come from Bounder, costs from the model.
+// The search itself, from the outermost level inwards: tiles, parallel factors, innermost loops; at
+// the bottom complete mappings. Bounds come from Bounder, costs from the model. What is left out
+// is left out by a rule (tree.h), and docs/optimality.md proves each.
 #include "tessera/search/exact/tree.h"
 
 #include <algorithm>
@@ -14,6 +16,14 @@ int List(uint32_t set, uint8_t* dims) {
   int count = 0;
   for (; set != 0; set &= set - 1) dims[count++] = static_cast<uint8_t>(std::countr_zero(set));
   return count;
+}
+
+// Sorts by bound, equal ones as they came, and drops what is beyond `most`.
+template <typename Item>
+void KeepLowest(size_t most, std::vector<Item>& items) {
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Item& a, const Item& b) { return a.bound < b.bound; });
+  if (items.size() > most) items.resize(most);
 }
 
 }  // namespace
@@ -198,18 +208,19 @@ void Tree::SearchOrders(int level, const Chain& chain) {
 }
 
 // The order that keeps in place, for as long as possible, the tensor that `first` leaves alone.
+// Where each dimension is idle for at most one tensor, no other order of this chain costs less. B1.
 void Tree::SetRepresentativeOrder(int level, int first) {
   LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
   uint32_t idle = 0;
   for (int v = 0; v < model_.num_tensors && first >= 0; ++v) {
-    if ((model_.tensors[v].dims >> first & 1) == 0) idle |= ~model_.tensors[v].dims;
+    if (!Has(model_.tensors[v].dims, first)) idle |= ~model_.tensors[v].dims;
   }
   uint8_t* order = loops.temporal_order.data();
   int count = 0;
   if (first >= 0) order[count++] = static_cast<uint8_t>(first);
   for (const bool wanted : {true, false}) {
     for (int d = 0; d < model_.num_dims; ++d) {
-      if (d != first && ((idle >> d & 1) != 0) == wanted) order[count++] = static_cast<uint8_t>(d);
+      if (d != first && Has(idle, d) == wanted) order[count++] = static_cast<uint8_t>(d);
     }
   }
 }
@@ -249,7 +260,7 @@ void Tree::EvaluateOrders(int level) {
       return false;
     }
     for (int d = 0; d < model_.num_dims; ++d) {
-      if ((frames_[level].loops >> d & 1) == 0) order[place++] = static_cast<uint8_t>(d);
+      if (!Has(frames_[level].loops, d)) order[place++] = static_cast<uint8_t>(d);
     }
     EvaluateOrders(level - 1);
     return true;
@@ -262,69 +273,67 @@ void Tree::EvaluateOrders(int level) {
   } while (std::next_permutation(dims, dims + count));
 }
 
-// All axes and orders of the parallel loops, or one of each where they make no difference.
+// All axes and orders of the parallel loops, or one of each where they make no difference. B11.
 void Tree::EvaluatePlacements(int level) {
   if (level < 0) return Evaluate(mapping_);
   if (frames_[level].parallel == 0) return EvaluatePlacements(level - 1);
-  const LevelFacts& facts = model_.levels[level];
-  const Restrictions& restrictions = *model_.restrictions;
-  const bool all = bounder_.PlacementMatters(frames_[level]) || !restrictions.none;
-  bool done = false;
-  uint8_t x[kMaxDims], y[kMaxDims];
-  const auto use = [&](int num_x, int num_y) {
-    LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
-    uint8_t* order = loops.spatial_order.data();
-    int place = 0;
-    for (int k = 0; k < num_x; ++k) order[place++] = x[k];
-    for (int k = 0; k < num_y; ++k) order[place++] = y[k];
-    loops.split = static_cast<uint8_t>(num_x);
-    if (!restrictions.AllowsSpatialOrder(level, {order, static_cast<size_t>(num_x)},
-                                         {order + num_x, static_cast<size_t>(num_y)})) {
-      return;
-    }
-    for (int d = 0; d < model_.num_dims; ++d) {
-      if ((frames_[level].parallel >> d & 1) == 0) order[place++] = static_cast<uint8_t>(d);
-    }
-    EvaluatePlacements(level - 1);
-    done = !all;
-  };
-  const auto split = [&](const auto& self, uint32_t rest, int num_x, int num_y, int64_t used_x,
-                         int64_t used_y) -> void {
-    if (done || work_left_ < 0) return;
-    if (rest == 0) {
-      std::sort(x, x + num_x);
-      do {
-        std::sort(y, y + num_y);
-        do {
-          use(num_x, num_y);
-        } while (!done && std::next_permutation(y, y + num_y));
-      } while (!done && std::next_permutation(x, x + num_x));
-      return;
-    }
-    const int d = std::countr_zero(rest);
-    const int64_t factor = frames_[level].spatial[d];
-    // Lists are sorted in place below, so each branch keeps its own.
-    uint8_t saved_x[kMaxDims], saved_y[kMaxDims];
-    std::copy_n(x, num_x, saved_x);
-    std::copy_n(y, num_y, saved_y);
-    const auto restore = [&] {
-      std::copy_n(saved_x, num_x, x);
-      std::copy_n(saved_y, num_y, y);
-    };
-    if (used_x * factor <= facts.fan_x && restrictions.AllowsAxis(level, d, false)) {
-      x[num_x] = static_cast<uint8_t>(d);
-      self(self, rest & (rest - 1), num_x + 1, num_y, used_x * factor, used_y);
-      restore();
-    }
-    if (used_y * factor <= facts.fan_y && restrictions.AllowsAxis(level, d, true)) {
-      y[num_y] = static_cast<uint8_t>(d);
-      self(self, rest & (rest - 1), num_x, num_y + 1, used_x, used_y * factor);
-      restore();
-    }
-  };
-  split(split, frames_[level].parallel, 0, 0, 1, 1);
+  const bool all = bounder_.PlacementMatters(frames_[level]) || !model_.restrictions->none;
+  Placing placing{.level = level, .one_will_do = !all};
+  PlaceLoops(frames_[level].parallel, placing);
   if (!all && !diving_)
     Prune(Rule::kSamePlace, Scaled(last_value_), level, nullptr, nullptr, &mapping_);
+}
+
+// Puts each of the loops left on X or Y, in all ways that fit, and evaluates all orders of them.
+void Tree::PlaceLoops(uint32_t loops_left, Placing& placing) {
+  if (placing.done || work_left_ < 0) return;
+  if (loops_left == 0) return OrderLoops(placing);
+  const int d = std::countr_zero(loops_left);
+  const int64_t factor = frames_[placing.level].spatial[d];
+  const LevelFacts& facts = model_.levels[placing.level];
+  const int64_t fans[2] = {facts.fan_x, facts.fan_y};
+  for (const bool on_y : {false, true}) {
+    Axis& axis = on_y ? placing.y : placing.x;
+    if (axis.used * factor > fans[on_y ? 1 : 0]) continue;
+    if (!model_.restrictions->AllowsAxis(placing.level, d, on_y)) continue;
+    // Lists are sorted in place further down, so each branch gives back its own.
+    const Axis saved_x = placing.x, saved_y = placing.y;
+    axis.dims[axis.count++] = static_cast<uint8_t>(d);
+    axis.used *= factor;
+    PlaceLoops(loops_left & (loops_left - 1), placing);
+    placing.x = saved_x;
+    placing.y = saved_y;
+  }
+}
+
+void Tree::OrderLoops(Placing& placing) {
+  Axis &x = placing.x, &y = placing.y;
+  std::sort(x.dims, x.dims + x.count);
+  do {
+    std::sort(y.dims, y.dims + y.count);
+    do {
+      EvaluatePlacement(placing);
+    } while (!placing.done && std::next_permutation(y.dims, y.dims + y.count));
+  } while (!placing.done && std::next_permutation(x.dims, x.dims + x.count));
+}
+
+void Tree::EvaluatePlacement(Placing& placing) {
+  const int level = placing.level;
+  const Axis &x = placing.x, &y = placing.y;
+  LoopLevel& loops = mapping_.levels[static_cast<size_t>(level)];
+  uint8_t* order = loops.spatial_order.data();
+  uint8_t* end = std::copy_n(x.dims, x.count, order);
+  end = std::copy_n(y.dims, y.count, end);
+  loops.split = static_cast<uint8_t>(x.count);
+  if (!model_.restrictions->AllowsSpatialOrder(level, {order, static_cast<size_t>(x.count)},
+                                               {order + x.count, static_cast<size_t>(y.count)})) {
+    return;
+  }
+  for (int d = 0; d < model_.num_dims; ++d) {
+    if (!Has(frames_[level].parallel, d)) *end++ = static_cast<uint8_t>(d);
+  }
+  EvaluatePlacements(level - 1);
+  placing.done = placing.one_will_do;
 }
 
 void Tree::Evaluate(const LoopMapping& mapping) {
@@ -401,7 +410,7 @@ double Tree::Split(const Branch& node, int64_t most, int64_t work, std::vector<B
     children.erase(end, children.end());
   };
   const int level = model_.num_levels - 1 - LevelsDecided(node);
-  CHECK(level >= 0);
+  TESSERA_CHECK(level >= 0);
   ForEachTiling(level, [&](double bound) {
     if (bound >= Limit()) return Prune(Rule::kNode, bound, level, nullptr, nullptr);
     children.push_back(BranchOf(level, std::max(bound, node.bound), node.tree));
@@ -427,44 +436,46 @@ bool Tree::Search(const Branch& node, int64_t work) {
 void Tree::Dive(const Branch& node, int width) {
   diving_ = true;
   work_left_ = kNoLimit;
-  struct Start {
-    double bound;
-    size_t node;
-    Tile tile;
-  };
-  const auto better = [](const auto& a, const auto& b) { return a.bound < b.bound; };
   std::vector<Branch> beam = {node};
   for (int level = model_.num_levels - 1 - LevelsDecided(node); level >= 0; --level) {
-    std::vector<Start> promises;
-    for (size_t k = 0; k < beam.size(); ++k) {
-      if (!Load(beam[k])) continue;
-      ForEachTile(level, [&] {
-        const double bound = level == 0 ? 0
-                                        : bounder_.TileBound(frames_[level + 1], chains_[level + 1],
-                                                             tiles_[level], options_.goal);
-        promises.push_back({bound, k, tiles_[level]});
-      });
-    }
-    std::stable_sort(promises.begin(), promises.end(), better);
-    if (promises.size() > static_cast<size_t>(width)) promises.resize(static_cast<size_t>(width));
-    std::vector<Branch> children;
-    for (const Start& promise : promises) {
-      if (!Load(beam[promise.node])) continue;
-      tiles_[level] = promise.tile;
-      ForEachSpatial(level, [&] {
-        const double bound = bounder_.Least(frames_, level, chains_[level + 1], options_.goal,
-                                            Limit(), chains_[level]);
-        if (bound < Limit()) children.push_back(BranchOf(level, bound, node.tree));
-      });
-    }
-    std::stable_sort(children.begin(), children.end(), better);
-    if (children.size() > static_cast<size_t>(width)) children.resize(static_cast<size_t>(width));
-    beam = std::move(children);
+    beam = Narrow(beam, level, static_cast<size_t>(width));
   }
   for (const Branch& leaf : beam) {
     if (Load(leaf)) SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
   }
   diving_ = false;
+}
+
+// The most promising children, at most `width`, of the most promising tiles, as many, of a beam.
+std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t width) {
+  struct Start {
+    double bound;
+    size_t node;
+    Tile tile;
+  };
+  std::vector<Start> starts;
+  for (size_t k = 0; k < beam.size(); ++k) {
+    if (!Load(beam[k])) continue;
+    ForEachTile(level, [&] {
+      const double bound = level == 0 ? 0
+                                      : bounder_.TileBound(frames_[level + 1], chains_[level + 1],
+                                                           tiles_[level], options_.goal);
+      starts.push_back({bound, k, tiles_[level]});
+    });
+  }
+  KeepLowest(width, starts);
+  std::vector<Branch> children;
+  for (const Start& start : starts) {
+    if (!Load(beam[start.node])) continue;
+    tiles_[level] = start.tile;
+    ForEachSpatial(level, [&] {
+      const double bound = bounder_.Least(frames_, level, chains_[level + 1], options_.goal,
+                                          Limit(), chains_[level]);
+      if (bound < Limit()) children.push_back(BranchOf(level, bound, beam[start.node].tree));
+    });
+  }
+  KeepLowest(width, children);
+  return children;
 }
 
 }  // namespace tessera::exact

@@ -18,12 +18,13 @@ namespace tessera::exact {
 
 // Why a part of the tree was not searched.
 enum class Rule : uint8_t {
-  kNode,       // bound after a level's tile and parallel factors, of a node in the queue
-  kTile,       // bound after the tile below a level
-  kTiling,     // bound after a level's parallel factors
-  kOrder,      // bound after the innermost loops of a level
-  kSameOrder,  // orders that cannot cost less than one that was evaluated
-  kSamePlace,  // axes and parallel orders that cost as much as one that was evaluated
+  // Sections of docs/optimality.md prove them.
+  kNode,       // bound after a level's tile and parallel factors, of a node in the queue: B1 to B9
+  kTile,       // bound after the tile below a level: B7
+  kTiling,     // bound after a level's parallel factors: B1 to B9
+  kOrder,      // bound after the innermost loops of a level: B1 to B3
+  kSameOrder,  // orders that cannot cost less than one that was evaluated: B1, B11
+  kSamePlace,  // axes and parallel orders that cost as much as one that was evaluated: B11
 };
 inline constexpr size_t kRules = 6;
 inline constexpr std::array<std::string_view, kRules> kRuleNames = {
@@ -107,6 +108,18 @@ class Tree {
     Tile tile;
   };
 
+  // Parallel loops of a level on their way to a placement.
+  struct Axis {
+    uint8_t dims[kMaxDims] = {};
+    int count = 0;
+    int64_t used = 1;  // product of their factors
+  };
+  struct Placing {
+    int level = 0;
+    bool one_will_do = false, done = false;
+    Axis x = {}, y = {};
+  };
+
   double Limit() const { return best_.value * (1 - kTolerance); }
   // Chains that cannot lead to anything better are dropped; but then bounds of inner levels hold
   // for the others only, which an audit would take for a violation.
@@ -133,6 +146,10 @@ class Tree {
   void EvaluateChain(const Chain& chain);
   void EvaluateOrders(int level);
   void EvaluatePlacements(int level);
+  void PlaceLoops(uint32_t loops_left, Placing& placing);
+  void OrderLoops(Placing& placing);
+  void EvaluatePlacement(Placing& placing);
+  std::vector<Branch> Narrow(std::span<const Branch> beam, int level, size_t width);
   void SetRepresentativeOrder(int level, int first);
   void Evaluate(const LoopMapping& mapping);
   bool SpatialFits(int level, const int32_t* spatial) const;

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "tessera/vta/batch/row_reader.h"
+#include "tessera/vta/batch/json_row.h"
 #include "tessera/vta/batch/rows.h"
 
 namespace tessera::vta {
 namespace {
 
-ConvShape ReadShape(RowReader& reader) {
+ConvShape ReadShape(JsonRow& reader) {
   ConvShape shape;
   const Json* layer = reader.Find(reader.row(), "layer");
   if (layer == nullptr) return shape;
@@ -26,7 +26,7 @@ ConvShape ReadShape(RowReader& reader) {
   return shape;
 }
 
-Knobs ReadKnobs(RowReader& reader, const Json& json) {
+Knobs ReadKnobs(JsonRow& reader, const Json& json) {
   const auto knob = [&](const char* key) {
     return static_cast<int64_t>(reader.Unsigned(json, key, static_cast<uint64_t>(kMaxSize)));
   };
@@ -85,7 +85,7 @@ Json Invalid(const std::string& id, std::string_view reason, const std::string& 
 Result<std::string> AnswerConv(std::string_view row, RowGenerator generator, BestTable& best_table,
                                const ConfigTable& configs, const TimingParameters& timing,
                                const Where& where) {
-  RowReader reader(row, where);
+  JsonRow reader(row, where);
   if (!reader.ok()) return reader.error();
   const std::string id = reader.String(reader.row(), "id");
   const Config config = reader.ConfigOf(configs);

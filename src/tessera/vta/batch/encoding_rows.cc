@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
-#include "tessera/vta/batch/row_reader.h"
+#include "tessera/vta/batch/json_row.h"
 #include "tessera/vta/batch/rows.h"
 #include "tessera/vta/isa/encoding.h"
 
@@ -27,7 +27,7 @@ const NamedField* FindNamed(std::string_view field) {
   return nullptr;
 }
 
-void ReadName(RowReader& reader, const Json& fields, const char* key,
+void ReadName(JsonRow& reader, const Json& fields, const char* key,
               Result<uint32_t> (*find)(std::string_view), uint32_t& value) {
   const std::string name = reader.String(fields, key);
   if (!reader.ok()) return;
@@ -36,7 +36,7 @@ void ReadName(RowReader& reader, const Json& fields, const char* key,
   value = *code;
 }
 
-void ReadImm(RowReader& reader, const Json& fields, Instruction& instruction) {
+void ReadImm(JsonRow& reader, const Json& fields, Instruction& instruction) {
   const Json* imm = reader.Find(fields, "imm");
   if (imm == nullptr) return;
   if (!imm->is_number_integer() || imm->get<int64_t>() < INT32_MIN ||
@@ -46,7 +46,7 @@ void ReadImm(RowReader& reader, const Json& fields, Instruction& instruction) {
   instruction.imm = imm->get<int32_t>();
 }
 
-Instruction ReadInstruction(RowReader& reader, const Json& fields, const Encoding& encoding) {
+Instruction ReadInstruction(JsonRow& reader, const Json& fields, const Encoding& encoding) {
   Instruction instruction;
   ReadName(reader, fields, "op", FindOpcode, instruction.opcode);
   if (!reader.ok()) return instruction;
@@ -81,7 +81,7 @@ Json ToFields(const Instruction& instruction, const Encoding& encoding) {
   return fields;
 }
 
-bool IsUop(RowReader& reader) {
+bool IsUop(JsonRow& reader) {
   const std::string kind = reader.String(reader.row(), "kind");
   if (reader.ok() && kind != "uop" && kind != "insn") {
     reader.Fail(fmt::format("'kind' is {}, neither insn nor uop", Quoted(kind)));
@@ -104,7 +104,7 @@ Result<uint32_t> ParseUopWord(std::string_view hex) {
 
 Result<std::string> AnswerEncode(std::string_view row, const ConfigTable& configs,
                                  const Where& where) {
-  RowReader reader(row, where);
+  JsonRow reader(row, where);
   if (!reader.ok()) return reader.error();
   const std::string id = reader.String(reader.row(), "id");
   const Config config = reader.ConfigOf(configs);
@@ -135,7 +135,7 @@ Result<std::string> AnswerEncode(std::string_view row, const ConfigTable& config
 
 Result<std::string> AnswerDecode(std::string_view row, const ConfigTable& configs,
                                  const Where& where) {
-  RowReader reader(row, where);
+  JsonRow reader(row, where);
   if (!reader.ok()) return reader.error();
   const std::string id = reader.String(reader.row(), "id");
   const Config config = reader.ConfigOf(configs);

@@ -1,9 +1,9 @@
 // Program records: checked, run and timed.
 #include <fmt/format.h>
 
-#include "tessera/vta/batch/row_reader.h"
+#include "tessera/vta.h"
+#include "tessera/vta/batch/json_row.h"
 #include "tessera/vta/batch/rows.h"
-#include "tessera/vta/check/check.h"
 #include "tessera/vta/check/static.h"
 #include "tessera/vta/sim/cycles.h"
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
-#include "tessera/vta/batch/row_reader.h"
+#include "tessera/vta/batch/json_row.h"
 #include "tessera/vta/isa/encoding.h"
 
 namespace tessera::vta {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMaxImageBytes = uint64_t{1} << 28;
 
-void ReadSegment(RowReader& reader, const Json& segment, Program& program) {
+void ReadSegment(JsonRow& reader, const Json& segment, Program& program) {
   const uint64_t address = reader.Unsigned(segment, "addr", UINT64_MAX);
   if (!reader.ok()) return;
   std::vector<uint8_t> bytes;
@@ -33,7 +33,7 @@ void ReadSegment(RowReader& reader, const Json& segment, Program& program) {
   std::copy(bytes.begin(), bytes.end(), Bytes(program, {address, bytes.size()}).begin());
 }
 
-void ReadImage(RowReader& reader, const Json& record, Program& program) {
+void ReadImage(JsonRow& reader, const Json& record, Program& program) {
   const Json* dram = reader.Find(record, "dram");
   if (dram == nullptr) return;
   program.dram_base = reader.Unsigned(*dram, "base", UINT64_MAX);
@@ -49,7 +49,7 @@ void ReadImage(RowReader& reader, const Json& record, Program& program) {
   }
 }
 
-void ReadInstructions(RowReader& reader, const Json& record, Program& program) {
+void ReadInstructions(JsonRow& reader, const Json& record, Program& program) {
   program.insn_addr = reader.Unsigned(record, "insn_addr", UINT64_MAX);
   const Json* words = reader.Find(record, "insns_hex");
   if (words == nullptr || !reader.ok()) return;
@@ -69,7 +69,7 @@ void ReadInstructions(RowReader& reader, const Json& record, Program& program) {
   program.insn_count = static_cast<int64_t>(words->size());
 }
 
-void ReadAlternatives(RowReader& reader, const Json& record, Record& out) {
+void ReadAlternatives(JsonRow& reader, const Json& record, Record& out) {
   const auto found = record.find("rtl_alt");
   if (found == record.end() || found->is_null()) return;
   if (!found->is_array()) return reader.Fail("'rtl_alt' is not a list");
@@ -104,7 +104,7 @@ ConfigTable PresetTable() {
 }
 
 Result<Record> ParseRecord(std::string_view line, const ConfigTable& configs, const Where& where) {
-  RowReader reader(line, where);
+  JsonRow reader(line, where);
   if (!reader.ok()) return reader.error();
   const Json& row = reader.row();
   Record record;

@@ -28,13 +28,6 @@ Result<std::string> AnswerEncode(std::string_view row, const ConfigTable& config
 Result<std::string> AnswerDecode(std::string_view row, const ConfigTable& configs,
                                  const Where& where);
 
-// Which schedule a convolution row is answered with.
-enum class RowGenerator {
-  kAsAsked,    // the row's knobs in the reference template; the fastest schedule if it has none
-  kReference,  // the row's knobs in the reference template; a row without them is an error
-  kBest,       // the fastest schedule of the row's layer, wherever its knobs are valid or absent
-};
-
 // A convolution row. `best` must have the same timing.
 Result<std::string> AnswerConv(std::string_view row, RowGenerator generator, BestTable& best,
                                const ConfigTable& configs, const TimingParameters& timing,

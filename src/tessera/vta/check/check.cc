@@ -1,16 +1,18 @@
-#include "tessera/vta/check/check.h"
-
+// CheckAndRun: the checks in the order of Defect, then one execution in an order that tokens allow.
 #include <algorithm>
 #include <array>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "tessera/vta.h"
 #include "tessera/vta/check/access.h"
 #include "tessera/vta/check/order.h"
 #include "tessera/vta/check/portable.h"
 #include "tessera/vta/check/races.h"
 #include "tessera/vta/check/static.h"
+#include "tessera/vta/program.h"
+#include "tessera/vta/sim/machine.h"
 
 namespace tessera::vta {
 namespace {

@@ -1,6 +1,6 @@
 // Every kind of defect in its smallest program, what is said about it, and that no bytes whatever
 // make the simulators crash.
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 
 #include <gtest/gtest.h>
 

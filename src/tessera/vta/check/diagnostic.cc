@@ -1,8 +1,9 @@
-#include "tessera/vta/check/diagnostic.h"
-
+// What defects are called.
 #include <array>
 
 #include <fmt/format.h>
+
+#include "tessera/vta.h"
 
 namespace tessera::vta {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/vta/check/diagnostic.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
 
 namespace tessera::vta {
@@ -29,13 +29,6 @@ struct Order {
 
   // Deadlocks, a FINISH that may come early, tokens left over.
   std::vector<Diagnostic> diagnostics = {};
-
-  // Whether `first` is done before `second` starts, whatever the timing.
-  bool HappensBefore(std::span<const Instruction> instructions, int32_t first,
-                     int32_t second) const {
-    const size_t stage = static_cast<size_t>(StageOf(instructions[static_cast<size_t>(first)]));
-    return clocks[static_cast<size_t>(second)][stage] > place[static_cast<size_t>(first)];
-  }
 };
 
 // The instructions must have passed CheckStatic without errors.

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "tessera/vta.h"
 #include "tessera/vta/check/access.h"
-#include "tessera/vta/check/diagnostic.h"
 #include "tessera/vta/check/order.h"
 #include "tessera/vta/isa/instruction.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/vta/check/diagnostic.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
 #include "tessera/vta/program.h"
 

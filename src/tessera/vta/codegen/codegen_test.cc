@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/rng.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/codegen/best.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/reference.h"

@@ -1,8 +1,12 @@
 #include "tessera/vta/codegen/compile.h"
 
+#include <algorithm>
+#include <memory>
+
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
+#include "tessera/vta/codegen/best.h"
+#include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/reference.h"
 #include "tessera/vta/codegen/tiled.h"
 
@@ -12,18 +16,15 @@ namespace {
 constexpr std::string_view kTiledPrefix = "tiled:";
 constexpr std::string_view kReferencePrefix = "reference:";
 
-Result<CompiledLayer> Timed(const ConvShape& shape, Kernel kernel, std::string schedule,
-                            const CompileOptions& options) {
+Result<ScheduledConv> Timed(Kernel kernel, std::string schedule, const CompileOptions& options) {
   CycleSimulator simulator(options.config, options.timing);
   Result<CycleReport> report = simulator.Run(kernel.instructions);
   if (!report) return report.error();
-  return CompiledLayer{.shape = shape,
-                       .kernel = std::move(kernel),
-                       .report = *report,
-                       .schedule = std::move(schedule)};
+  return ScheduledConv{
+      .kernel = std::move(kernel), .report = *report, .schedule = std::move(schedule)};
 }
 
-Result<CompiledLayer> WithKnobs(const ConvShape& shape, std::string_view text,
+Result<ScheduledConv> WithKnobs(const ConvShape& shape, std::string_view text,
                                 const CompileOptions& options) {
   const Result<Knobs> knobs = ParseKnobs(text);
   if (!knobs) return knobs.error();
@@ -33,11 +34,11 @@ Result<CompiledLayer> WithKnobs(const ConvShape& shape, std::string_view text,
                  .message = fmt::format("schedule {}: {}: {}", ToString(*knobs), verdict.reason,
                                         verdict.explanation)};
   }
-  return Timed(shape, GenerateReference(shape, *knobs, options.config, options.epilogue),
+  return Timed(GenerateReference(shape, *knobs, options.config, options.epilogue),
                std::string(kReferencePrefix) + ToString(*knobs), options);
 }
 
-Result<CompiledLayer> WithTiles(const ConvShape& shape, std::string_view text,
+Result<ScheduledConv> WithTiles(const ConvShape& shape, std::string_view text,
                                 const CompileOptions& options) {
   const Result<TiledSchedule> schedule = ParseTiledSchedule(text);
   if (!schedule) return schedule.error();
@@ -47,24 +48,22 @@ Result<CompiledLayer> WithTiles(const ConvShape& shape, std::string_view text,
     error.message = fmt::format("schedule {}: {}", ToString(*schedule), error.message);
     return error;
   }
-  return Timed(shape, *std::move(kernel), std::string(kTiledPrefix) + ToString(*schedule), options);
+  return Timed(*std::move(kernel), std::string(kTiledPrefix) + ToString(*schedule), options);
 }
 
-Result<CompiledLayer> Searched(const ConvShape& shape, const CompileOptions& options) {
+Result<ScheduledConv> Searched(const ConvShape& shape, const CompileOptions& options) {
   Result<BestConv> best =
       FindBest(shape, options.config, options.epilogue, {.timing = options.timing});
   if (!best) return best.error();
-  return CompiledLayer{.shape = shape,
-                       .kernel = std::move(best->kernel),
+  return ScheduledConv{.kernel = std::move(best->kernel),
                        .report = best->report,
                        .schedule = DescribeSchedule(*best),
                        .evaluations = best->evaluations};
 }
 
-}  // namespace
-
-Result<CompiledLayer> BestReference(const ConvShape& shape, const CompileOptions& options) {
-  std::optional<CompiledLayer> best;
+// The best valid knobs of the reference template, by timing all that a lower bound leaves.
+Result<ScheduledConv> BestReference(const ConvShape& shape, const CompileOptions& options) {
+  std::optional<ScheduledConv> best;
   int64_t evaluations = 0;
   for (const Knobs& knobs : KnobSpace(shape, options.config)) {
     if (!CheckKnobs(shape, knobs, options.config).valid()) continue;
@@ -72,7 +71,7 @@ Result<CompiledLayer> BestReference(const ConvShape& shape, const CompileOptions
                                     options.timing) >= best->report.cycles) {
       continue;
     }
-    Result<CompiledLayer> compiled = WithKnobs(shape, ToString(knobs), options);
+    Result<ScheduledConv> compiled = WithKnobs(shape, ToString(knobs), options);
     ++evaluations;
     if (compiled && (!best || compiled->report.cycles < best->report.cycles)) {
       best = *std::move(compiled);
@@ -86,13 +85,31 @@ Result<CompiledLayer> BestReference(const ConvShape& shape, const CompileOptions
   return *std::move(best);
 }
 
-Result<CompiledLayer> CompileLayer(const Layer& layer, const CompileOptions& options) {
-  const Result<ConvShape> shape = ConvShapeOf(layer);
-  if (!shape) return shape.error();
-  return CompileConv(*shape, options);
+// Packing reads exactly as many values as the shape has.
+Result<void> CheckSizes(const CompiledLayer& layer, const ConvData& data) {
+  const ConvShape& s = layer.shape;
+  const bool biased = std::any_of(
+      layer.kernel->tensors.begin(), layer.kernel->tensors.end(), [](const Tensor& tensor) {
+        return tensor.role == TensorRole::kBias || tensor.role == TensorRole::kBiasWeights;
+      });
+  struct Part {
+    std::string_view name;
+    int64_t given, needed;
+  };
+  for (const Part& part : {Part{"input", std::ssize(data.input), s.n * s.ci * s.h * s.w},
+                           {"weights", std::ssize(data.weights), s.co * s.ci * s.kh * s.kw},
+                           {"bias", std::ssize(data.bias), biased ? s.co : 0}}) {
+    if (part.given == part.needed) continue;
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{} has {} values, the layer needs {}", part.name,
+                                        part.given, part.needed)};
+  }
+  return {};
 }
 
-Result<CompiledLayer> CompileConv(const ConvShape& shape, const CompileOptions& options) {
+}  // namespace
+
+Result<ScheduledConv> ScheduleConv(const ConvShape& shape, const CompileOptions& options) {
   if (Result<void> valid = Validate(shape, options.config); !valid) return valid.error();
   const std::string_view text = options.schedule;
   if (text == "auto") {
@@ -104,6 +121,36 @@ Result<CompiledLayer> CompileConv(const ConvShape& shape, const CompileOptions& 
   return WithKnobs(shape,
                    text.substr(text.starts_with(kReferencePrefix) ? kReferencePrefix.size() : 0),
                    options);
+}
+
+Result<CompiledLayer> CompileConv(const ConvShape& shape, const CompileOptions& options) {
+  if (Result<void> valid = Validate(options.config); !valid) return valid.error();
+  if (Result<void> valid = Validate(options.timing); !valid) return valid.error();
+  Result<ScheduledConv> conv = ScheduleConv(shape, options);
+  if (!conv) return conv.error();
+  const Traffic traffic = CountTraffic(conv->kernel);
+  return CompiledLayer{.shape = shape,
+                       .schedule = std::move(conv->schedule),
+                       .report = conv->report,
+                       .gemm_floor_cycles = GemmFloor(shape, options.config),
+                       .instructions = std::ssize(conv->kernel.instructions),
+                       .uops = std::ssize(conv->kernel.uops),
+                       .dram_read_bytes = traffic.read(),
+                       .dram_write_bytes = traffic.written,
+                       .evaluations = conv->evaluations,
+                       .kernel = std::make_shared<const Kernel>(std::move(conv->kernel))};
+}
+
+Result<CompiledLayer> CompileLayer(const Layer& layer, const CompileOptions& options) {
+  const Result<ConvShape> shape = ConvShapeOf(layer);
+  if (!shape) return shape.error();
+  return CompileConv(*shape, options);
+}
+
+Result<Program> Link(const CompiledLayer& layer, const ConvData& data) {
+  TESSERA_CHECK(layer.kernel != nullptr);  // made by CompileConv
+  if (Result<void> fits = CheckSizes(layer, data); !fits) return fits.error();
+  return LinkConv(*layer.kernel, layer.shape, data);
 }
 
 }  // namespace tessera::vta

@@ -1,5 +1,5 @@
-// A convolution as VTA sees it: its sizes, the schedule knobs of the template, what happens to the
-// sums before they are stored, and the code that results.
+// Convolutions as VTA's code generators see them: sizes in blocks, the schedule knobs of the
+// template, and the code that results.
 #ifndef TESSERA_VTA_CODEGEN_CONV_H_
 #define TESSERA_VTA_CODEGEN_CONV_H_
 
@@ -10,25 +10,11 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
 #include "tessera/workload/layer.h"
 
 namespace tessera::vta {
-
-// A dense 2-D convolution: no groups, no dilation.
-struct ConvShape {
-  int64_t n = 1, ci = 1, co = 1;
-  int64_t h = 1, w = 1;
-  int64_t kh = 1, kw = 1;
-  int64_t stride_h = 1, stride_w = 1;
-  int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
-
-  int64_t oh() const { return (h + pad_top + pad_bottom - kh) / stride_h + 1; }
-  int64_t ow() const { return (w + pad_left + pad_right - kw) / stride_w + 1; }
-
-  friend bool operator==(const ConvShape&, const ConvShape&) = default;
-};
 
 // A square image, kernel, stride and padding.
 inline ConvShape SquareConv(int64_t ci, int64_t co, int64_t size, int64_t kernel, int64_t stride,
@@ -69,16 +55,6 @@ inline constexpr int64_t kMaxInstructions = 8'000'000;
 
 // Cycles that the matrix unit needs at one tile product per cycle, padding counted as data.
 int64_t GemmFloor(const ConvShape& shape, const Config& config);
-
-// out = clip((sum >> shift) + bias, low, high).
-struct Epilogue {
-  int32_t shift = 8;
-  bool bias = true;
-  int32_t low = 0;  // 0 is ReLU, -128 none
-  int32_t high = 127;
-
-  friend bool operator==(const Epilogue&, const Epilogue&) = default;
-};
 
 // Tiles of the output (tile_h, tile_w in pixels, tile_co in blocks) and of the reduction (tile_ci
 // in blocks), and how many tiles are in flight at once along channels and rows.

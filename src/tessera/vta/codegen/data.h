@@ -1,5 +1,5 @@
-// Tensors of a convolution in their usual order, packed into VTA's tiles and back, and the result
-// that VTA must give, computed the obvious way.
+// Tensors in their usual order, packed into VTA's tiles and back, and kernels with their data in a
+// memory image.
 #ifndef TESSERA_VTA_CODEGEN_DATA_H_
 #define TESSERA_VTA_CODEGEN_DATA_H_
 
@@ -13,25 +13,9 @@
 
 namespace tessera::vta {
 
-struct ConvData {
-  std::vector<int8_t> input = {};    // (n, ci, h, w)
-  std::vector<int8_t> weights = {};  // (co, ci, kh, kw)
-  std::vector<int32_t> bias = {};    // (co), empty without bias
-};
-
-// Random data, a function of (shape, seed): int8 over its whole range, biases from -128 to 127.
-ConvData RandomConvData(const ConvShape& shape, bool bias, uint64_t seed);
-
-// (n, co, oh, ow): the slow, obvious convolution.
-std::vector<int8_t> ReferenceConv(const ConvShape& shape, const ConvData& data,
-                                  const Epilogue& epilogue);
-
 // A kernel with its data in a memory image, ready to run. The error is for biases that the kernel
-// cannot encode (see kMaxGemmBias).
+// cannot encode (see MaxGemmBias).
 Result<Program> LinkConv(const Kernel& kernel, const ConvShape& shape, const ConvData& data);
-
-// The output of a finished program: (n, co, oh, ow).
-std::vector<int8_t> UnpackConvOutput(const Program& program, const ConvShape& shape);
 
 // An empty image with room for the kernel's tensors, its micro-ops and its instructions.
 Result<Program> LinkCode(const Kernel& kernel);

@@ -248,9 +248,4 @@ Result<Program> LinkElementwise(const Kernel& kernel, const ElementwiseShape& sh
   return program;
 }
 
-std::vector<int8_t> UnpackElementwise(const Program& program, const ElementwiseShape& shape) {
-  return UnpackActivations(Bytes(program, program.out), shape.n, shape.channels, shape.h * shape.w,
-                           program.config.batch(), program.config.block_out());
-}
-
 }  // namespace tessera::vta

@@ -28,7 +28,6 @@ Result<Kernel> GenerateElementwise(const ElementwiseShape& shape, const Config& 
 // The kernel with its inputs, each (n, channels, h, w), in a memory image.
 Result<Program> LinkElementwise(const Kernel& kernel, const ElementwiseShape& shape,
                                 std::span<const std::vector<int8_t>> inputs);
-std::vector<int8_t> UnpackElementwise(const Program& program, const ElementwiseShape& shape);
 
 }  // namespace tessera::vta
 

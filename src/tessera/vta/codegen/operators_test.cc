@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/rng.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/codegen/elementwise.h"
 #include "tessera/vta/codegen/pool.h"
 #include "tessera/vta/sim/cycles.h"
@@ -56,7 +56,8 @@ TEST(Elementwise, AddsAndClips) {
       const int32_t sum = inputs[0][i] + (shape.inputs == 2 ? inputs[1][i] : 0);
       expected.push_back(static_cast<int8_t>(std::clamp(sum, shape.low, shape.high)));
     }
-    EXPECT_EQ(UnpackElementwise(*program, shape), expected) << config.name << " " << trial;
+    const ConvShape output = {.n = shape.n, .co = shape.channels, .h = shape.h, .w = shape.w};
+    EXPECT_EQ(UnpackConvOutput(*program, output), expected) << config.name << " " << trial;
   }
 }
 
@@ -85,7 +86,7 @@ TEST(MaxPool, TakesTheLargestOfEachWindow) {
     Result<Program> program = LinkMaxPool(*kernel, shape, input);
     ASSERT_TRUE(program) << program.error();
     ExpectClean(*program, *kernel, config.name);
-    EXPECT_EQ(UnpackMaxPool(*program, shape), ReferenceMaxPool(shape, input))
+    EXPECT_EQ(UnpackConvOutput(*program, shape), ReferenceMaxPool(shape, input))
         << config.name << " " << trial;
   }
   EXPECT_GT(programs, 80);

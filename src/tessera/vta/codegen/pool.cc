@@ -257,11 +257,6 @@ Result<Program> LinkMaxPool(const Kernel& kernel, const ConvShape& shape,
   return program;
 }
 
-std::vector<int8_t> UnpackMaxPool(const Program& program, const ConvShape& shape) {
-  return UnpackActivations(Bytes(program, program.out), shape.n, shape.co, shape.oh() * shape.ow(),
-                           program.config.batch(), program.config.block_out());
-}
-
 std::vector<int8_t> ReferenceMaxPool(const ConvShape& s, const std::vector<int8_t>& input) {
   std::vector<int8_t> output;
   for (int64_t plane = 0; plane < s.n * s.ci; ++plane) {

@@ -14,10 +14,9 @@ namespace tessera::vta {
 // A convolution's shape without weights: `co` and `ci` are both the channels. Padding never wins.
 Result<Kernel> GenerateMaxPool(const ConvShape& shape, const Config& config);
 
-// The kernel with its input (n, channels, h, w) in a memory image; the output of a finished run.
+// The kernel with its input (n, channels, h, w) in a memory image.
 Result<Program> LinkMaxPool(const Kernel& kernel, const ConvShape& shape,
                             const std::vector<int8_t>& input);
-std::vector<int8_t> UnpackMaxPool(const Program& program, const ConvShape& shape);
 
 // The slow, obvious way.
 std::vector<int8_t> ReferenceMaxPool(const ConvShape& shape, const std::vector<int8_t>& input);

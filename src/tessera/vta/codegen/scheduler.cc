@@ -30,7 +30,7 @@ void Scheduler::Need(size_t insn, size_t stage, int32_t producer) {
   const Clock& sent = clocks_[static_cast<size_t>(producer)];
   Clock& clock = clocks_[insn];
   if (from == stage || clock[from] >= sent[from]) return;
-  CHECK(from == kCompute || stage == kCompute);  // LOAD and STORE share no tokens
+  TESSERA_CHECK(from == kCompute || stage == kCompute);  // LOAD and STORE share no tokens
   Instruction& sender = instructions_[static_cast<size_t>(producer)];
   Instruction& receiver = instructions_[insn];
   // Stages are numbered along the pipeline.

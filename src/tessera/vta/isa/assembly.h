@@ -1,4 +1,5 @@
-// The text form of instructions and of whole programs (docs/vta.md), in both directions.
+// The text form of single instructions (docs/vta.md), in both directions. tessera/vta.h has that of
+// whole programs.
 #ifndef TESSERA_VTA_ISA_ASSEMBLY_H_
 #define TESSERA_VTA_ISA_ASSEMBLY_H_
 
@@ -7,7 +8,6 @@
 
 #include "tessera/base/result.h"
 #include "tessera/vta/isa/instruction.h"
-#include "tessera/vta/program.h"
 
 namespace tessera::vta {
 
@@ -23,16 +23,6 @@ std::string ToText(const Instruction& instruction);
 
 // Reads one instruction; the error stands at `where`, its column moved to the offending word.
 Result<Instruction> ParseInstruction(std::string_view text, const Where& where);
-
-struct AssemblyOptions {
-  // Writes the memory image too; without it the text cannot be assembled again. Default: true.
-  bool data = true;
-};
-
-// A whole program. Words that no instruction encodes are written as ".word HEX", so that
-// ParseAssembly gives back the same program, byte for byte.
-std::string WriteAssembly(const Program& program, const AssemblyOptions& options = {});
-Result<Program> ParseAssembly(std::string_view text, const std::string& file);
 
 }  // namespace tessera::vta
 

@@ -1,5 +1,6 @@
 // The text form: what it looks like, that it reads back, and what is said about mistakes.
 #include "tessera/vta/isa/assembly.h"
+#include "tessera/vta/program.h"
 
 #include <gtest/gtest.h>
 

@@ -30,7 +30,7 @@ std::vector<FieldPlace> Pack(std::initializer_list<std::span<const Width>> parts
       bit += field.width;
     }
   }
-  CHECK(bit <= 128);
+  TESSERA_CHECK(bit <= 128);
   return places;
 }
 

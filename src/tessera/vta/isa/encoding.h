@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
 
 namespace tessera::vta {

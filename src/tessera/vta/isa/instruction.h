@@ -6,17 +6,12 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 
 namespace tessera::vta {
 
 enum class Opcode : uint8_t { kLoad = 0, kStore = 1, kGemm = 2, kFinish = 3, kAlu = 4 };
 enum class AluOp : uint8_t { kMin = 0, kMax = 1, kAdd = 2, kShr = 3, kMul = 4 };
-
-// The in-order units that execute instructions. Each works through its own queue; tokens are all
-// that orders one against another.
-enum class Stage : uint8_t { kLoad = 0, kCompute = 1, kStore = 2 };
-inline constexpr int kNumStages = 3;
 
 // Raw field values: a decoded instruction may hold numbers that no unit knows (check/static.h
 // refuses them). Fields that a format does not have stay 0.
@@ -70,7 +65,6 @@ struct Uop {
 std::string OpcodeName(uint32_t opcode);
 std::string MemoryName(uint32_t memory_type);
 std::string AluOpName(uint32_t alu_opcode);
-std::string_view StageName(Stage stage);
 
 // The value behind a name, "?7" included; the error lists the names.
 Result<uint32_t> FindOpcode(std::string_view name);

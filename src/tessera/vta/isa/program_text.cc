@@ -7,6 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/vta/isa/assembly.h"
+#include "tessera/vta/program.h"
 
 namespace tessera::vta {
 namespace {
@@ -279,6 +280,14 @@ std::string WriteAssembly(const Program& program, const AssemblyOptions& options
 
 Result<Program> ParseAssembly(std::string_view text, const std::string& file) {
   return Parser(text, file).Parse();
+}
+
+std::vector<std::string> InstructionTexts(const Program& program) {
+  std::vector<std::string> texts;
+  for (const Instruction& instruction : DecodeInstructions(program)) {
+    texts.push_back(ToText(instruction));
+  }
+  return texts;
 }
 
 }  // namespace tessera::vta

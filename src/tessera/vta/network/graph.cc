@@ -106,7 +106,7 @@ Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes) {
   return graph;
 }
 
-std::vector<std::string> GraphNames() {
+std::vector<std::string> WholeNetworkNames() {
   std::vector<std::string> names;
   for (const auto& [name, blocks] : kResidualNetworks) names.emplace_back(name);
   return names;
@@ -118,7 +118,7 @@ Result<Graph> FindGraph(std::string_view name) {
   }
   return Error{.kind = ErrorKind::kUnknownName,
                .message = fmt::format("the connections of network {} are not known", Quoted(name)),
-               .hint = fmt::format("known: {}", fmt::join(GraphNames(), ", "))};
+               .hint = fmt::format("known: {}", fmt::join(WholeNetworkNames(), ", "))};
 }
 
 }  // namespace tessera::vta

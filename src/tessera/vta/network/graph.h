@@ -14,11 +14,6 @@
 
 namespace tessera::vta {
 
-// The first three run on VTA, the others on the host, as users of VTA do it.
-enum class StepKind : uint8_t { kConv, kAdd, kMaxPool, kAveragePool, kClassifier };
-std::string_view StepKindName(StepKind kind);  // "conv", "add", "max_pool", ...
-bool RunsOnVta(StepKind kind);
-
 struct Step {
   std::string name = {};
   StepKind kind = StepKind::kConv;
@@ -51,7 +46,6 @@ Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes);
 
 // The graph of a known network. The error lists the names.
 Result<Graph> FindGraph(std::string_view name);
-std::vector<std::string> GraphNames();
 
 }  // namespace tessera::vta
 

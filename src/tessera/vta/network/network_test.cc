@@ -37,7 +37,7 @@ TEST(Graph, ResNet18HasTheConvolutionsOfTheZoo) {
 }
 
 TEST(Graph, StepsFitTogether) {
-  for (const std::string& name : GraphNames()) {
+  for (const std::string& name : WholeNetworkNames()) {
     const Result<Graph> graph = FindGraph(name);
     ASSERT_TRUE(graph) << graph.error();
     for (size_t i = 0; i < graph->steps.size(); ++i) {

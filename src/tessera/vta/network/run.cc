@@ -8,10 +8,11 @@
 
 #include "tessera/base/rng.h"
 #include "tessera/base/thread_pool.h"
-#include "tessera/vta/check/check.h"
+#include "tessera/vta.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/elementwise.h"
 #include "tessera/vta/codegen/pool.h"
+#include "tessera/vta/sim/cycles.h"
 
 namespace tessera::vta {
 namespace {
@@ -27,7 +28,7 @@ Error About(const Step& step, Error error) {
 struct CompiledShape {
   ConvShape shape;
   Epilogue epilogue;
-  std::optional<Result<CompiledLayer>> layer = std::nullopt;
+  std::optional<Result<ScheduledConv>> layer = std::nullopt;
 };
 
 std::vector<CompiledShape> CompileAll(const Graph& graph, const NetworkRunOptions& options) {
@@ -43,7 +44,7 @@ std::vector<CompiledShape> CompileAll(const Graph& graph, const NetworkRunOption
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       CompileOptions compile = options.compile;
       compile.epilogue = shapes[i].epilogue;
-      shapes[i].layer.emplace(CompileConv(shapes[i].shape, compile));
+      shapes[i].layer.emplace(ScheduleConv(shapes[i].shape, compile));
     }
   });
   return shapes;
@@ -144,7 +145,7 @@ class Runner {
         *std::find_if(shapes_.begin(), shapes_.end(), [&](const CompiledShape& s) {
           return s.shape == step.shape && s.epilogue == step.epilogue;
         });
-    const Result<CompiledLayer>& layer = *compiled.layer;
+    const Result<ScheduledConv>& layer = *compiled.layer;
     if (!layer) return layer.error();
     const ConvData data = DataOf(i);
     Result<Program> program = LinkConv(layer->kernel, step.shape, data);

@@ -32,23 +32,6 @@ struct NetworkRunOptions {
       on_program = nullptr;
 };
 
-struct StepRun {
-  std::string name = {};
-  StepKind kind = StepKind::kConv;
-  int64_t values = 0;           // of its output, all equal to plain arithmetic
-  int64_t distinct_values = 0;  // how many different ones: 1 would prove nothing
-  // On VTA only.
-  std::string schedule = {};
-  CycleReport report = {};
-  ExecutionCounts counts = {};
-};
-
-struct NetworkRun {
-  std::vector<StepRun> steps = {};
-  int64_t cycles = 0;                // on VTA, one step after another
-  std::vector<int32_t> scores = {};  // of the classifier
-};
-
 // Contract:
 //   Determinism  a function of (graph, options); the number of threads changes nothing.
 //   Errors       a step that cannot be compiled or whose program is defective, and kInternal for a

@@ -1,47 +1,20 @@
 // Cycle counts of programs: when each instruction starts and ends, and why stages wait. Exact for
-// the default configuration and parameters (sim/timing.h); data are not touched, so a schedule of
+// the default configuration and parameters (tessera/vta.h); data are not touched, so a schedule of
 // thousands of instructions is timed in well under a millisecond.
 #ifndef TESSERA_VTA_SIM_CYCLES_H_
 #define TESSERA_VTA_SIM_CYCLES_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "tessera/base/result.h"
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
 #include "tessera/vta/sim/timing.h"
 
 namespace tessera::vta {
-
-// First and last cycle of an instruction in its stage; -1 where it never got there.
-struct InstructionTime {
-  int64_t start = -1;
-  int64_t done = -1;
-  friend bool operator==(const InstructionTime&, const InstructionTime&) = default;
-};
-
-// How a stage spent the cycles up to the program's end.
-struct StageUse {
-  int64_t instructions = 0;
-  int64_t busy_cycles = 0;   // executing, bus_cycles included
-  int64_t token_cycles = 0;  // an instruction is there, a token is not
-  int64_t fetch_cycles = 0;  // no instruction yet, though one will come
-  int64_t bus_cycles = 0;    // executing a LOAD that waits for others on the read bus
-  friend bool operator==(const StageUse&, const StageUse&) = default;
-};
-
-struct CycleReport {
-  int64_t cycles = 0;                       // the cycle in which the first FINISH is done
-  int64_t read_bursts = 0, read_beats = 0;  // instruction fetch included
-  int64_t write_bursts = 0, write_beats = 0;
-  int64_t acc_writes = 0;                        // tile operations
-  std::array<StageUse, kNumStages> stages = {};  // by Stage
-  friend bool operator==(const CycleReport&, const CycleReport&) = default;
-};
 
 // Why an instruction did not start when its stage was free, in cycles.
 struct InstructionWait {

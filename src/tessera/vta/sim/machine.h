@@ -8,23 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/encoding.h"
 #include "tessera/vta/isa/instruction.h"
 #include "tessera/vta/program.h"
 
 namespace tessera::vta {
-
-// What an execution moved and computed.
-struct ExecutionCounts {
-  int64_t load_bytes[6] = {};  // by Memory; padding moves nothing
-  int64_t store_bytes = 0;
-  int64_t gemm_tile_ops = 0;  // without resets
-  int64_t reset_tile_ops = 0;
-  int64_t alu_tile_ops = 0;
-
-  friend bool operator==(const ExecutionCounts&, const ExecutionCounts&) = default;
-};
 
 // Contract:
 //   Threads      used by one thread at a time.

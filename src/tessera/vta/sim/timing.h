@@ -1,64 +1,15 @@
-// The timing rules of VTA as parameters, and the transfers that an instruction makes. The defaults
-// are the published Chisel design with its 64-bit bus and simulated memory; with them and the
-// default configuration cycle counts are exact, with anything else they extrapolate the rules.
+// What the timing rules make of an instruction: its cycles, its transfers, its padding.
+// TimingParameters (tessera/vta.h) are the numbers in them.
 #ifndef TESSERA_VTA_SIM_TIMING_H_
 #define TESSERA_VTA_SIM_TIMING_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "tessera/base/result.h"
-#include "tessera/vta/config.h"
+#include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
 
 namespace tessera::vta {
-
-struct TimingParameters {
-  // Cycles from a request at the head of an idle memory to its first beat. Default: 16.
-  int64_t read_delay_cycles = 16;
-
-  // Cycles per beat on the read bus. Default: 1.
-  int64_t beat_gap_cycles = 1;
-
-  // Extra cycles before a write is acknowledged. Default: 0.
-  int64_t write_ack_delay_cycles = 0;
-
-  // Bytes per beat; a power of two. Default: 8.
-  int64_t bus_bytes = 8;
-
-  // Beats of the longest burst; bursts end at multiples of this times bus_bytes. Default: 256.
-  int64_t max_burst_beats = 256;
-
-  // Bursts that may be under way. Default: 16.
-  int64_t max_outstanding_bursts = 16;
-
-  // Cycles of a GEMM beyond one per tile operation. Default: 6.
-  int64_t gemm_startup_cycles = 6;
-
-  // Cycles of an ALU instruction beyond those of its tile operations. Default: 6.
-  int64_t alu_startup_cycles = 6;
-
-  // Cycles per tile operation with an immediate, and with a register operand. Default: 1 and 2.
-  int64_t alu_immediate_cycles = 1;
-  int64_t alu_register_cycles = 2;
-
-  // Cycles per stored tile beyond its beats. Default: 1.
-  int64_t store_tile_cycles = 1;
-
-  // Instructions fetched at once. Default: 128.
-  int64_t fetch_batch = 128;
-
-  // Instructions that each stage's queue holds. Default: 512.
-  int64_t queue_depth = 512;
-
-  // Where a token counter stops counting. Default: 255.
-  int64_t max_tokens = 255;
-
-  friend bool operator==(const TimingParameters&, const TimingParameters&) = default;
-};
-
-// Refuses parameters outside their ranges, by name.
-Result<void> Validate(const TimingParameters& parameters);
 
 // Tile operations as the hardware counts them: its 14-bit loop counters take 0 for 16384.
 inline int64_t HardwareRounds(const Instruction& kernel) {

@@ -11,7 +11,7 @@ namespace {
 using Table = std::unordered_map<std::string_view, const Operator*>;
 
 void AddTo(Table& table, std::span<const Operator> operators) {
-  for (const Operator& entry : operators) CHECK(table.emplace(entry.name, &entry).second);
+  for (const Operator& entry : operators) TESSERA_CHECK(table.emplace(entry.name, &entry).second);
 }
 
 const Table& DefaultDomain() {

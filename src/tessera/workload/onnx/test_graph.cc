@@ -52,7 +52,7 @@ class Parser {
     if (found) ++at_;
     return found;
   }
-  void Expect(char c) { CHECK(Take(c)); }
+  void Expect(char c) { TESSERA_CHECK(Take(c)); }
 
   std::string Word() {
     Skip();
@@ -61,7 +61,7 @@ class Parser {
                                   std::strchr("_./-+?", text_[at_]) != nullptr)) {
       ++at_;
     }
-    CHECK(at_ > start);
+    TESSERA_CHECK(at_ > start);
     return std::string(text_.substr(start, at_ - start));
   }
 

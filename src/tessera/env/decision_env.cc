@@ -1,5 +1,5 @@
-// Batches of mapping environments.
-#include "tessera/env/mapping/mapping_env.h"
+// Batches of environments that price points.
+#include "tessera/env/decision_env.h"
 
 #include <algorithm>
 #include <array>
@@ -12,46 +12,27 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kCosts = 4;  // latency, power, energy, area
-
-std::array<double, kCosts> CostsOf(const Outcome& outcome) {
-  return {outcome.cycles, outcome.power_mw, outcome.energy_pj, outcome.area_um2};
-}
-
 // log10(value / reference); 0 where a model has no such cost.
 double Decades(double value, double reference) {
   return value > 0 && reference > 0 ? std::log10(value / reference) : 0;
 }
 
-EnvSpec SpecOf(const MappingSpace& space, const MappingEnvOptions& options) {
-  EnvSpec spec{.name = "mapping", .horizon = options.horizon};
-  const std::span<const size_t> open = space.open();
-  if (options.agents == MappingAgents::kOne) {
-    spec.agents.push_back(
-        {.name = "mapper",
-         .observation_size = kCosts,
-         .action = {.kind = ActionKind::kBox, .size = static_cast<int64_t>(open.size())}});
-    return spec;
-  }
-  for (const size_t decision : open) {
-    spec.agents.push_back(
-        {.name = space.decisions()[decision].name(),
-         .observation_size = kCosts,
-         .action = {.kind = ActionKind::kChoice, .size = space.decisions()[decision].size()}});
-  }
-  return spec;
+DecisionGroups GroupsOf(const DecisionSpace& space, const DecisionEnvOptions& options) {
+  return options.agents.empty() ? AgentForEach(space) : options.agents;
 }
 
-class MappingEnv final : public Env {
+class DecisionEnv final : public Env {
  public:
-  MappingEnv(std::shared_ptr<const MappingProblem> problem, const MappingEnvOptions& options,
-             const Outcome& reference, int64_t batch, ThreadPool* pool)
+  DecisionEnv(std::shared_ptr<const Problem> problem, const DecisionEnvOptions& options,
+              const Outcome& reference, int64_t batch, ThreadPool* pool)
       : problem_(std::move(problem)),
         options_(options),
         reference_(reference),
         batch_(batch),
         pool_(pool),
-        spec_(SpecOf(problem_->space(), options)),
+        agents_(problem_->space(), GroupsOf(problem_->space(), options), options.form, options.name,
+                options.horizon),
+        spec_(agents_.spec()),
         observations_(static_cast<size_t>(batch * spec_.observation_size())),
         rewards_(static_cast<size_t>(batch * spec_.num_agents())),
         ends_(static_cast<size_t>(batch)),
@@ -73,10 +54,9 @@ class MappingEnv final : public Env {
     const int64_t width = spec_.action_size();
     for (int64_t i = 0; i < batch_ * width; ++i) {
       if (!std::isnan(actions[static_cast<size_t>(i)])) continue;
-      const size_t agent = spec_.num_agents() == 1 ? 0 : static_cast<size_t>(i % width);
       return Error{.kind = ErrorKind::kBadValue,
                    .message = fmt::format("environment {}: the action of agent {} is not a number",
-                                          i / width, spec_.agents[agent].name)};
+                                          i / width, AgentAt(i % width).name)};
     }
     const auto play = [&](int64_t begin, int64_t end, int worker) {
       for (int64_t e = begin; e < end; ++e) {
@@ -116,6 +96,15 @@ class MappingEnv final : public Env {
   }
 
  private:
+  // The agent that a number of a row of actions belongs to.
+  const AgentSpec& AgentAt(int64_t number) const {
+    size_t agent = 0;
+    for (; number >= spec_.agents[agent].action.width(); ++agent) {
+      number -= spec_.agents[agent].action.width();
+    }
+    return spec_.agents[agent];
+  }
+
   void Begin(int64_t e) {
     steps_[static_cast<size_t>(e)] = 0;
     ends_[static_cast<size_t>(e)] = EpisodeEnd::kNone;
@@ -123,24 +112,18 @@ class MappingEnv final : public Env {
   }
 
   void Play(int64_t e, const float* actions, Problem::Workspace& workspace) {
-    const MappingSpace& space = problem_->space();
-    Point point(space.size());
-    for (size_t i = 0; i < space.open().size(); ++i) {
-      const int32_t size = space.decisions()[space.open()[i]].size();
-      const double place = options_.agents == MappingAgents::kOne
-                               ? std::floor((static_cast<double>(actions[i]) + 1) / 2 * size)
-                               : std::round(static_cast<double>(actions[i]));
-      point[space.open()[i]] = static_cast<int32_t>(std::clamp(place, 0.0, size - 1.0));
-    }
-    if (options_.repair) space.Repair(point);
+    const auto width = static_cast<size_t>(spec_.action_size());
+    Point point = agents_.Decode({actions, width});
+    if (options_.repair) problem_->space().Repair(point);
     const Outcome outcome = problem_->Evaluate(point, workspace);
-    std::array<double, kCosts> seen{};
+    std::array<double, kObservedCosts> seen{};
     double reward = options_.penalty;
     if (outcome.feasible() && std::isfinite(outcome.value)) {
-      const std::array<double, kCosts> costs = CostsOf(outcome), base = CostsOf(reference_);
+      const std::array<double, kObservedCosts> costs = ObservedCosts(outcome),
+                                               base = ObservedCosts(reference_);
       for (size_t i = 0; i < seen.size(); ++i) seen[i] = Decades(costs[i], base[i]);
-      reward = options_.reward == MappingReward::kLog ? -Decades(outcome.value, reference_.value)
-                                                      : reference_.value / outcome.value;
+      reward = options_.reward == CostReward::kLog ? -Decades(outcome.value, reference_.value)
+                                                   : reference_.value / outcome.value;
     }
     int64_t& steps = steps_[static_cast<size_t>(e)];
     ends_[static_cast<size_t>(e)] =
@@ -149,23 +132,24 @@ class MappingEnv final : public Env {
   }
 
   // All agents see and get the same.
-  void Show(int64_t e, const std::array<double, kCosts>& seen, double reward) {
+  void Show(int64_t e, const std::array<double, kObservedCosts>& seen, double reward) {
     const int64_t agents = spec_.num_agents();
     for (int64_t a = 0; a < agents; ++a) {
       rewards_[static_cast<size_t>(e * agents + a)] = static_cast<float>(reward);
-      for (int64_t i = 0; i < kCosts; ++i) {
-        observations_[static_cast<size_t>((e * agents + a) * kCosts + i)] =
+      for (int64_t i = 0; i < kObservedCosts; ++i) {
+        observations_[static_cast<size_t>((e * agents + a) * kObservedCosts + i)] =
             static_cast<float>(seen[static_cast<size_t>(i)]);
       }
     }
   }
 
-  const std::shared_ptr<const MappingProblem> problem_;
-  const MappingEnvOptions options_;
+  const std::shared_ptr<const Problem> problem_;
+  const DecisionEnvOptions options_;
   const Outcome reference_;
   const int64_t batch_;
   ThreadPool* const pool_;
-  const EnvSpec spec_;
+  const DecisionAgents agents_;
+  const EnvSpec& spec_;
   std::vector<std::unique_ptr<Problem::Workspace>> workspaces_;
   std::vector<float> observations_, rewards_;
   std::vector<EpisodeEnd> ends_;
@@ -174,9 +158,9 @@ class MappingEnv final : public Env {
 
 }  // namespace
 
-Result<std::unique_ptr<Env>> MakeMappingEnv(std::shared_ptr<const MappingProblem> problem,
-                                            const MappingEnvOptions& options, int64_t batch,
-                                            ThreadPool* pool) {
+Result<std::unique_ptr<Env>> MakeDecisionEnv(std::shared_ptr<const Problem> problem,
+                                             const DecisionEnvOptions& options, int64_t batch,
+                                             ThreadPool* pool) {
   if (problem->space().open().empty()) {
     return Error{.kind = ErrorKind::kBadValue, .message = "the space has nothing to decide"};
   }
@@ -188,12 +172,12 @@ Result<std::unique_ptr<Env>> MakeMappingEnv(std::shared_ptr<const MappingProblem
     Outcome outcome = problem->Evaluate(problem->space().Sample(rng, 64), *workspace);
     if (outcome.feasible() && std::isfinite(outcome.value) && outcome.value > 0) {
       return std::unique_ptr<Env>(
-          std::make_unique<MappingEnv>(std::move(problem), options, outcome, batch, pool));
+          std::make_unique<DecisionEnv>(std::move(problem), options, outcome, batch, pool));
     }
     why = outcome.why;
   }
   return Error{.kind = ErrorKind::kInfeasible,
-               .message = fmt::format("none of {} random mappings is feasible; the last one: {}",
+               .message = fmt::format("none of {} random points is feasible; the last one: {}",
                                       kTries, why)};
 }
 

@@ -1,6 +1,6 @@
 // Reading keys of a JSON row: the first thing that is wrong is remembered and reported once.
-#ifndef TESSERA_VTA_BATCH_ROW_READER_H_
-#define TESSERA_VTA_BATCH_ROW_READER_H_
+#ifndef TESSERA_VTA_BATCH_JSON_ROW_H_
+#define TESSERA_VTA_BATCH_JSON_ROW_H_
 
 #include <cstdint>
 #include <optional>
@@ -10,18 +10,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/result.h"
 #include "tessera/vta/batch/record.h"
 #include "tessera/vta/config.h"
 
 namespace tessera::vta {
 
-using Json = nlohmann::ordered_json;
-
-class RowReader {
+class JsonRow {
  public:
   // Parses the row; not a JSON object is an error like all others.
-  RowReader(std::string_view row, const Where& where);
+  JsonRow(std::string_view row, const Where& where);
 
   const Json& row() const { return row_; }
   bool ok() const { return !error_.has_value(); }
@@ -44,4 +43,4 @@ class RowReader {
 
 }  // namespace tessera::vta
 
-#endif  // TESSERA_VTA_BATCH_ROW_READER_H_
+#endif  // TESSERA_VTA_BATCH_JSON_ROW_H_

@@ -1,4 +1,4 @@
-#include "tessera/vta/batch/row_reader.h"
+#include "tessera/vta/batch/json_row.h"
 
 #include <fmt/format.h>
 
@@ -6,25 +6,25 @@
 
 namespace tessera::vta {
 
-RowReader::RowReader(std::string_view row, const Where& where)
+JsonRow::JsonRow(std::string_view row, const Where& where)
     : where_(where), row_(Json::parse(row, nullptr, /*allow_exceptions=*/false)) {
   if (row_.is_discarded() || !row_.is_object()) Fail("not a JSON object", ErrorKind::kSyntax);
 }
 
-void RowReader::Fail(std::string message, ErrorKind kind, std::string hint) {
+void JsonRow::Fail(std::string message, ErrorKind kind, std::string hint) {
   if (!ok()) return;
   error_ =
       Error{.kind = kind, .message = std::move(message), .where = where_, .hint = std::move(hint)};
 }
 
-const Json* RowReader::Find(const Json& object, const char* key) {
+const Json* JsonRow::Find(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   if (object.is_object() && found != object.end()) return &*found;
   Fail(fmt::format("row lacks '{}'", key));
   return nullptr;
 }
 
-uint64_t RowReader::Unsigned(const Json& object, const char* key, uint64_t most) {
+uint64_t JsonRow::Unsigned(const Json& object, const char* key, uint64_t most) {
   const Json* value = Find(object, key);
   if (value == nullptr) return 0;
   const bool is_unsigned = value->is_number_unsigned();
@@ -35,7 +35,7 @@ uint64_t RowReader::Unsigned(const Json& object, const char* key, uint64_t most)
   return value->get<uint64_t>();
 }
 
-std::string RowReader::String(const Json& object, const char* key) {
+std::string JsonRow::String(const Json& object, const char* key) {
   const Json* value = Find(object, key);
   if (value == nullptr) return {};
   if (!value->is_string()) {
@@ -45,7 +45,7 @@ std::string RowReader::String(const Json& object, const char* key) {
   return value->get<std::string>();
 }
 
-Config RowReader::ConfigOf(const ConfigTable& configs) {
+Config JsonRow::ConfigOf(const ConfigTable& configs) {
   if (!ok() || !row_.contains("config")) return {};
   const std::string name = String(row_, "config");
   const auto found = configs.find(name);

@@ -1,8 +1,8 @@
 // The agents of DCOC: one for the hardware, one for scheduling (threads, order) and one for mapping
 // (tiles). Walkers carry a joint state; at every step each agent may move one of its own knobs by
 // one. Policies see their own knobs and the layer; critics see everything (MAPPO).
-#ifndef TESSERA_COOPT_TEAM_H_
-#define TESSERA_COOPT_TEAM_H_
+#ifndef TESSERA_COOPT_DCOC_AGENTS_H_
+#define TESSERA_COOPT_DCOC_AGENTS_H_
 
 #include <cstdint>
 #include <functional>
@@ -16,23 +16,23 @@
 namespace tessera::coopt {
 
 // How the knobs are divided and who sees what.
-enum class TeamKind : uint8_t {
-  kTeam,         // three agents, critics that see everything
+enum class DcocAgentsKind : uint8_t {
+  kCentral,      // three agents, critics that see everything
   kOne,          // one agent for all knobs
   kIndependent,  // three agents, each with a critic of its own observation
 };
 
-struct TeamOptions {
-  TeamKind kind = TeamKind::kTeam;  // Default: kTeam.
-  int64_t walkers = 64;             // Default: 64.
-  int64_t steps = 16;               // per walk, after which the team learns. Default: 16.
+struct DcocAgentsOptions {
+  DcocAgentsKind kind = DcocAgentsKind::kCentral;  // Default: kCentral.
+  int64_t walkers = 64;                            // Default: 64.
+  int64_t steps = 16;  // per walk, after which the agents learn. Default: 16.
   uint64_t seed = 1;
 };
 
-class Team {
+class DcocAgents {
  public:
-  // The problem outlives the team.
-  Team(const Problem& problem, const TeamOptions& options);
+  // The problem outlives the agents.
+  DcocAgents(const CooptProblem& problem, const DcocAgentsOptions& options);
 
   // How good a state is, from 0 to about 1; the reward of reaching it.
   using Score = std::function<double(const Request&)>;
@@ -52,8 +52,8 @@ class Team {
   bool MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const;
   void Observe(const Request& state, float* out) const;
 
-  const Problem& problem_;
-  const TeamOptions options_;
+  const CooptProblem& problem_;
+  const DcocAgentsOptions options_;
   const bool decides_hardware_;
   const size_t mapping_knobs_, scheduling_knobs_;
   EnvSpec spec_;
@@ -62,4 +62,4 @@ class Team {
 
 }  // namespace tessera::coopt
 
-#endif  // TESSERA_COOPT_TEAM_H_
+#endif  // TESSERA_COOPT_DCOC_AGENTS_H_

@@ -1,7 +1,8 @@
-// The mapping environment: rewards and observations are what the cost model says.
-#include "tessera/env/mapping/mapping_env.h"
+// Problems as environments: rewards and observations are what the cost model says.
+#include "tessera/env/decision_env.h"
 
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,8 @@
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/env/registry.h"
+#include "tessera/space/mapping_problem.h"
+#include "tessera/space/synthetic.h"
 
 namespace tessera {
 namespace {
@@ -31,10 +34,10 @@ std::vector<float> RandomChoices(const EnvSpec& spec, uint64_t step) {
   return actions;
 }
 
-TEST(MappingEnv, RewardsAreTheModels) {
+TEST(DecisionEnv, RewardsAreTheModels) {
   const auto problem = Problem(Objective::kEdp);
-  const auto inverse = MakeMappingEnv(problem, {}, 1, nullptr);
-  const auto log = MakeMappingEnv(problem, {.reward = MappingReward::kLog}, 1, nullptr);
+  const auto inverse = MakeDecisionEnv(problem, {}, 1, nullptr);
+  const auto log = MakeDecisionEnv(problem, {.reward = CostReward::kLog}, 1, nullptr);
   ASSERT_TRUE(inverse && log);
   const MappingSpace& space = problem->space();
   ASSERT_EQ((*inverse)->spec().num_agents(), std::ssize(space.open()));
@@ -66,10 +69,11 @@ TEST(MappingEnv, RewardsAreTheModels) {
   EXPECT_GT(feasible, 10);
 }
 
-TEST(MappingEnv, OneAgentDecidesByAVector) {
+TEST(DecisionEnv, OneAgentDecidesByAVector) {
   const auto problem = Problem(Objective::kLatency);
-  const auto each = MakeMappingEnv(problem, {}, 1, nullptr);
-  const auto one = MakeMappingEnv(problem, {.agents = MappingAgents::kOne}, 1, nullptr);
+  const auto each = MakeDecisionEnv(problem, {}, 1, nullptr);
+  const auto one = MakeDecisionEnv(
+      problem, {.agents = OneAgent(problem->space()), .form = ActionForm::kVector}, 1, nullptr);
   ASSERT_TRUE(each && one);
   ASSERT_EQ((*one)->spec().num_agents(), 1);
   const EnvSpec& spec = (*each)->spec();
@@ -85,8 +89,53 @@ TEST(MappingEnv, OneAgentDecidesByAVector) {
   }
 }
 
-TEST(MappingEnv, EpisodesEndAtTheHorizon) {
-  const auto env = MakeMappingEnv(Problem(Objective::kLatency), {.horizon = 3}, 2, nullptr);
+// Any problem is an environment, and agents may decide groups of decisions.
+TEST(DecisionEnv, GroupsActByVectors) {
+  const auto problem = std::make_shared<SyntheticProblem>();
+  const DecisionSpace& space = problem->space();
+  const DecisionGroups groups = {{0, 2}, {1, 3, 5}, {4, 6}};
+  const auto env = MakeDecisionEnv(
+      problem, {.agents = groups, .form = ActionForm::kVector, .name = "synthetic"}, 1, nullptr);
+  ASSERT_TRUE(env) << env.error();
+  const EnvSpec& spec = (*env)->spec();
+  ASSERT_EQ(spec.num_agents(), 3);
+  EXPECT_EQ(spec.agents[0].name, "a_l2+a_l1");
+  EXPECT_EQ(spec.action_size(), 7);
+  const Point best = problem->Optimum();
+  std::vector<float> actions;
+  for (const std::vector<size_t>& group : groups) {
+    for (const size_t i : group) {
+      const auto size = static_cast<float>(space.decisions()[i].size());
+      actions.push_back((static_cast<float>(best[i]) + 0.5f) / size * 2 - 1);
+    }
+  }
+  const DecisionAgents agents(space, groups, ActionForm::kVector, "synthetic", 1);
+  EXPECT_EQ(agents.Decode(actions), best);
+  ASSERT_TRUE((*env)->Step(actions));
+  EXPECT_GE((*env)->rewards()[0], 1.0f);
+  EXPECT_EQ((*env)->rewards()[0], (*env)->rewards()[2]) << "the reward is shared";
+}
+
+// An order as picks reaches every order, and what is not a number is the middle.
+TEST(DecisionEnv, PicksMakeOrders) {
+  const SyntheticProblem problem;
+  const DecisionSpace& space = problem.space();
+  const DecisionAgents agents(space, OneAgent(space), ActionForm::kPicks, "synthetic", 1);
+  ASSERT_EQ(agents.spec().num_agents(), 6 + 3) << "an order of four items is three picks";
+  std::set<int32_t> orders;
+  for (int pick = 0; pick < 4 * 3 * 2; ++pick) {
+    std::vector<float> actions(9);
+    actions[5] = static_cast<float>(pick % 4);
+    actions[6] = static_cast<float>(pick / 4 % 3);
+    actions[7] = static_cast<float>(pick / 12);
+    orders.insert(agents.Decode(actions)[5]);
+  }
+  EXPECT_EQ(orders.size(), 24u);
+  EXPECT_EQ(agents.Decode(std::vector<float>(9, NAN))[0], 6);
+}
+
+TEST(DecisionEnv, EpisodesEndAtTheHorizon) {
+  const auto env = MakeDecisionEnv(Problem(Objective::kLatency), {.horizon = 3}, 2, nullptr);
   std::vector<float> actions(static_cast<size_t>(2 * (*env)->spec().action_size()));
   for (int step = 1; step <= 3; ++step) {
     ASSERT_TRUE((*env)->Step(actions));
@@ -97,7 +146,7 @@ TEST(MappingEnv, EpisodesEndAtTheHorizon) {
             "environment 0: the action of agent order_l2 is not a number");
 }
 
-TEST(MappingEnv, RefusesALayerThatDoesNotFit) {
+TEST(DecisionEnv, RefusesALayerThatDoesNotFit) {
   const Result<const EnvInfo*> info = FindEnv("mapping");
   ASSERT_TRUE(info) << info.error();
   const TemporaryFolder folder;
@@ -109,7 +158,7 @@ TEST(MappingEnv, RefusesALayerThatDoesNotFit) {
   const auto env = (*info)->make(
       {{"network", "alexnet-gamma"}, {"layer", "1"}, {"accelerator", tiny}}, 1, nullptr);
   ASSERT_FALSE(env);
-  EXPECT_EQ(env.error().message.substr(0, 45), "none of 10000 random mappings is feasible; th");
+  EXPECT_EQ(env.error().message.substr(0, 43), "none of 10000 random points is feasible; th");
 }
 
 }  // namespace

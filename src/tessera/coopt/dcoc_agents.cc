@@ -1,4 +1,4 @@
-#include "tessera/coopt/team.h"
+#include "tessera/coopt/dcoc_agents.h"
 
 #include <algorithm>
 
@@ -12,23 +12,23 @@ constexpr float kPenalty = 0.1f;  // for a move to a state without a program
 // Choice 0 stays; 1 and 2 move the first knob down and up, 3 and 4 the second, and so on.
 int64_t Choices(size_t knobs) { return 1 + 2 * static_cast<int64_t>(knobs); }
 
-UnitKind KindOf(TeamKind kind) {
+UnitKind KindOf(DcocAgentsKind kind) {
   switch (kind) {
-    case TeamKind::kTeam: return UnitKind::kCentral;
-    case TeamKind::kOne: return UnitKind::kJoint;
-    case TeamKind::kIndependent: return UnitKind::kIndependent;
+    case DcocAgentsKind::kCentral: return UnitKind::kCentral;
+    case DcocAgentsKind::kOne: return UnitKind::kJoint;
+    case DcocAgentsKind::kIndependent: return UnitKind::kIndependent;
   }
   return UnitKind::kCentral;
 }
 
 }  // namespace
 
-Team::Team(const Problem& problem, const TeamOptions& options)
+DcocAgents::DcocAgents(const CooptProblem& problem, const DcocAgentsOptions& options)
     : problem_(problem),
       options_(options),
       decides_hardware_(!problem.hardware().fixed()),
       mapping_knobs_(problem.task(0, 0).space.mapping_knobs()),
-      scheduling_knobs_(problem.task(0, 0).space.knobs().size() - mapping_knobs_) {
+      scheduling_knobs_(problem.task(0, 0).space.size() - mapping_knobs_) {
   const auto add = [this](std::string name, size_t knobs) {
     spec_.agents.push_back({.name = std::move(name),
                             .observation_size = static_cast<int64_t>(knobs + kWorkloadFeatures),
@@ -52,7 +52,7 @@ Team::Team(const Problem& problem, const TeamOptions& options)
                           KindOf(options.kind));
 }
 
-void Team::Observe(const Request& state, float* out) const {
+void DcocAgents::Observe(const Request& state, float* out) const {
   const ScheduleSpace& space = problem_.task(state.hardware, state.layer).space;
   const WorkloadRow workload = space.Workload();
   const auto add_workload = [&] {
@@ -69,7 +69,7 @@ void Team::Observe(const Request& state, float* out) const {
   const auto add_knobs = [&](size_t first, size_t count) {
     for (size_t knob = first; knob < first + count; ++knob) {
       *out++ = static_cast<float>(state.point[knob]) /
-               static_cast<float>(space.knobs()[knob].values.size());
+               static_cast<float>(space.decisions()[knob].size());
     }
     add_workload();
   };
@@ -77,7 +77,7 @@ void Team::Observe(const Request& state, float* out) const {
   add_knobs(0, mapping_knobs_);
 }
 
-bool Team::MoveHardware(int64_t choice, Request& state) const {
+bool DcocAgents::MoveHardware(int64_t choice, Request& state) const {
   if (choice == 0) return true;
   HardwarePoint point = problem_.hardware().point(state.hardware);
   const auto knob = static_cast<size_t>((choice - 1) / 2);
@@ -92,18 +92,18 @@ bool Team::MoveHardware(int64_t choice, Request& state) const {
   return true;
 }
 
-bool Team::MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const {
+bool DcocAgents::MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const {
   if (choice == 0) return true;
   const size_t knob = first + static_cast<size_t>((choice - 1) / 2);
-  CHECK(knob < first + count);
+  TESSERA_CHECK(knob < first + count);
   const ScheduleSpace& space = problem_.task(state.hardware, state.layer).space;
   const int next = state.point[knob] + (choice % 2 == 0 ? 1 : -1);
-  if (next < 0 || next >= std::ssize(space.knobs()[knob].values)) return true;
+  if (next < 0 || next >= space.decisions()[knob].size()) return true;
   state.point[knob] = static_cast<uint8_t>(next);
   return true;
 }
 
-bool Team::Apply(const float* actions, bool freeze_hardware, Request& state) const {
+bool DcocAgents::Apply(const float* actions, bool freeze_hardware, Request& state) const {
   Request next = state;
   const auto choice = [&actions] { return static_cast<int64_t>(*actions++); };
   if (decides_hardware_) {
@@ -117,8 +117,8 @@ bool Team::Apply(const float* actions, bool freeze_hardware, Request& state) con
   return true;
 }
 
-void Team::Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
-                const std::function<void(const Request&)>& visit) {
+void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
+                      const std::function<void(const Request&)>& visit) {
   const auto walkers = static_cast<size_t>(options_.walkers);
   const auto width = static_cast<size_t>(spec_.observation_size());
   const auto agents = static_cast<size_t>(spec_.num_agents());
@@ -148,13 +148,13 @@ void Team::Walk(std::span<const Request> starts, bool freeze_hardware, const Sco
                                                   .next_observations = after,
                                                   .next_states = {},
                                                   .ends = ends});
-    CHECK(taken.ok());
+    TESSERA_CHECK(taken.ok());
     std::swap(before, after);
   }
-  CHECK(learner_->Update().ok());
+  TESSERA_CHECK(learner_->Update().ok());
 }
 
-std::vector<float> Team::Values(std::span<const Request> states) {
+std::vector<float> DcocAgents::Values(std::span<const Request> states) {
   const auto width = static_cast<size_t>(spec_.observation_size());
   std::vector<float> observations(states.size() * width), values(states.size());
   for (size_t i = 0; i < states.size(); ++i) Observe(states[i], observations.data() + i * width);

@@ -1,0 +1,22 @@
+// JSON output. Integers stay integers and keep all digits, doubles are written with the fewest
+// digits that read back as the same double, and keys stay in the order in which they were set.
+//
+// Only sources that build JSON include <nlohmann/json.hpp>: it is slow to compile.
+#ifndef TESSERA_BASE_JSON_TEXT_H_
+#define TESSERA_BASE_JSON_TEXT_H_
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace tessera {
+
+using Json = nlohmann::ordered_json;
+
+// The text of a value, over several lines and with a line end. Bytes that are not UTF-8, as in
+// names of files, become U+FFFD; a number that is not finite becomes null.
+std::string ToText(const Json& json);
+
+}  // namespace tessera
+
+#endif  // TESSERA_BASE_JSON_TEXT_H_

@@ -1,0 +1,27 @@
+// The methods that `cooptimize` offers by name, and how one of them is made for a problem.
+#ifndef TESSERA_COOPT_METHODS_H_
+#define TESSERA_COOPT_METHODS_H_
+
+#include <memory>
+
+#include "tessera/base/result.h"
+#include "tessera/coopt/searcher.h"
+#include "tessera/search/method.h"
+
+namespace tessera::coopt {
+
+// Those of this folder: they decide hardware and schedules together, or prove what is best.
+const MethodList& JointMethods();
+
+// Those and all of search/.
+const MethodList& CooptMethods();
+
+// A method of one space searches every layer on its own where hardware is fixed; where it is
+// decided, the joint version of the method takes its place. Errors: a method that has none, and
+// settings that the joint version does not have.
+Result<std::unique_ptr<JointSearcher>> MakeSearcher(const MethodChoice& choice,
+                                                    const JointSetup& setup);
+
+}  // namespace tessera::coopt
+
+#endif  // TESSERA_COOPT_METHODS_H_

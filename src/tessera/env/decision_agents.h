@@ -1,0 +1,64 @@
+// A decision space as reinforcement learning sees it: which agents there are, what their actions
+// mean, and what they observe. The one place that turns decisions into agents: environments
+// (decision_env.h) and learners that search (search/learner_searcher.h) use it.
+#ifndef TESSERA_ENV_DECISION_AGENTS_H_
+#define TESSERA_ENV_DECISION_AGENTS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/rl/env.h"
+#include "tessera/space/decision_space.h"
+#include "tessera/space/problem.h"
+
+namespace tessera {
+
+enum class ActionForm : uint8_t {
+  kVector,  // an agent has a real number for each of its decisions: -1 to 1, first to last value
+  kChoice,  // a choice among the values of a decision; each decision is an agent of the spec
+  kPicks,   // the same, but an order is a choice for each of its places among the items left:
+            // fewer outputs than one for every order
+};
+
+// The agents of a space: lists of decisions by position. Those with one value are left out.
+using DecisionGroups = std::vector<std::vector<size_t>>;
+DecisionGroups OneAgent(const DecisionSpace& space);
+DecisionGroups AgentForEach(const DecisionSpace& space);
+
+// What all agents see: latency, power, energy and area of the last point. Scaling is the user's.
+inline constexpr int64_t kObservedCosts = 4;
+std::array<double, kObservedCosts> ObservedCosts(const Outcome& outcome);
+
+// Contract:
+//   Threads      const functions may run at once.
+//   Ownership    the space outlives it.
+class DecisionAgents {
+ public:
+  // `name` is that of the spec; `horizon` as in EnvSpec.
+  DecisionAgents(const DecisionSpace& space, const DecisionGroups& groups, ActionForm form,
+                 std::string name, int64_t horizon);
+
+  const DecisionSpace& space() const { return space_; }
+  const EnvSpec& spec() const { return spec_; }
+
+  // The point that the actions of all agents make, in range but perhaps not legal. What is not a
+  // number, as a policy that has diverged draws it, is the middle.
+  Point Decode(std::span<const float> actions) const;
+
+ private:
+  void AddAgent(std::string name, ActionSpec action);
+  int32_t DecodeOrder(const Decision& decision, std::span<const float> picks) const;
+
+  const DecisionSpace& space_;
+  const ActionForm form_;
+  std::vector<size_t> order_;  // decisions in the order of their actions
+  EnvSpec spec_;
+};
+
+}  // namespace tessera
+
+#endif  // TESSERA_ENV_DECISION_AGENTS_H_

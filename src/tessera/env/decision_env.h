@@ -1,0 +1,55 @@
+// Any problem of search as an environment of reinforcement learning, after the mapping paper: an
+// action is a point, the observation is what it costs as <latency, power, energy, area>, the reward
+// is high where the objective is low. What follows an action does not depend on what came before.
+#ifndef TESSERA_ENV_DECISION_ENV_H_
+#define TESSERA_ENV_DECISION_ENV_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tessera/base/result.h"
+#include "tessera/base/thread_pool.h"
+#include "tessera/env/decision_agents.h"
+#include "tessera/rl/env.h"
+#include "tessera/space/problem.h"
+
+namespace tessera {
+
+enum class CostReward : uint8_t {
+  kInverse,  // reference / objective: 1 for the reference point, more for better ones
+  kLog,      // log10(reference / objective)
+};
+
+struct DecisionEnvOptions {
+  CostReward reward = CostReward::kInverse;  // Default: kInverse.
+
+  // Who decides what: a list of decisions for every agent. Default: empty, one for each decision
+  // with more than one value.
+  DecisionGroups agents = {};
+
+  // How they act; groups of several decisions act by vectors. Default: kChoice.
+  ActionForm form = ActionForm::kChoice;
+
+  // Reward of points that are not feasible. Default: -1, as in ArchGym.
+  double penalty = -1;
+
+  // Whether illegal combinations are repaired; otherwise they are refused. Default: true.
+  bool repair = true;
+
+  // Steps of an episode. Default: 100, as in ArchGym.
+  int64_t horizon = 100;
+
+  // Of the spec. Default: "mapping".
+  std::string name = "mapping";
+};
+
+// Observations are log10 of the costs over those of a reference point, the first feasible one of a
+// fixed random sequence; zeros after a reset and for infeasible points. Errors: no reference.
+Result<std::unique_ptr<Env>> MakeDecisionEnv(std::shared_ptr<const Problem> problem,
+                                             const DecisionEnvOptions& options, int64_t batch,
+                                             ThreadPool* pool);
+
+}  // namespace tessera
+
+#endif  // TESSERA_ENV_DECISION_ENV_H_

@@ -1,0 +1,17 @@
+// The methods that `map` has beside those of search/: they end with a proof.
+#ifndef TESSERA_MAPPER_METHODS_H_
+#define TESSERA_MAPPER_METHODS_H_
+
+#include "tessera/search/method.h"
+
+namespace tessera {
+
+// auto and exact.
+const MethodList& ProofMethods();
+
+// The methods of search/, then those.
+const MethodList& MapMethods();
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_METHODS_H_

@@ -1,0 +1,77 @@
+// A partial mapping as the exact mapper sees it: decided levels (Frame), the tile inside the last
+// of them (Tile) and the order of their loops (Chain). bound.h turns these into lower bounds.
+#ifndef TESSERA_SEARCH_EXACT_FRAME_H_
+#define TESSERA_SEARCH_EXACT_FRAME_H_
+
+#include <cstdint>
+
+#include "tessera/search/exact/model.h"
+
+namespace tessera::exact {
+
+inline bool Has(uint32_t set, int item) { return (set >> item & 1) != 0; }
+
+// The tile of a level, known before its parallel factors above are.
+struct Tile {
+  int16_t positions[kMaxDims] = {};  // of the extents in the divisor tables
+  int32_t extents[kMaxDims] = {};
+  double words[kMaxTensors] = {};
+  double plain_words[kMaxTensors] = {};  // product of the extents that move a plain rank
+  double product = 1;                    // of all extents
+};
+
+// One tensor at a decided level. The levels that hold it form pairs: a parent and the next level
+// further in that holds it too, or the MACs. A pair opens at its parent, stays open at levels that
+// do not hold the tensor, and closes at the level right above the child.
+struct TensorFrame {
+  bool closes = false;      // the pair's child is the level below, or the MACs
+  bool all_idle = false;    // no temporal loop of this level moves the tensor
+  bool link_risk = false;   // neighbours may pass words on
+  double idle = 0;          // product of this level's temporal factors that leave it alone
+  double copies = 0;        // instances of the level below that hold the same words
+  double copies_here = 0;   // the same of this level
+  double plain_visits = 0;  // as Frame::visits, of dimensions that move a plain rank
+  double groups = 0;        // requests at the pair's parent per request of one child
+  double pending_pj = 0;    // of the pair so far: per request of one child
+  double words = 0;         // tile below times visits
+  double close_pj = 0;      // per word, if the pair closes here
+  double later_pj = 0;      // per word, at least, of what is not decided yet
+  double fill_part = 0;     // of the words that surely arrive at the child, if it closes
+  double open_words = 0;    // if it stays open: words for a child, whatever the order
+};
+
+// One level with its factors decided.
+struct Frame {
+  int level = 0;
+  int16_t positions[kMaxDims] = {};  // of the tile extents of level - 1
+  int32_t extents[kMaxDims] = {};
+  int32_t temporal[kMaxDims] = {}, spatial[kMaxDims] = {};
+
+  uint32_t loops = 0;        // dimensions with a temporal loop here
+  uint32_t loops_above = 0;  // and at this or an outer level
+  uint32_t parallel = 0;     // dimensions with a spatial loop here
+  double visits = 1;         // product of temporal factors of this and all outer levels
+  double used = 1;           // instances of this level in use
+  double used_below = 1;     // and of the level below
+  double cycles = 0;         // fewest, from the parallelism still possible
+
+  TensorFrame tensors[kMaxTensors] = {};
+
+  double fixed_pj = 0;        // of this and all outer levels: MACs, less what is elided
+  double later_fixed_pj = 0;  // of the levels inside, at least, seen from this one
+};
+
+// Innermost loops of this and all outer levels, and what follows from them.
+struct Chain {
+  double closed_pj = 0;               // of the pairs that have closed
+  double idle_run[kMaxTensors] = {};  // product of the innermost loops that leave the tensor alone
+  int8_t first_dim = -1;              // innermost loop of all these levels; -1: none
+  int8_t first_level = -1;
+  int8_t dims[kMaxLevels] = {};                            // innermost loop by level; -1: none
+  double reads[kMaxLevels] = {}, writes[kMaxLevels] = {};  // of one instance
+  double cycles = 0;  // that the busiest level needs, without latency
+};
+
+}  // namespace tessera::exact
+
+#endif  // TESSERA_SEARCH_EXACT_FRAME_H_
