@@ -107,11 +107,10 @@ Result<void> Run(const CompareArguments& arguments, Context& context) {
   }
   CompareJob compare{.problem = *job, .options = std::move(options)};
   if (context.options.out.empty()) {
-    return ShowRun(kCompareRun,
-                   RunCompare(std::move(compare), nullptr, RunContextOf(context)), context);
+    return ShowRun(kCompareRun, RunCompare(std::move(compare), nullptr, RunContextOf(context)),
+                   context);
   }
-  Result<RunDirectory> directory =
-      CreateCompareRun(context.options.out, compare, context.origin);
+  Result<RunDirectory> directory = CreateCompareRun(context.options.out, compare, context.origin);
   if (!directory) return directory.error();
   const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
   return result ? Result<void>() : result.error();

@@ -7,10 +7,10 @@
 #include "tessera/cli/network_argument.h"
 #include "tessera/cli/run_output.h"
 #include "tessera/cli/vta_arguments.h"
-#include "tessera/coopt/run.h"
-#include "tessera/study/runs.h"
 #include "tessera/coopt/methods.h"
+#include "tessera/coopt/run.h"
 #include "tessera/coopt/targets.h"
+#include "tessera/study/runs.h"
 
 namespace tessera {
 namespace {

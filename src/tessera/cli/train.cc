@@ -52,10 +52,10 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
 Result<TrainSettings> SettingsOf(const TrainArguments& arguments, const TrainSettings& base) {
   Result<TrainingConfig> config = Apply(arguments.training, base.config);
   if (!config) return config.error();
-  TrainSettings settings{.config = *std::move(config),
-                         .episodes = arguments.episodes.value_or(base.episodes),
-                         .checkpoint_every = arguments.checkpoint_every.value_or(
-                             base.checkpoint_every)};
+  TrainSettings settings{
+      .config = *std::move(config),
+      .episodes = arguments.episodes.value_or(base.episodes),
+      .checkpoint_every = arguments.checkpoint_every.value_or(base.checkpoint_every)};
   if (arguments.report_every) settings.config.report_every = *arguments.report_every;
   return settings;
 }
@@ -112,8 +112,7 @@ Result<std::unique_ptr<RunResult>> TrainAndShow(const TrainArguments& arguments,
     return made.error();
   }
   if (!context.options.out.empty()) {
-    Result<RunDirectory> directory =
-        CreateTrainRun(context.options.out, *settings, context.origin);
+    Result<RunDirectory> directory = CreateTrainRun(context.options.out, *settings, context.origin);
     if (!directory) return directory.error();
     return ContinueRun(*directory, context);
   }

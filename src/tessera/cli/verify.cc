@@ -86,12 +86,11 @@ Result<void> ShowVerdict(const Verification& found, Context& context) {
   }
   if (Result<void> shown = context.output.Show(wrong, "discrepancies"); !shown) return shown;
   const Discrepancy& first = found.discrepancies.front();
-  return Error{
-      .kind = ErrorKind::kBadValue,
-      .message = fmt::format("{} of what the run reports is wrong; the first: {} is {}, but should "
-                             "be {}",
-                             found.discrepancies.size(), first.what, first.reported,
-                             first.computed)};
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format(
+                   "{} of what the run reports is wrong; the first: {} is {}, but should "
+                   "be {}",
+                   found.discrepancies.size(), first.what, first.reported, first.computed)};
 }
 
 void Append(const std::vector<Discrepancy>& more, Verification& found) {

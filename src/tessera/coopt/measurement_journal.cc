@@ -83,10 +83,10 @@ std::string MeasurementLine(const Measured& item) {
   const std::string request =
       fmt::format("{{\"hardware\":{},\"layer\":{},\"point\":[{}]", item.request.hardware,
                   item.request.layer, fmt::join(item.request.point, ","));
-  return item.outcome.valid ? fmt::format("{},\"cycles\":{},\"energy_pj\":{}}}", request,
-                                          item.outcome.cycles, item.outcome.energy_pj)
-                            : fmt::format("{},\"refused\":{}}}", request,
-                                          JournalString(item.outcome.why));
+  return item.outcome.valid
+             ? fmt::format("{},\"cycles\":{},\"energy_pj\":{}}}", request, item.outcome.cycles,
+                           item.outcome.energy_pj)
+             : fmt::format("{},\"refused\":{}}}", request, JournalString(item.outcome.why));
 }
 
 Result<std::vector<Measured>> ReadMeasurements(const RunDirectory& directory,

@@ -27,7 +27,8 @@ Result<std::vector<Measured>> ReadMeasurements(const RunDirectory& directory,
 // Takes measurements where the journal of a run left off.
 class MeasurementJournal {
  public:
-  static Result<MeasurementJournal> Open(const RunDirectory& directory, const CooptProblem& problem);
+  static Result<MeasurementJournal> Open(const RunDirectory& directory,
+                                         const CooptProblem& problem);
 
   const Outcomes& recorded() const { return recorded_; }
   Result<void> Append(std::span<const Measured> measured);

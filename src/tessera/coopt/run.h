@@ -24,14 +24,14 @@ inline constexpr std::string_view kCooptimizeRun = "cooptimize";
 
 struct CooptimizeSettings {
   std::string target{Targets().front()->name};  // Default: the first.
-  std::string method = "dcoc";           // Default: dcoc.
-  std::string objective = "throughput";  // Default: throughput.
-  std::string generator = "best";        // Default: best.
+  std::string method = "dcoc";                  // Default: dcoc.
+  std::string objective = "throughput";         // Default: throughput.
+  std::string generator = "best";               // Default: best.
   // Keep this hardware: "default", a preset, an id or a file. Default: none.
   std::optional<std::string> hardware = {};
   HardwareLimits limits = {};
-  int64_t measurements = 1'000;      // Default: 1,000.
-  double clock_mhz = 100;            // Default: 100.
+  int64_t measurements = 1'000;  // Default: 1,000.
+  double clock_mhz = 100;        // Default: 100.
   vta::TimingParameters timing = {};
   bool as_published = false;  // Default: false.
 };
@@ -62,8 +62,8 @@ struct CooptimizeHooks {
   std::function<void(const SessionResult&)> progress = {};
   // Of the exhaustive method: measurements so far, best value. May be empty.
   std::function<void(int64_t, std::optional<double>)> counted = {};
-  std::function<bool()> stopped = {};         // may be empty
-  const RunDirectory* directory = nullptr;    // for the journal; may be null
+  std::function<bool()> stopped = {};       // may be empty
+  const RunDirectory* directory = nullptr;  // for the journal; may be null
 };
 
 struct CooptimizeResult {

@@ -142,8 +142,8 @@ Result<CompareJob> LoadCompareJob(const RunDirectory& directory) {
   if (!extend) return extend.error();
   for (const Node& item : (*extend)->items) {
     const Node *method = item.Find("method"), *samples = item.Find("samples");
-    const Result<int64_t> number = samples != nullptr ? samples->AsInt(1, INT64_MAX)
-                                                      : Result<int64_t>(int64_t{0});
+    const Result<int64_t> number =
+        samples != nullptr ? samples->AsInt(1, INT64_MAX) : Result<int64_t>(int64_t{0});
     if (method == nullptr || !number || *number < 1) {
       return item.ErrorHere(ErrorKind::kBadValue, "an extension is a method and samples");
     }
@@ -171,9 +171,9 @@ Result<Comparison> CompareAgain(const CompareJob& job, const RunDirectory& direc
   for (size_t run = 0; run < runs; ++run) {
     const int64_t seeds = job.options.seeds;
     const auto method = run / static_cast<size_t>(seeds);
-    found.parts.push_back({.name = fmt::format("{} seed {}", job.options.NameOf(method),
-                                               job.problem.settings.seed +
-                                                   static_cast<int64_t>(run) % seeds)});
+    found.parts.push_back(
+        {.name = fmt::format("{} seed {}", job.options.NameOf(method),
+                             job.problem.settings.seed + static_cast<int64_t>(run) % seeds)});
     for (const bool extended : {false, true}) {
       const Result<std::vector<Trial>> trials =
           ReadTrials(CompareJournal(directory, run, extended));

@@ -10,9 +10,9 @@
 #include "tessera/base/result.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/cost/cost_model.h"
-#include "tessera/record/line_journal.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/proof.h"
+#include "tessera/record/line_journal.h"
 #include "tessera/search/exact/mapper.h"
 
 namespace tessera {

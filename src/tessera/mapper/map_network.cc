@@ -14,8 +14,8 @@
 
 #include "tessera/base/thread_pool.h"
 #include "tessera/mapper/any_factors.h"
-#include "tessera/record/trial_journal.h"
 #include "tessera/record/terminal.h"
+#include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {

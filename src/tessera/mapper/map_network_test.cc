@@ -9,9 +9,9 @@
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/mapper/export.h"
-#include "tessera/record/trial_journal.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/mapper/warm_start.h"
+#include "tessera/record/trial_journal.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {

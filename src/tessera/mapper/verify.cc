@@ -19,11 +19,11 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/cost/loopnest/interpreter.h"
 #include "tessera/mapper/export.h"
-#include "tessera/record/terminal.h"
-#include "tessera/record/trial_journal.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
+#include "tessera/record/terminal.h"
+#include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
@@ -306,8 +306,8 @@ class Verifier {
     } else if (again->reached) {
       result_.parts.back().remarks[1] = "proved again";
     } else {
-      result_.trusted.push_back(fmt::format("{}: bound {}, which its proof has reached", what,
-                                            *made.bound));
+      result_.trusted.push_back(
+          fmt::format("{}: bound {}, which its proof has reached", what, *made.bound));
     }
     return {};
   }
@@ -371,7 +371,7 @@ class Verifier {
   const MapJob& job_;
   Json report_;
   ThreadPool pool_;
-  const double deadline_;  // of proofs
+  const double deadline_;             // of proofs
   std::vector<LayerMapping> layers_;  // as far as they could be checked
   bool in_total_ = false;
   Verification result_;

@@ -17,9 +17,10 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHeader = "run.json", kTimes = "times.json", kJournals = "journal";
 
 Error LinkError(const std::string& path) {
-  return Error{.kind = ErrorKind::kBadValue,
-               .message = fmt::format("{} is a symbolic link; the folder of a run holds none", path),
-               .hint = "replace it by what it points to"};
+  return Error{
+      .kind = ErrorKind::kBadValue,
+      .message = fmt::format("{} is a symbolic link; the folder of a run holds none", path),
+      .hint = "replace it by what it points to"};
 }
 
 // All entries below a folder. Folders that cannot be read are errors, as are links.

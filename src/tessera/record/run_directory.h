@@ -25,7 +25,8 @@
 namespace tessera {
 
 // Contract:
-//   Lock         one that writes holds the folder's lock while it lives, so that two programs cannot
+//   Lock         one that writes holds the folder's lock while it lives, so that two programs
+//   cannot
 //                write to one run.
 //   Trust        a folder is data: symbolic links in it are refused, and inputs that are not those
 //                of run.json.

@@ -106,8 +106,9 @@ TEST_F(RunDirectoryTest, OnlyItsOwnTemporaryFilesAreRemoved) {
 TEST_F(RunDirectoryTest, LinksAreRefused) {
   ASSERT_TRUE(Make());
   fs::create_symlink("/etc/passwd", path_ + "/journal/001.jsonl");
-  EXPECT_EQ(Message(), path_ + "/journal/001.jsonl is a symbolic link; the folder of a run holds "
-                               "none");
+  EXPECT_EQ(Message(), path_ +
+                           "/journal/001.jsonl is a symbolic link; the folder of a run holds "
+                           "none");
   fs::remove(path_ + "/journal/001.jsonl");
   fs::create_directory_symlink(folder_.path(), path_ + "/mappings");
   EXPECT_NE(Message(), "fine");

@@ -22,7 +22,8 @@ std::string Compact(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-// Null for what is not JSON, has a key twice, or nests so deep that writing it would take the stack.
+// Null for what is not JSON, has a key twice, or nests so deep that writing it would take the
+// stack.
 Json ParseLimited(std::string_view text) {
   if (!ParseJson(text, "")) return nullptr;
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -79,13 +80,14 @@ bool Take(const Json& json, std::vector<std::string>& words) {
 Error OtherFormat(const Json& json, const std::string& file) {
   // Folders of the first version do not all say what they are.
   const std::string format =
-      json.contains("format") ? (json["format"].is_string() ? json["format"].get<std::string>()
-                                                            : json["format"].dump())
-                              : std::string(kOldFormat);
+      json.contains("format")
+          ? (json["format"].is_string() ? json["format"].get<std::string>() : json["format"].dump())
+          : std::string(kOldFormat);
   if (format == kOldFormat) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("made by tessera 0.1 (format {}); use that version", format),
-                 .where = {.file = file}};
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = fmt::format("made by tessera 0.1 (format {}); use that version", format),
+        .where = {.file = file}};
   }
   return Error{.kind = ErrorKind::kUnsupported,
                .message = fmt::format("a run of format {}, but this program reads {}",
@@ -122,15 +124,17 @@ std::string ToJsonText(const RunHeader& header) {
 
 Result<RunHeader> ParseRunHeader(std::string_view text, const std::string& file) {
   const auto bad = [&](std::string message) {
-    return Error{.kind = ErrorKind::kBadValue, .message = std::move(message), .where = {file, 0, 0}};
+    return Error{
+        .kind = ErrorKind::kBadValue, .message = std::move(message), .where = {file, 0, 0}};
   };
   Json json = ParseLimited(text);
   if (!json.is_object()) return bad("this is not the header of a run");
   if (json.value("format", Json()) != kFormat) return OtherFormat(json, file);
   if (!TakeSeal(json)) return bad("the header was changed: its seal does not fit");
   RunHeader header;
-  const bool whole = Take(json["kind"], header.kind) && Take(json["version"], header.origin.version) &&
-                     Take(json["id"], header.id) && Take(json["command"], header.origin.command) &&
+  const bool whole = Take(json["kind"], header.kind) &&
+                     Take(json["version"], header.origin.version) && Take(json["id"], header.id) &&
+                     Take(json["command"], header.origin.command) &&
                      Take(json["inputs"], header.inputs) && json["settings"].is_object() &&
                      json["seed"].is_number_integer() &&
                      (!json.contains("results") || Take(json["results"], header.results));

@@ -80,7 +80,8 @@ std::string TrialLine(const Trial& trial) {
   switch (outcome.kind) {
     case OutcomeKind::kFeasible: break;
     case OutcomeKind::kInfeasible:
-      return fmt::format("{{\"point\":[{}],\"infeasible\":{}{}}}", point, JournalString(outcome.why),
+      return fmt::format("{{\"point\":[{}],\"infeasible\":{}{}}}", point,
+                         JournalString(outcome.why),
                          outcome.excess > 0 ? fmt::format(",\"excess\":{}", outcome.excess) : "");
     case OutcomeKind::kFailed:
       return fmt::format("{{\"point\":[{}],\"failed\":{}}}", point, JournalString(outcome.why));

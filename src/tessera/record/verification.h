@@ -19,10 +19,10 @@ struct Discrepancy {
 // What was checked of a part of the run, such as a layer.
 struct CheckedPart {
   std::string name = {};
-  int64_t numbers = 0;                   // of the report, computed again
-  int64_t trials = 0;                    // of the journal, evaluated again
-  int64_t files = 0;                     // compared
-  std::vector<std::string> remarks = {}; // one per column of Verification::remarks
+  int64_t numbers = 0;                    // of the report, computed again
+  int64_t trials = 0;                     // of the journal, evaluated again
+  int64_t files = 0;                      // compared
+  std::vector<std::string> remarks = {};  // one per column of Verification::remarks
 };
 
 struct Verification {

@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-// {"results": [{"method", "seed", "samples", "best", "curve"}], "best_known", ...}; with `times` also
-// the seconds of every run.
+// {"results": [{"method", "seed", "samples", "best", "curve"}], "best_known", ...}; with `times`
+// also the seconds of every run.
 Json ToJson(const MapJob& job, const Comparison& comparison, bool times);
 
 // One row per method.

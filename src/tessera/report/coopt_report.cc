@@ -200,8 +200,7 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   const CooptProblem& problem = *job.problem;
   RunView view{.json = Json::object(), .times = Json::object(), .interrupted = result.interrupted};
   if (made.result.recorded > 0) {
-    view.remarks.push_back(
-        fmt::format("resumed: {} measurements are there", made.result.recorded));
+    view.remarks.push_back(fmt::format("resumed: {} measurements are there", made.result.recorded));
   }
   for (const coopt::LeftOut& layer : job.left_out) {
     view.remarks.push_back(
@@ -229,9 +228,8 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
     view.json["data_seed"] = job.seed;
     view.json["verified"] = true;
   }
-  view.files.push_back(
-      {std::string(problem.hardware().info().hardware_file),
-       problem.hardware().FileText(*result.hardware)});
+  view.files.push_back({std::string(problem.hardware().info().hardware_file),
+                        problem.hardware().FileText(*result.hardware)});
   view.files.push_back({"report.txt", view.text});
   view.files.push_back({"report.html", page});
   view.files.push_back({"result.json", ToText(view.json)});

@@ -88,8 +88,8 @@ void CompareWithView(const RunDirectory& directory, const RunView& view, Verific
       Compare(json, Json::parse(file.contents), "", found);
     }
     if (found.discrepancies.size() > before) continue;
-    found.discrepancies.push_back({file.name, bytes ? "another file" : "missing",
-                                   "what the repeated evaluations give"});
+    found.discrepancies.push_back(
+        {file.name, bytes ? "another file" : "missing", "what the repeated evaluations give"});
   }
 }
 

@@ -19,12 +19,12 @@
 namespace tessera {
 
 struct RunView {
-  Json json = {};                                // for programs, times included
+  Json json = {};                           // for programs, times included
   std::string text = {};                    // for people
   std::vector<std::string> remarks = {};    // for people, beside the result
   std::vector<ExportedFile> files = {};     // result.json, report.html, ...; none: nothing to keep
   std::vector<std::string> own_files = {};  // that the run has written by itself
-  Json times = {};                               // of the clock
+  Json times = {};                          // of the clock
   bool interrupted = false;
   Result<void> verdict = {};  // an error if the result is none
 };

@@ -34,8 +34,7 @@ Table RowsTable(const std::vector<TrainingRow>& rows, bool seconds) {
 std::string Returns(const TrainOutcome& outcome) {
   Curve curve{.name = outcome.settings.config.algorithm};
   for (const TrainingRow& row : outcome.rows) {
-    curve.points.emplace_back(static_cast<double>(row.progress.episodes),
-                              row.progress.team_return);
+    curve.points.emplace_back(static_cast<double>(row.progress.episodes), row.progress.team_return);
   }
   return ToSvg({.title = "Team return",
                 .x_label = "episodes",
@@ -62,12 +61,12 @@ Result<RunView> ViewOfTrain(const TrainRunResult& result) {
                      {"episodes", outcome.episodes},
                      {"interrupted", outcome.interrupted},
                      {"progress", ToJson(rows)}};
-  view.files = {{"result.json", ToText(kept)},
-                {"progress.csv", TrainingCsv(outcome.rows)},
-                {"report.html", Page(fmt::format("Training of {} in {}",
-                                                 outcome.settings.config.algorithm,
-                                                 outcome.settings.config.env),
-                                     ToText(rows), Returns(outcome))}};
+  view.files = {
+      {"result.json", ToText(kept)},
+      {"progress.csv", TrainingCsv(outcome.rows)},
+      {"report.html", Page(fmt::format("Training of {} in {}", outcome.settings.config.algorithm,
+                                       outcome.settings.config.env),
+                           ToText(rows), Returns(outcome))}};
   view.own_files = {std::string(kCheckpoint)};
   return view;
 }

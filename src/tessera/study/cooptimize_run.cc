@@ -18,8 +18,7 @@ Result<std::unique_ptr<RunResult>> Resume(RunDirectory& directory, const RunCont
 
 Result<RunVerification> Verify(const RunDirectory& directory, const VerifyOptions& options) {
   RunVerification verification;
-  Result<CooptimizeResult> again =
-      coopt::CooptimizeAgain(directory, options, verification.found);
+  Result<CooptimizeResult> again = coopt::CooptimizeAgain(directory, options, verification.found);
   if (!again) return again.error();
   auto result = std::make_unique<CooptimizeRunResult>();
   result->result = *std::move(again);

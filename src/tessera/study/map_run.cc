@@ -40,9 +40,9 @@ Result<std::unique_ptr<RunResult>> RunMap(MapJob job, const RunDirectory* direct
   if (context.start_progress) progress = context.start_progress({.name_heading = "layer"});
   auto result = std::make_unique<MapRunResult>();
   result->job = std::move(job);
-  Result<NetworkMapping> mapping = MapNetwork(
-      result->job, context.threads,
-      {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
+  Result<NetworkMapping> mapping =
+      MapNetwork(result->job, context.threads,
+                 {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
   if (!mapping) return mapping.error();
   result->mapping = *std::move(mapping);
   return std::unique_ptr<RunResult>(std::move(result));

@@ -21,11 +21,11 @@ Result<const RunKind*> KindOf(const RunDirectory& directory) {
   for (const RunKind& kind : RunKinds()) {
     if (kind.name == name) return &kind;
   }
-  return Error{.kind = ErrorKind::kUnsupported,
-               .message = fmt::format("a run of kind {}, which this version does not know",
-                                      Quoted(name)),
-               .where = {.file = directory.File("run.json")},
-               .hint = "use the version of tessera that made it"};
+  return Error{
+      .kind = ErrorKind::kUnsupported,
+      .message = fmt::format("a run of kind {}, which this version does not know", Quoted(name)),
+      .where = {.file = directory.File("run.json")},
+      .hint = "use the version of tessera that made it"};
 }
 
 }  // namespace tessera

@@ -30,13 +30,13 @@ Result<Assignments> ReadAssignments(const Node& node) {
 
 std::string ToJsonText(const TrainingConfig& config) {
   const Json json = {{"env", config.env},
-          {"env_settings", ToJson(config.env_settings)},
-          {"algorithm", config.algorithm},
-          {"preset", config.preset},
-          {"settings", ToJson(config.settings)},
-          {"envs", config.envs},
-          {"seed", config.seed},
-          {"report_every", config.report_every}};
+                     {"env_settings", ToJson(config.env_settings)},
+                     {"algorithm", config.algorithm},
+                     {"preset", config.preset},
+                     {"settings", ToJson(config.settings)},
+                     {"envs", config.envs},
+                     {"seed", config.seed},
+                     {"report_every", config.report_every}};
   return json.dump();
 }
 

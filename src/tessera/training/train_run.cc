@@ -198,8 +198,7 @@ Result<RunDirectory> CreateTrainRun(const std::string& path, const TrainSettings
 }
 
 Result<TrainSettings> LoadTrainSettings(const RunDirectory& directory) {
-  const Result<Node> root =
-      ParseJson(directory.header().settings, directory.File("run.json"));
+  const Result<Node> root = ParseJson(directory.header().settings, directory.File("run.json"));
   if (!root) return root.error();
   MapReader reader(*root, "run");
   TrainSettings settings;
@@ -265,8 +264,8 @@ Result<TrainOutcome> TrainAgain(const RunDirectory& directory, const VerifyOptio
           {std::string(kCheckpoint), "another state", "what training again ends with"});
     }
   } else if (*all) {
-    found.trusted.push_back(fmt::format("the checkpoint of episode {}, which is no row of the log",
-                                        episodes));
+    found.trusted.push_back(
+        fmt::format("the checkpoint of episode {}, which is no row of the log", episodes));
   }
   return TrainOutcome{.settings = *settings,
                       .training = *std::move(training),

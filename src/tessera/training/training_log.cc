@@ -1,5 +1,5 @@
-// Rows as lines and CSV, and TensorBoard's record format written by hand: two small protobuf messages in
-// frames with CRC-32C, for which a dependency on TensorFlow would be out of proportion.
+// Rows as lines and CSV, and TensorBoard's record format written by hand: two small protobuf
+// messages in frames with CRC-32C, for which a dependency on TensorFlow would be out of proportion.
 #include "tessera/training/training_log.h"
 
 #include <array>
