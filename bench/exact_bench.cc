@@ -112,9 +112,8 @@ std::optional<LoopMapping> Anneal(const Job& job, const Accelerator& machine, ex
   const Objective objective = goal == exact::Goal::kCycles   ? Objective::kLatency
                               : goal == exact::Goal::kEnergy ? Objective::kEnergy
                                                              : Objective::kEdp;
-  MappingProblemOptions options{.objective = objective};
-  options.model.loopnest.semantics = semantics;
-  const auto problem = Must(MappingProblem::Make(*job.layer, machine, "loopnest", options));
+  const auto problem = Must(MappingProblem::Make(
+      *job.layer, machine, LoopnestChoice({.semantics = semantics}), {.objective = objective}));
   const MethodChoice method = Must(ParseMethodChoice("sa"));
   const auto searcher =
       Must(method.Make({.space = problem->space(), .seed = 1, .samples = samples}));

@@ -80,6 +80,9 @@ std::vector<Task> MakeTasks(const Arguments& arguments) {
   const auto set = kLayerSets.find(arguments.layers);
   const std::string& layers = set == kLayerSets.end() ? arguments.layers : set->second;
   const Accelerator accelerator = OrExit(LoadAccelerator(arguments.accelerator));
+  Assignments settings;
+  if (arguments.energy == "layer") settings = {{"energy", arguments.energy}};
+  const CostModelChoice model = OrExit(ChooseCostModel(arguments.model, settings));
   std::vector<Task> tasks;
   for (const std::string_view place : Split(layers, ',')) {
     const size_t colon = place.find(':');
@@ -87,11 +90,9 @@ std::vector<Task> MakeTasks(const Arguments& arguments) {
     const std::string_view layer = colon == place.npos ? "1" : place.substr(colon + 1);
     const NetworkLayer* found = OrExit(FindLayer(network, layer));
     for (const std::string_view objective : Split(arguments.objectives, ',')) {
-      MappingProblemOptions options{.objective = OrExit(FindObjective(objective))};
-      if (arguments.energy == "layer") options.model.maestro.energy = MaestroEnergy::kLayer;
-      tasks.push_back(
-          {fmt::format("{} {}", place, objective),
-           OrExit(MappingProblem::Make(found->layer, accelerator, arguments.model, options))});
+      const MappingProblemOptions options{.objective = OrExit(FindObjective(objective))};
+      tasks.push_back({fmt::format("{} {}", place, objective),
+                       OrExit(MappingProblem::Make(found->layer, accelerator, model, options))});
     }
   }
   return tasks;

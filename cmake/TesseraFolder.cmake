@@ -5,7 +5,7 @@
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
 #   COLD               no loop of NAME is hot: it is optimised less and compiles faster
 #   COLD_SOURCES       the same for single sources of a folder that is hot
-#   PUBLIC             headers of include/tessera that NAME implements; they are what is installed
+#   PUBLIC             headers of include/tessera that NAME implements
 #   TEST_SUPPORT       sources that only tests use (conformance libraries, toys): tessera::NAME_testing
 #   DEPENDS            folders of TESSERA_FOLDERS before NAME that NAME's headers include
 #   PRIVATE_DEPENDS    folders that only NAME's sources include
@@ -85,7 +85,8 @@ function(tessera_unite target)
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
              OUTPUT_VARIABLE folder)
   foreach(source IN LISTS ARGN)
-    if(DEFINED TESSERA_GROUP_${folder}/${source})
+    get_source_file_property(own_options ${source} SKIP_PRECOMPILE_HEADERS)
+    if(DEFINED TESSERA_GROUP_${folder}/${source} AND NOT own_options)
       set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${TESSERA_GROUP_${folder}/${source}})
     endif()
   endforeach()

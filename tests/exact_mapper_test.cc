@@ -216,8 +216,8 @@ TEST_P(ExactSpaceTest, EqualsTheBestPointOfTheSpace) {
   ASSERT_TRUE(constraints) << constraints.error();
   for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
     const auto problem = MappingProblem::Make(
-        layer, machine, "loopnest",
-        {.objective = objective, .decide_keep = true, .constraints = *constraints});
+        layer, machine, *ChooseCostModel("loopnest"),
+        {.objective = objective, .space = {.decide_keep = true, .constraints = *constraints}});
     ASSERT_TRUE(problem) << problem.error();
     const MappingSpace& space = (*problem)->space();
     const auto workspace = (*problem)->MakeWorkspace();
@@ -235,7 +235,7 @@ TEST_P(ExactSpaceTest, EqualsTheBestPointOfTheSpace) {
     }
     const Result<MapperOptions> options = OptionsFor(**problem);
     ASSERT_TRUE(options) << options.error();
-    const auto& [loops, hierarchy] = *(*problem)->loopnest();
+    const auto& [loops, hierarchy] = *(*problem)->loops();
     const Progress progress = Solve(loops, hierarchy, *options);
     ASSERT_TRUE(progress.best);
     EXPECT_EQ(progress.status, Status::kOptimal);

@@ -10,11 +10,14 @@
 #ifndef TESSERA_BASE_PARAMETER_H_
 #define TESSERA_BASE_PARAMETER_H_
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,6 +44,7 @@ struct ParameterInfo {
   Range range;              // of numbers
   Choices choices;          // of texts
   std::string text;
+  std::string placeholder = {};  // of the value in --help ("SECONDS"); empty: as its type
 };
 
 std::string_view TypeName(const ParameterInfo& info);  // "bool", "int", "float" or "text"
@@ -65,6 +69,27 @@ class Parameter {
       : Parameter(std::move(name), field, Range{}, Choices{}, std::move(text)) {}
   Parameter(std::string name, std::string Options::*field, Choices choices, std::string text)
       : Parameter(std::move(name), field, Range{}, std::move(choices), std::move(text)) {}
+
+  // An enum, by the words of its table (base/names.h).
+  template <typename Enum, size_t kCount>
+    requires std::is_enum_v<Enum>
+  Parameter(std::string name, Enum Options::*field,
+            const std::array<std::string_view, kCount>& names, std::string text)
+      : info_{.name = std::move(name),
+              .fallback = std::string(names[static_cast<size_t>(Options().*field)]),
+              .range = {},
+              .choices = Choices(names.begin(), names.end()),
+              .text = std::move(text)},
+        set_([field, names](Options& options, const ParameterValue& value) {
+          const auto found = std::find(names.begin(), names.end(), std::get<std::string>(value));
+          options.*field = static_cast<Enum>(found - names.begin());
+        }) {}
+
+  // The same with a placeholder for its value.
+  Parameter Of(std::string placeholder) && {
+    info_.placeholder = std::move(placeholder);
+    return std::move(*this);
+  }
 
   const ParameterInfo& info() const { return info_; }
 

@@ -56,7 +56,7 @@ struct Flag {
   bool commas = false;
 
   // Values to offer in shell completion; null: file names. `closed`: others are usage errors.
-  std::vector<std::string> (*choices)() = nullptr;
+  std::function<std::vector<std::string>()> choices = nullptr;
   bool closed = false;
 
   // Accepted for compatibility with another program, and in no help text.
@@ -104,7 +104,8 @@ struct Context {
   std::function<bool()> stopped;
 };
 
-// Flags tied to a fresh set of arguments, and the command to run once they are filled in.
+// Flags tied to a fresh set of arguments, and the command to run once they are filled in. It owns
+// the arguments, and with them the words of flags that are made from a registry.
 struct BoundCommand {
   std::vector<Flag> flags;
   std::function<Result<void>(Context&)> run;

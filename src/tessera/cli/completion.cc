@@ -42,7 +42,8 @@ struct Entry {
 std::vector<Entry> EntriesOf(const Command& command) {
   GlobalOptions options;
   bool help = false;
-  std::vector<Flag> flags = command.bind().flags;
+  const BoundCommand bound = command.bind();  // The flags may point into its arguments.
+  std::vector<Flag> flags = bound.flags;
   for (const Flag& flag : GlobalFlags(options, help)) flags.push_back(flag);
   std::vector<Entry> entries;
   for (const Flag& flag : flags) {

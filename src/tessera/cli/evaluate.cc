@@ -1,29 +1,28 @@
 // tessera evaluate: what given mappings cost.
 #include "tessera/cli/evaluate.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tessera/base/text.h"
-#include "tessera/cli/choices.h"
+#include "tessera/cli/network_argument.h"
 #include "tessera/cost/models.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::string_view kExternalPrefix = "exec:";
-
-std::vector<std::string> ModelNames() {
-  std::vector<std::string> names = NamesOf(CostModels());
-  names.emplace_back(kExternalPrefix);
-  return names;
+bool HasOwnFlags(const CostModelInfo& model) {
+  const ModelEvaluator* evaluator = FindEvaluator(model);
+  return evaluator != nullptr && evaluator->declares_settings;
 }
 
 std::vector<Flag> Flags(EvaluateArguments& arguments) {
   std::vector<Flag> flags = {
       {.name = "--Mapping_file,--mapping",
        .target = &arguments.mapping,
-       .help = "mappings to evaluate: a MAESTRO mapping file (.m), or a Timeloop mapping (.yaml)",
+       .help = "mappings to evaluate: a MAESTRO mapping file (.m), a Timeloop mapping (.yaml), or "
+               "for other models what map writes (.json)",
        .value = "FILE"},
       {.name = "--HW_file,--hw,--accelerator",
        .target = &arguments.hardware,
@@ -34,7 +33,7 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
        .help = "cost model, or exec:COMMAND for a program of yours (default: maestro for .m files, "
                "otherwise loopnest)",
        .value = "NAME",
-       .choices = ModelNames},
+       .choices = CostModelNames},
       {.name = "--batch",
        .target = &arguments.batch,
        .help =
@@ -47,27 +46,38 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
        .value = "LAYER"},
       {.name = "--explain",
        .target = &arguments.explain,
-       .help = "show for one layer how every number came about"}};
-  for (const Flag& flag : MaestroFlags(arguments.maestro)) flags.push_back(flag);
-  ExternalOptions& external = arguments.external;
-  for (const Flag& flag :
-       ExternalFlags(external.timeout_seconds, external.memory_mib, external.batch_rows)) {
-    flags.push_back(flag);
+       .help = "show for one layer how every number came about"},
+      {.name = "NETWORK",
+       .target = &arguments.network,
+       .help = "what is mapped, a network or a Timeloop problem; MAESTRO's files bring it along",
+       .choices = ZooNames},
+      BindFlag(arguments.bind)};
+  for (const ModelEvaluator* evaluator : ModelEvaluators()) {
+    if (evaluator->flags == nullptr) continue;
+    for (const Flag& flag : evaluator->flags(arguments)) flags.push_back(flag);
   }
-  for (const Flag& flag : LoopnestFlags(arguments.loopnest)) flags.push_back(flag);
+  // What an evaluator declares goes before a setting of the same name.
+  for (const Flag& setting : arguments.settings.Flags()) {
+    const auto same = [&](const Flag& flag) { return flag.name == setting.name; };
+    if (std::none_of(flags.begin(), flags.end(), same)) flags.push_back(setting);
+  }
   return flags;
 }
 
-std::string ModelOf(const EvaluateArguments& arguments) {
-  if (arguments.model) return *arguments.model;
-  return arguments.mapping.ends_with(".m") ? "maestro" : "loopnest";
+// The model of a mapping file for which none was named.
+const CostModelInfo& DefaultModel(const EvaluateArguments& arguments) {
+  for (const ModelEvaluator* evaluator : ModelEvaluators()) {
+    const std::string_view extension = evaluator->mapping_extension;
+    if (!extension.empty() && arguments.mapping.ends_with(extension)) return *evaluator->model;
+  }
+  return *CostModels().front();
 }
 
 Result<void> CheckInputs(const EvaluateArguments& arguments) {
   const auto usage = [](std::string message, std::string hint = "") {
     return Error{.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
   };
-  const bool file = !arguments.mapping.empty() || !arguments.loopnest.network.empty();
+  const bool file = !arguments.mapping.empty() || !arguments.network.empty();
   if (file == !arguments.batch.empty()) {
     return usage(file ? "--mapping and --batch exclude each other" : "nothing to evaluate",
                  "give either --mapping FILE or --batch ROWS");
@@ -78,27 +88,34 @@ Result<void> CheckInputs(const EvaluateArguments& arguments) {
   return {};
 }
 
+// A network for a model whose mapping files bring their layers along.
+Error NetworkNotTaken(const std::string& network, const CostModelChoice& model) {
+  const auto taker = std::ranges::find_if(
+      ModelEvaluators(), [](const ModelEvaluator* evaluator) { return evaluator->takes_network; });
+  return Error{
+      .kind = ErrorKind::kUsage,
+      .message = fmt::format("{} names a layer for model '{}', but the model is {}",
+                             Quoted(network), (*taker)->model->name, Quoted(model.ToString())),
+      .hint = "mapping files of MAESTRO bring their layers along"};
+}
+
 Result<void> Run(const EvaluateArguments& arguments, Context& context) {
   if (Result<void> ok = CheckInputs(arguments); !ok) return ok;
-  const std::string model = ModelOf(arguments);
-  if (model != "loopnest" && !arguments.loopnest.network.empty()) {
-    return Error{
-        .kind = ErrorKind::kUsage,
-        .message = fmt::format("{} names a layer for model 'loopnest', but the model is {}",
-                               Quoted(arguments.loopnest.network), Quoted(model)),
-        .hint = "mapping files of MAESTRO bring their layers along"};
+  const Result<CostModelChoice> model =
+      arguments.settings.Choose(arguments.model, DefaultModel(arguments));
+  if (!model) return model.error();
+  const ModelEvaluator* evaluator = FindEvaluator(model->info());
+  if (evaluator == nullptr) return EvaluateAny(arguments, *model, context);
+  if (!evaluator->takes_network && !arguments.network.empty()) {
+    return NetworkNotTaken(arguments.network, *model);
   }
-  if (model.starts_with(kExternalPrefix)) {
-    return EvaluateExternal(model.substr(kExternalPrefix.size()), arguments, context);
-  }
-  if (model == "maestro") return EvaluateMaestro(arguments, context);
-  if (model == "loopnest") return EvaluateLoopnest(arguments, context);
-  return Error{.kind = ErrorKind::kUnknownName,
-               .message = fmt::format("unknown model {}", Quoted(model)),
-               .hint = DidYouMean(model, ModelNames())};
+  return evaluator->run(arguments, *model, context);
 }
 
 }  // namespace
+
+EvaluateArguments::EvaluateArguments()
+    : settings([](const CostModelInfo& info) { return !HasOwnFlags(info); }) {}
 
 extern const Command kEvaluateCommand = {
     .name = "evaluate",
@@ -126,6 +143,8 @@ extern const Command kEvaluateCommand = {
         "3.0.3,\n"
         "not checked against a v4 binary. exec:COMMAND runs a program that reads rows and writes "
         "answers\n"
-        "(docs/external-evaluator.md); its crashes and time-outs are reported as such."};
+        "(docs/external-evaluator.md); its crashes and time-outs are reported as such. Mappings "
+        "of\n"
+        "other models are read as 'tessera map' writes them (mappings/*.json)."};
 
 }  // namespace tessera

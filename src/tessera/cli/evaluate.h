@@ -1,11 +1,12 @@
-// What `tessera evaluate` is asked for. Each model is one file behind it that reads what concerns
-// it: evaluate_maestro.cc, evaluate_external.cc, ...; evaluate.cc declares the flags and picks the
-// model.
+// What `tessera evaluate` is asked for, and who answers. The evaluator of a model is one file that
+// ends in a ModelEvaluator, and one line in evaluators.cc; models without one are evaluated by
+// evaluate_any.cc.
 #ifndef TESSERA_CLI_EVALUATE_H_
 #define TESSERA_CLI_EVALUATE_H_
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,38 +14,66 @@
 #include "tessera/base/result.h"
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
-#include "tessera/cli/external_arguments.h"
 #include "tessera/cli/maestro_arguments.h"
+#include "tessera/cli/model_arguments.h"
+#include "tessera/cost/models.h"
 
 namespace tessera {
 
-// Choices of model `loopnest`.
-struct LoopnestArguments {
-  std::string network;            // what is mapped: a network, or a Timeloop problem
-  std::vector<std::string> bind;  // values of the network's symbolic sizes
-  std::optional<std::string> semantics;
-  std::vector<std::string> energy;  // files with energy tables
-  std::string timeloop;             // version of Timeloop to write files for
-};
-
 struct EvaluateArguments {
+  EvaluateArguments();
+
   std::optional<std::string> model;
   std::string mapping;   // a file
   std::string hardware;  // a file or the name of a preset
   std::string batch;     // a file of rows
   std::optional<std::string> layer;
   bool explain = false;
+
+  // Evaluators whose mapping files do not bring their layer along: what is mapped, a network or a
+  // Timeloop problem, and values of the network's symbolic sizes.
+  std::string network;
+  std::vector<std::string> bind;
+
+  // Evaluators of dataflows: MAESTRO's flags for the machine, and its choices.
   MaestroArguments maestro;
-  ExternalOptions external;  // limits; the command is in `model`
-  LoopnestArguments loopnest;
+
+  // Model loopnest.
+  std::optional<std::string> semantics;
+  std::vector<std::string> energy;  // files with energy tables
+  std::string timeloop;             // version of Timeloop to write files for
+
+  // Settings of models that have no flags of their own above.
+  ModelArguments settings;
 };
 
-std::vector<Flag> LoopnestFlags(LoopnestArguments& arguments);
+struct ModelEvaluator {
+  const CostModelInfo* model;  // whose mappings it evaluates
 
-Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context);
-Result<void> EvaluateLoopnest(const EvaluateArguments& arguments, Context& context);
-Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
-                              Context& context);
+  // Extension of mapping files that are this model's unless --model says otherwise; empty: none.
+  std::string_view mapping_extension = {};
+
+  // Whether it needs NETWORK. Default: false.
+  bool takes_network = false;
+
+  // Its flags beyond those that all evaluators share, and whether these include all settings of the
+  // model; settings that they do not include become flags of their own. Default: none, no.
+  std::vector<Flag> (*flags)(EvaluateArguments& arguments) = nullptr;
+  bool declares_settings = false;
+
+  Result<void> (*run)(const EvaluateArguments& arguments, const CostModelChoice& model,
+                      Context& context);
+};
+
+// All of them, in the order of their flags in --help.
+std::span<const ModelEvaluator* const> ModelEvaluators();
+
+// The evaluator of a model; null: it has none of its own.
+const ModelEvaluator* FindEvaluator(const CostModelInfo& model);
+
+// Evaluates a mapping as `tessera map` writes it (mappings/*.json) with any model.
+Result<void> EvaluateAny(const EvaluateArguments& arguments, const CostModelChoice& model,
+                         Context& context);
 
 }  // namespace tessera
 

@@ -5,6 +5,7 @@
 
 #include "tessera/base/thread_pool.h"
 #include "tessera/cli/evaluate.h"
+#include "tessera/cost/external/exec_model.h"
 #include "tessera/cost/external/external.h"
 #include "tessera/cost/maestro/batch.h"
 
@@ -30,21 +31,17 @@ Result<std::vector<std::string>> RowsOf(const EvaluateArguments& arguments, Cont
   return rows;
 }
 
-}  // namespace
-
-Result<void> EvaluateExternal(const std::string& command, const EvaluateArguments& arguments,
-                              Context& context) {
-  if (Result<void> given = CheckExternalCommand(command); !given) return given;
+Result<void> Run(const EvaluateArguments& arguments, const CostModelChoice& model,
+                 Context& context) {
   if (arguments.explain || arguments.maestro.csv) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "--explain and --csv are not for --model exec:"};
   }
   const Result<std::vector<std::string>> rows = RowsOf(arguments, context);
   if (!rows) return rows.error();
-  ExternalOptions options = arguments.external;
-  options.command = command;
   ThreadPool pool(static_cast<int>(context.options.threads));
-  const Result<std::vector<ExternalAnswer>> answers = RunExternal(options, *rows, pool);
+  const Result<std::vector<ExternalAnswer>> answers =
+      RunExternal(ExternalOptionsOf(model), *rows, pool);
   if (!answers) return answers.error();
   std::vector<std::string> lines;
   for (const ExternalAnswer& answer : *answers) {
@@ -56,5 +53,9 @@ Result<void> EvaluateExternal(const std::string& command, const EvaluateArgument
   }
   return ShowAnswers(lines, context);
 }
+
+}  // namespace
+
+extern const ModelEvaluator kExternalEvaluator = {.model = &kExecModel, .run = Run};
 
 }  // namespace tessera

@@ -17,6 +17,7 @@
 #include "tessera/cost/bounds.h"
 #include "tessera/cost/loopnest/batch.h"
 #include "tessera/cost/loopnest/explain.h"
+#include "tessera/cost/loopnest/loopnest.h"
 #include "tessera/cost/loopnest/violation.h"
 #include "tessera/mapping/loop_shape.h"
 #include "tessera/mapping/timeloop_mapping.h"
@@ -36,7 +37,7 @@ Error Usage(std::string message, std::string hint) {
 Result<void> EvaluateBatchFile(const EvaluateArguments& arguments, Context& context) {
   const Result<std::vector<BatchLine>> lines = ReadBatch(arguments.batch);
   if (!lines) return lines.error();
-  const std::optional<Semantics> semantics = SemanticsOf(arguments.loopnest.semantics);
+  const std::optional<Semantics> semantics = SemanticsOf(arguments.semantics);
   ThreadPool pool(static_cast<int>(context.options.threads));
   std::vector<loopnest::Workspace> workspaces(static_cast<size_t>(pool.threads()));
   std::vector<loopnest::BatchAnswer> answers(lines->size());
@@ -62,7 +63,7 @@ struct Inputs {
 };
 
 Result<Inputs> FindInputs(const EvaluateArguments& arguments) {
-  Inputs inputs{arguments.loopnest.network, arguments.hardware, arguments.mapping};
+  Inputs inputs{arguments.network, arguments.hardware, arguments.mapping};
   if (inputs.network.empty() && FileHasKey(inputs.mapping, {"problem"})) {
     inputs.network = inputs.mapping;
   }
@@ -95,16 +96,15 @@ struct Case {
 Result<Case> LoadCase(const EvaluateArguments& arguments, Context& context) {
   const Result<Inputs> inputs = FindInputs(arguments);
   if (!inputs) return inputs.error();
-  const Result<std::vector<LoopLayer>> layers = LoadLoopLayers(
-      {.name = inputs->network, .bind = arguments.loopnest.bind, .layer = arguments.layer});
+  const Result<std::vector<LoopLayer>> layers =
+      LoadLoopLayers({.name = inputs->network, .bind = arguments.bind, .layer = arguments.layer});
   if (!layers) return layers.error();
   if (layers->size() != 1) {
     return Usage(fmt::format("a mapping is for one layer, and {} has {}", Quoted(inputs->network),
                              layers->size()),
                  "choose one with --layer");
   }
-  Result<Accelerator> machine =
-      LoadLoopMachine(inputs->machine, arguments.loopnest.energy, context);
+  Result<Accelerator> machine = LoadLoopMachine(inputs->machine, arguments.energy, context);
   if (!machine) return machine.error();
   const Result<Node> document = LoadDocument(inputs->mapping);
   if (!document) return document.error();
@@ -157,7 +157,7 @@ Result<void> Show(const LoopnestReport& report, bool explain, Output& output) {
 Result<void> EvaluateMapping(const EvaluateArguments& arguments, Context& context) {
   const Result<Case> item = LoadCase(arguments, context);
   if (!item) return item.error();
-  const Semantics semantics = SemanticsOf(arguments.loopnest.semantics).value_or(Semantics::kExact);
+  const Semantics semantics = SemanticsOf(arguments.semantics).value_or(Semantics::kExact);
   const Hierarchy& hierarchy = *item->machine.hierarchy;
   const Result<loopnest::Setup> setup =
       loopnest::Prepare(item->layer.problem, hierarchy, semantics);
@@ -170,8 +170,8 @@ Result<void> EvaluateMapping(const EvaluateArguments& arguments, Context& contex
     error.where = {.file = item->mapping_file};
     return error;
   }
-  if (!arguments.loopnest.timeloop.empty()) {
-    const TimeloopVersion version = *FindTimeloopVersion(arguments.loopnest.timeloop);
+  if (!arguments.timeloop.empty()) {
+    const TimeloopVersion version = *FindTimeloopVersion(arguments.timeloop);
     if (Result<void> ok = WriteTimeloopFiles(*item, version, context); !ok) return ok;
   }
   const Result<LoopBounds> bounds = LowerBounds(
@@ -186,20 +186,13 @@ Result<void> EvaluateMapping(const EvaluateArguments& arguments, Context& contex
   return Show(report, arguments.explain, context.output);
 }
 
-}  // namespace
-
-std::vector<Flag> LoopnestFlags(LoopnestArguments& arguments) {
+std::vector<Flag> Flags(EvaluateArguments& arguments) {
   return {
-      {.name = "NETWORK",
-       .target = &arguments.network,
-       .help = "loopnest: what is mapped, a network or a Timeloop problem",
-       .choices = ZooNames},
       SemanticsFlag(arguments.semantics,
                     "loopnest: exact, timeloop3 (timeloop-model 3.0.3) or timeloop4 (3.0.3 with "
                     "the stride rule of v4, not checked against a v4 binary) (default: exact; "
                     "with --batch what the row says)"),
       EnergyFlag(arguments.energy),
-      BindFlag(arguments.bind),
       {.name = "--timeloop",
        .target = &arguments.timeloop,
        .help = "loopnest: write arch, problem and mapping for this version of Timeloop to --out",
@@ -208,15 +201,24 @@ std::vector<Flag> LoopnestFlags(LoopnestArguments& arguments) {
        .closed = true}};
 }
 
-Result<void> EvaluateLoopnest(const EvaluateArguments& arguments, Context& context) {
+Result<void> Run(const EvaluateArguments& arguments, const CostModelChoice& /*model*/,
+                 Context& context) {
   if (arguments.maestro.csv) {
     return Usage("--csv is MAESTRO's file, which model 'loopnest' does not write", "use --json");
   }
   if (!arguments.batch.empty()) return EvaluateBatchFile(arguments, context);
-  if (!arguments.loopnest.timeloop.empty() && context.options.out.empty()) {
+  if (!arguments.timeloop.empty() && context.options.out.empty()) {
     return Usage("--timeloop writes files, but there is no folder", "give one with --out DIR");
   }
   return EvaluateMapping(arguments, context);
 }
+
+}  // namespace
+
+extern const ModelEvaluator kLoopnestEvaluator = {.model = &kLoopnestModel,
+                                                  .takes_network = true,
+                                                  .flags = Flags,
+                                                  .declares_settings = true,
+                                                  .run = Run};
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include "tessera/cli/evaluate.h"
 #include "tessera/cost/maestro/batch.h"
 #include "tessera/cost/maestro/explain.h"
+#include "tessera/cost/maestro/maestro.h"
 #include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/report.h"
 #include "tessera/report/maestro_report.h"
@@ -22,7 +23,7 @@ using maestro::MappedLayer;
 // Strict legality turns a flag into a failure.
 void ApplyLegality(const MaestroArguments& arguments, const PeArray& array,
                    std::vector<LayerOutcome>& outcomes) {
-  if (arguments.legality != "strict") return;
+  if (LegalityOf(arguments) != MaestroLegality::kStrict) return;
   for (LayerOutcome& outcome : outcomes) {
     if (outcome.failure) continue;
     const Violation broken =
@@ -81,7 +82,7 @@ Result<void> EvaluateFile(const EvaluateArguments& arguments, const PeArray& arr
   }
   if (arguments.maestro.csv) return ShowCsv(*file, outcomes, array, context.output);
   const MaestroReport report{.network = file->network,
-                             .version = arguments.maestro.version,
+                             .version = VersionOf(arguments.maestro),
                              .array = array,
                              .area = AreaOf(arguments.maestro),
                              .layers = file->layers,
@@ -105,13 +106,13 @@ Result<void> CheckChoices(const EvaluateArguments& arguments) {
   if (arguments.explain && maestro.csv) {
     return usage("--explain and --csv exclude each other", "ask twice");
   }
-  if (maestro.csv && maestro.area != "maestro") {
+  if (maestro.csv && AreaOf(maestro) != MaestroArea::kMaestro) {
     return usage("--csv has MAESTRO's area", "leave --area out, or use --json");
   }
-  if (!arguments.batch.empty() && maestro.legality == "strict") {
+  if (!arguments.batch.empty() && LegalityOf(maestro) == MaestroLegality::kStrict) {
     return usage("--batch answers as MAESTRO does", "leave --legality out and read 'flags'");
   }
-  if (!arguments.batch.empty() && maestro.area != "maestro") {
+  if (!arguments.batch.empty() && AreaOf(maestro) != MaestroArea::kMaestro) {
     return usage("--batch answers with MAESTRO's columns", "leave --area out");
   }
   return {};
@@ -147,14 +148,23 @@ Result<void> EvaluateBatchFile(const EvaluateArguments& arguments, const PeArray
   return ShowAnswers(answers, context);
 }
 
-}  // namespace
+std::vector<Flag> Flags(EvaluateArguments& arguments) { return MaestroFlags(arguments.maestro); }
 
-Result<void> EvaluateMaestro(const EvaluateArguments& arguments, Context& context) {
+Result<void> Run(const EvaluateArguments& arguments, const CostModelChoice& /*model*/,
+                 Context& context) {
   const Result<PeArray> array = MaestroHardware(arguments.hardware, arguments.maestro, context);
   if (!array) return array.error();
   if (Result<void> ok = CheckChoices(arguments); !ok) return ok;
   if (!arguments.batch.empty()) return EvaluateBatchFile(arguments, *array, context);
   return EvaluateFile(arguments, *array, context);
 }
+
+}  // namespace
+
+extern const ModelEvaluator kMaestroEvaluator = {.model = &kMaestroModel,
+                                                 .mapping_extension = ".m",
+                                                 .flags = Flags,
+                                                 .declares_settings = true,
+                                                 .run = Run};
 
 }  // namespace tessera

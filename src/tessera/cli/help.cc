@@ -119,7 +119,8 @@ std::string GlobalSection() {
 
 std::string Usage(const Command& command) {
   std::string usage = fmt::format("usage: tessera {}", command.name);
-  std::vector<Flag> flags = command.bind().flags;
+  const BoundCommand bound = command.bind();  // The flags may point into its arguments.
+  std::vector<Flag> flags = bound.flags;
   std::stable_partition(flags.begin(), flags.end(),
                         [](const Flag& flag) { return !IsOption(flag); });
   for (const Flag& flag : flags) {

@@ -60,16 +60,18 @@ std::vector<Item> AcceleratorItems() {
   for (const EmbeddedFile& preset : AcceleratorPresets()) {
     const Result<Accelerator> accelerator = LoadAccelerator(std::string(preset.name));
     if (!accelerator) continue;  // a test reads every preset
-    items.push_back({preset.name,
-                     {SizeText(*accelerator), accelerator->hierarchy ? "loopnest" : "maestro",
-                      accelerator->source}});
+    items.push_back(
+        {preset.name,
+         {SizeText(*accelerator), DefaultCostModel(*accelerator).name, accelerator->source}});
   }
   return items;
 }
 
 std::vector<Item> ModelItems() {
   std::vector<Item> items;
-  for (const CostModelInfo* model : CostModels()) items.push_back({model->name, {model->summary}});
+  for (const CostModelInfo* model : CostModels()) {
+    items.push_back({model->name, {model->summary}, model->parameters()});
+  }
   return items;
 }
 

@@ -7,7 +7,9 @@
 
 #include "tessera/arch/format.h"
 #include "tessera/base/file.h"
+#include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/cli/choices.h"
 #include "tessera/workload/maestro_file.h"
 
 namespace tessera {
@@ -39,10 +41,6 @@ constexpr std::array<std::string_view, 25> kWithoutEffect = {"--print_res",
                                                              "--max_noc_bw",
                                                              "--bw_tick",
                                                              "--output_file"};
-
-std::vector<std::string> Versions() { return {"head", "pinned"}; }
-std::vector<std::string> Legalities() { return {"compat", "strict"}; }
-std::vector<std::string> Areas() { return {"maestro", "gamma", "archgym"}; }
 
 // The hardware flags with what they set. First names of two are the prefixes that GAMMA and ArchGym
 // write for MAESTRO, which takes any.
@@ -156,7 +154,7 @@ std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
                    .target = &arguments.version,
                    .help = "which MAESTRO to agree with; 'pinned' is the one of GAMMA and ArchGym",
                    .value = "NAME",
-                   .choices = Versions,
+                   .choices = AsChoices<kMaestroVersionNames>,
                    .closed = true});
   flags.push_back(
       {.name = "--legality",
@@ -164,14 +162,14 @@ std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
        .help = "'strict' refuses numbers that cannot be true and buffers that are too small, as "
                "searches do; 'compat' flags them",
        .value = "NAME",
-       .choices = Legalities,
+       .choices = AsChoices<kMaestroLegalityNames>,
        .closed = true});
   flags.push_back(
       {.name = "--area",
        .target = &arguments.area,
        .help = "whose area formula to use; GAMMA and ArchGym leave the network on chip out",
        .value = "NAME",
-       .choices = Areas,
+       .choices = AsChoices<kMaestroAreaNames>,
        .closed = true});
   flags.push_back({.name = "--csv",
                    .target = &arguments.csv,
@@ -189,13 +187,17 @@ std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
   return flags;
 }
 
+// The flags are closed, so their words are in the tables.
 MaestroVersion VersionOf(const MaestroArguments& arguments) {
-  return arguments.version == "pinned" ? MaestroVersion::kPinned : MaestroVersion::kHead;
+  return *FindName<MaestroVersion>("version", arguments.version, kMaestroVersionNames);
+}
+
+MaestroLegality LegalityOf(const MaestroArguments& arguments) {
+  return *FindName<MaestroLegality>("legality", arguments.legality, kMaestroLegalityNames);
 }
 
 MaestroArea AreaOf(const MaestroArguments& arguments) {
-  if (arguments.area == "gamma") return MaestroArea::kGamma;
-  return arguments.area == "archgym" ? MaestroArea::kArchGym : MaestroArea::kMaestro;
+  return *FindName<MaestroArea>("area", arguments.area, kMaestroAreaNames);
 }
 
 Error MaestroMappingFile::ErrorOf(size_t layer, const maestro::Failure& failure) const {

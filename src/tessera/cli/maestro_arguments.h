@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/arch/accelerator.h"
+#include "tessera/base/names.h"
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
 #include "tessera/cost/maestro/network.h"
@@ -23,14 +24,15 @@ struct MaestroArguments {
   std::optional<int64_t> l1_size, l2_size;
   std::array<std::optional<std::string>, 25> without_effect;  // in the order of their flags
   std::optional<std::string> bw_sweep, top_bw_only;
-  std::string version = "head";
-  std::string legality = "compat";
-  std::string area = "maestro";
+  std::string version{NameOf(MaestroVersion::kHead, kMaestroVersionNames)};
+  std::string legality{NameOf(MaestroLegality::kCompat, kMaestroLegalityNames)};
+  std::string area{NameOf(MaestroArea::kMaestro, kMaestroAreaNames)};
   bool csv = false;
 };
 
 std::vector<Flag> MaestroFlags(MaestroArguments& arguments);
 MaestroVersion VersionOf(const MaestroArguments& arguments);
+MaestroLegality LegalityOf(const MaestroArguments& arguments);
 MaestroArea AreaOf(const MaestroArguments& arguments);
 
 // The machine: of `file`, a preset's name or a path, or of MAESTRO's flags and their defaults if

@@ -1,21 +1,23 @@
 // tessera map: the best mapping of every layer of a network.
-#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/text.h"
+#include "tessera/base/names.h"
 #include "tessera/base/thread_pool.h"
+#include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
 #include "tessera/cli/map_budget.h"
 #include "tessera/cli/map_exact_batch.h"
 #include "tessera/cli/map_fronts.h"
 #include "tessera/cli/run_output.h"
+#include "tessera/mapper/map_method.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/methods.h"
+#include "tessera/mapper/proof.h"
 #include "tessera/report/map_report.h"
-#include "tessera/search/method.h"
 #include "tessera/study/runs.h"
 
 namespace tessera {
@@ -28,15 +30,18 @@ struct MapArguments {
   std::optional<int64_t> agents;
   std::optional<std::string> assignment;
   MapBudget budget;
-  std::string batch = "64";
+  std::string factors{NameOf(Factors::kPerfect, kFactorsNames)};
+  std::string batch;  // a file of rows
   int64_t audit = 0;
   bool dry_run = false;
 };
 
 // Fronts are for this command alone.
+constexpr std::string_view kPareto = "pareto";
+
 std::vector<std::string> MapObjectives() {
   std::vector<std::string> names(kObjectiveNames.begin(), kObjectiveNames.end());
-  names.push_back("pareto");
+  names.emplace_back(kPareto);
   return names;
 }
 
@@ -51,10 +56,10 @@ std::vector<Flag> Flags(MapArguments& arguments) {
   const std::vector<Flag> more = {
       {.name = "--batch",
        .target = &arguments.batch,
-       .help =
-           "points that a method is asked for at a time; or, with method exact, a file with one "
-           "problem per line (docs/optimality.md)",
-       .value = "N|ROWS"},
+       .help = "method exact: a file with one problem per line (docs/optimality.md), instead of "
+               "NETWORK and --accelerator",
+       .value = "ROWS"},
+      PointsFlag(settings),
       {.name = "--audit",
        .target = &arguments.audit,
        .help = "with a file of rows: check so many random mappings per pruning rule",
@@ -68,14 +73,11 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .value = "METHOD",
        .choices = [] { return MapMethods().Names(); }},
       {.name = "--factors",
-       .target = &settings.factors,
+       .target = &arguments.factors,
        .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "
                "may have less to do; BOUNDED, never OPTIMAL)",
        .value = "WHICH",
-       .choices =
-           [] {
-             return std::vector<std::string>{"perfect", "any"};
-           }},
+       .choices = AsChoices<kFactorsNames>},
       {.name = "--set",
        .target = &arguments.set,
        .help = "a setting of the method; may be repeated",
@@ -97,20 +99,18 @@ std::vector<Flag> Flags(MapArguments& arguments) {
   return flags;
 }
 
-// The method with everything that flags say about it; empty if they say nothing.
-Result<std::string> MethodText(const MapArguments& arguments) {
-  const bool settings = !arguments.set.empty() || arguments.agents || arguments.assignment;
-  // Settings without a method are those of marl, as ever.
-  std::string text = arguments.method.value_or(settings ? "marl" : "");
-  if (settings && (text == "auto" || text == "exact")) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("method {} has no settings", text),
-                 .hint = "--set, --agents and --assignment need a search method"};
-  }
-  for (const std::string& setting : arguments.set) text += ":" + setting;
-  if (arguments.agents) text += fmt::format(":agents={}", *arguments.agents);
-  if (arguments.assignment) text += ":assignment=" + *arguments.assignment;
-  return text;
+// The method with everything that flags say about it; none if they say nothing.
+Result<std::optional<MapMethod>> MethodOf(const MapArguments& arguments) {
+  std::string settings;
+  for (const std::string& setting : arguments.set) settings += ":" + setting;
+  if (arguments.agents) settings += fmt::format(":agents={}", *arguments.agents);
+  if (arguments.assignment) settings += ":assignment=" + *arguments.assignment;
+  if (!arguments.method && settings.empty()) return std::optional<MapMethod>();
+  // Settings without a method are those of the default search.
+  const std::string name = arguments.method ? *arguments.method : DefaultSearch().ToString();
+  Result<MapMethod> method = ParseMapMethod(name + settings);
+  if (!method) return method.error();
+  return std::optional(*std::move(method));
 }
 
 Result<void> ShowSpaces(const MapJob& job, Context& context) {
@@ -136,67 +136,70 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
   return context.output.Show(SpaceTable(job, sizes), "layers");
 }
 
-// --batch with a file.
-Result<void> RunRows(const MapArguments& arguments, Context& context) {
-  if (arguments.method != "exact") {
+// --batch.
+Result<void> RunRows(const MapArguments& arguments, const std::optional<MapMethod>& method,
+                     Context& context) {
+  if (!method || method->proof != ProofUse::kAlone) {
     return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("--batch is {}, but must be a number of points, at least 1",
-                                        Quoted(arguments.batch)),
-                 .hint = "files of problems need --method exact"};
+                 .message = "--batch is for --method exact",
+                 .hint = "--points says how many points a method is asked for at a time"};
   }
-  const MapSettings& settings = arguments.problem.settings;
-  const std::optional<loopnest::Semantics> semantics = loopnest::FindSemantics(settings.semantics);
-  if (!semantics) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("unknown semantics {}", Quoted(settings.semantics)),
-                 .hint = DidYouMean(settings.semantics, loopnest::kSemanticsNames)};
-  }
+  const Result<CostModelChoice> model =
+      arguments.problem.model_settings.Choose(arguments.problem.model, *CostModels().front());
+  if (!model) return model.error();
+  const MapSettings settings{.model = *model, .method = *method};
+  if (Result<void> provable = CheckProvable(settings); !provable) return provable;
   return MapExactBatch(arguments.batch,
-                       {.semantics = *semantics,
+                       {.semantics = *(*model)->semantics(),
                         .time_limit_seconds = arguments.budget.seconds.value_or(0),
                         .audit = arguments.audit},
                        context);
 }
 
-// Names that only this command has are among those that misspelt ones are compared with.
-Result<void> CheckNames(const MapSettings& settings) {
-  const std::string method = settings.method.substr(0, settings.method.find(':'));
-  if (!method.empty()) {
-    if (const auto found = MapMethods().Find(method); !found) return found.error();
-  }
-  const std::vector<std::string> objectives = MapObjectives();
-  const std::string& objective = settings.objective;
-  if (std::find(objectives.begin(), objectives.end(), objective) == objectives.end()) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("unknown objective {}", Quoted(objective)),
-                 .hint = DidYouMean(objective, objectives)};
-  }
-  return {};
-}
-
-Result<void> Run(const MapArguments& arguments, Context& context) {
-  ProblemArguments problem = arguments.problem;
-  Result<std::string> method = MethodText(arguments);
-  if (!method) return method.error();
-  problem.settings.method = *std::move(method);
-  if (const Result<int64_t> points = ParseInt(arguments.batch); points && *points >= 1) {
-    problem.settings.batch = *points;
-  } else {
-    return RunRows(arguments, context);
-  }
+Result<void> RequireInputs(const ProblemArguments& problem) {
   for (const auto& [value, name] : {std::pair(&problem.network.name, "NETWORK"),
-                                    std::pair(&problem.settings.accelerator, "--accelerator")}) {
+                                    std::pair(&problem.accelerator, "--accelerator")}) {
     if (!value->empty()) continue;
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("{} is missing", name),
                  .hint = "see 'tessera map --help'"};
   }
-  if (Result<void> known = CheckNames(problem.settings); !known) return known;
-  const bool pareto = problem.settings.objective == "pareto";
+  return {};
+}
+
+// The job of the arguments; `pareto`: of the points of fronts.
+Result<MapJob> MakeJob(const MapArguments& arguments, std::optional<MapMethod> method, bool pareto,
+                       Context& context) {
+  const auto factors = FindName<Factors>("factors", arguments.factors, kFactorsNames);
+  if (!factors) return factors.error();
+  ProblemArguments problem = arguments.problem;
   if (pareto) {
-    if (Result<void> ready = PrepareFronts(problem.settings); !ready) return ready;
+    Result<MapMethod> front = FrontMethod(method, *factors);
+    if (!front) return front.error();
+    method = *std::move(front);
+    problem.objective = ToString(Objective::kEnergy);
   }
-  const Result<MapJob> job = MakeJob(problem, context, &arguments.budget);
+  Result<MapInputs> inputs = LoadInputs(problem, context);
+  if (!inputs) return inputs.error();
+  inputs->settings.factors = *factors;
+  if (Result<void> set = SetBudget(arguments.budget, method, inputs->settings); !set) {
+    return set.error();
+  }
+  return MakeMapJob(inputs->settings, std::move(inputs->network), std::move(inputs->accelerator));
+}
+
+Result<void> Run(const MapArguments& arguments, Context& context) {
+  Result<std::optional<MapMethod>> method = MethodOf(arguments);
+  if (!method) return method.error();
+  if (!arguments.batch.empty()) return RunRows(arguments, *method, context);
+  if (Result<void> given = RequireInputs(arguments.problem); !given) return given;
+  const std::vector<std::string> objectives = MapObjectives();
+  const std::vector<std::string_view> names(objectives.begin(), objectives.end());
+  if (const auto known = FindPosition("objective", arguments.problem.objective, names); !known) {
+    return known.error();
+  }
+  const bool pareto = arguments.problem.objective == kPareto;
+  const Result<MapJob> job = MakeJob(arguments, *std::move(method), pareto, context);
   if (!job) return job.error();
   if (pareto && !arguments.dry_run) return MapFronts(*job, context);
   if (arguments.dry_run) return ShowSpaces(*job, context);

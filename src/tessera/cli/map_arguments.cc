@@ -1,15 +1,13 @@
 // Flags of searching commands.
 #include "tessera/cli/map_arguments.h"
 
-#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "tessera/arch/format.h"
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/choices.h"
-#include "tessera/cli/external_arguments.h"
-#include "tessera/cli/map_budget.h"
 #include "tessera/cost/models.h"
 #include "tessera/search/method.h"
 
@@ -20,61 +18,46 @@ std::vector<std::string> MethodNames() { return SearchMethods().Names(); }
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
   MapSettings& settings = arguments.settings;
   std::vector<Flag> flags = NetworkFlags(arguments.network);
-  flags.push_back(AcceleratorFlag(settings.accelerator));
+  flags.push_back(AcceleratorFlag(arguments.accelerator));
   const std::vector<Flag> more = {
       {.name = "--model",
        .target = &arguments.model,
-       .help = "cost model, or exec:COMMAND (docs/external-evaluator.md); default: loopnest, or "
-               "maestro where the machine has no hierarchy",
+       .help = "cost model, or exec:COMMAND (docs/external-evaluator.md); default: the first of "
+               "these that suits the machine",
        .value = "MODEL",
-       .choices = [] { return NamesOf(CostModels()); }},
+       .choices = CostModelNames},
       {.name = "--objective",
-       .target = &settings.objective,
+       .target = &arguments.objective,
        .help = "what is to be small",
        .value = "OBJECTIVE",
        .choices = AsChoices<kObjectiveNames>},
       {.name = "--sizes",
-       .target = &settings.sizes,
-       .help = "tile sizes of model maestro: divisors (and powers of two) or all",
-       .value = "WHICH"},
+       .target = &arguments.sizes,
+       .help = "tile sizes of dataflows; divisors: also powers of two",
+       .value = "WHICH",
+       .choices = AsChoices<kTileSizesNames>},
       {.name = "--decide-pes",
        .target = &settings.decide_pes,
-       .help = "model maestro: the number of PEs is a decision, up to that of the machine"},
+       .help = "dataflows: the number of PEs is a decision, up to that of the machine"},
       {.name = "--bypass",
        .target = &settings.bypass,
-       .help = "model loopnest: whether a level holds a tensor is a decision"},
+       .help = "loops: whether a level holds a tensor is a decision"},
       {.name = "--constraints",
-       .target = &settings.constraints,
+       .target = &arguments.constraints,
        .help = "YAML file with what mappings must be like (docs/mapping.md)",
-       .value = "FILE"},
-      {.name = "--energy",
-       .target = &settings.energy,
-       .help =
-           "energy of model maestro: maestro-csv (MAESTRO's column, as the literature) or layer "
-           "(MACs, L1 and L2)",
-       .value = "WHICH",
-       .choices = AsChoices<kMaestroEnergyNames>},
-      {.name = "--legality",
-       .target = &settings.legality,
-       .help = "model maestro: strict (doubtful numbers are infeasible) or compat",
-       .value = "WHICH"},
-      {.name = "--area",
-       .target = &settings.area,
-       .help = "area formula of model maestro: maestro, gamma or archgym",
-       .value = "WHICH"},
-      {.name = "--maestro-version",
-       .target = &settings.version,
-       .help = "version of MAESTRO to agree with: head or pinned",
-       .value = "WHICH"},
-      {.name = "--semantics",
-       .target = &settings.semantics,
-       .help = "rules of model loopnest: exact, timeloop3 or timeloop4",
-       .value = "WHICH"}};
+       .value = "FILE"}};
   flags.insert(flags.end(), more.begin(), more.end());
-  const std::vector<Flag> external = ExternalFlags(
-      settings.exec_timeout_seconds, settings.exec_memory_mib, settings.exec_batch_rows);
-  flags.insert(flags.end(), external.begin(), external.end());
+  const std::vector<Flag> model = arguments.model_settings.Flags();
+  flags.insert(flags.end(), model.begin(), model.end());
   return flags;
+}
+
+Flag PointsFlag(MapSettings& settings) {
+  return {.name = "--points",
+          .target = &settings.points,
+          .help = "points that a method is asked for at a time",
+          .value = "N",
+          .least = 1};
 }
 
 std::vector<Flag> BudgetFlags(MapSettings& settings) {
@@ -88,44 +71,44 @@ std::vector<Flag> BudgetFlags(MapSettings& settings) {
            .help = "time for everything; results then depend on the machine; 0: no limit",
            .value = "S",
            .least = 0},
-          {.name = "--batch",
-           .target = &settings.batch,
-           .help = "points that a method is asked for at a time",
-           .value = "N",
-           .least = 1}};
+          PointsFlag(settings)};
 }
 
-Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context,
-                       const MapBudget* budget) {
+Result<MapInputs> LoadInputs(const ProblemArguments& arguments, Context& context) {
   MapSettings settings = arguments.settings;
   settings.seed = context.options.seed;
   settings.network = arguments.network.name;
+  settings.accelerator = arguments.accelerator;
+  settings.constraints = arguments.constraints;
   Result<Network> network = Load(arguments.network);
   if (!network) return network.error();
-  const Result<Accelerator> accelerator = LoadAccelerator(settings.accelerator);
+  Result<Accelerator> accelerator = LoadAccelerator(settings.accelerator);
   if (!accelerator) return accelerator.error();
   for (const std::string& note : accelerator->notes) context.remark(note);
-  settings.model = arguments.model.value_or(accelerator->hierarchy ? "loopnest" : "maestro");
-  if (settings.model.starts_with(kExternalPrefix)) {
-    const std::string_view command =
-        std::string_view(settings.model).substr(kExternalPrefix.size());
-    if (Result<void> given = CheckExternalCommand(command); !given) return given.error();
-  } else if (const Result<const CostModelInfo*> model = FindCostModel(settings.model); !model) {
-    return model.error();
-  }
-  if (budget != nullptr) {
-    if (Result<void> set = SetBudget(*budget, settings); !set) return set.error();
-  }
-  return MakeMapJob(settings, *std::move(network));
+  Result<CostModelChoice> model =
+      arguments.model_settings.Choose(arguments.model, DefaultCostModel(*accelerator));
+  if (!model) return model.error();
+  settings.model = *std::move(model);
+  const Result<Objective> objective = FindObjective(arguments.objective);
+  if (!objective) return objective.error();
+  settings.objective = *objective;
+  const auto sizes = FindName<TileSizes>("tile sizes", arguments.sizes, kTileSizesNames);
+  if (!sizes) return sizes.error();
+  settings.sizes = *sizes;
+  return MapInputs{std::move(settings), *std::move(network), *std::move(accelerator)};
 }
 
 Result<MapJob> MakeLayerJob(const ProblemArguments& arguments, Context& context) {
-  Result<MapJob> job = MakeJob(arguments, context);
-  if (!job || job->network.layers.size() == 1) return job;
-  return Error{.kind = ErrorKind::kUsage,
-               .message = fmt::format("network '{}' has {} different layers", job->network.name,
-                                      job->network.layers.size()),
-               .hint = "choose one with --layer"};
+  Result<MapInputs> inputs = LoadInputs(arguments, context);
+  if (!inputs) return inputs.error();
+  const Network& network = inputs->network;
+  if (network.layers.size() != 1) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("network '{}' has {} different layers", network.name,
+                                        network.layers.size()),
+                 .hint = "choose one with --layer"};
+  }
+  return MakeMapJob(inputs->settings, std::move(inputs->network), std::move(inputs->accelerator));
 }
 
 }  // namespace tessera

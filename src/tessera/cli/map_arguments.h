@@ -8,33 +8,46 @@
 #include <vector>
 
 #include "tessera/arch/accelerator.h"
+#include "tessera/base/names.h"
 #include "tessera/base/result.h"
 #include "tessera/cli/command.h"
+#include "tessera/cli/model_arguments.h"
 #include "tessera/cli/network_argument.h"
 #include "tessera/mapper/map_settings.h"
 
 namespace tessera {
 
-struct MapBudget;
-
 struct ProblemArguments {
   NetworkArgument network;
-  std::optional<std::string> model;  // none: what the accelerator has
-  MapSettings settings;              // names and values as they are given
+  std::string accelerator;
+  std::string constraints;
+  std::optional<std::string> model;  // none: the first that suits the accelerator
+  ModelArguments model_settings;
+  std::string objective{ToString(Objective::kLatency)};
+  std::string sizes{NameOf(TileSizes::kDivisors, kTileSizesNames)};
+  MapSettings settings;  // numbers and switches
 };
 
 // NETWORK, --accelerator, --model, --objective, and what the space and the models leave open.
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments);
 
-// --samples, --time-limit and --batch.
+// --points.
+Flag PointsFlag(MapSettings& settings);
+
+// --samples, --time-limit and --points.
 std::vector<Flag> BudgetFlags(MapSettings& settings);
 
-// A job from arguments: loads and looks up everything. Notes about the machine become remarks.
-// `budget` (may be null) chooses what flags left open; without it settings are as they are.
-Result<MapJob> MakeJob(const ProblemArguments& arguments, Context& context,
-                       const MapBudget* budget = nullptr);
+// What arguments name, looked up and loaded.
+struct MapInputs {
+  MapSettings settings;
+  Network network;
+  Accelerator accelerator;
+};
 
-// The same for a single layer, which --layer must name unless the network has only one.
+// Names that do not exist are errors with a hint. Notes about the machine become remarks.
+Result<MapInputs> LoadInputs(const ProblemArguments& arguments, Context& context);
+
+// A job for a single layer, which --layer must name unless the network has only one.
 Result<MapJob> MakeLayerJob(const ProblemArguments& arguments, Context& context);
 
 std::vector<std::string> MethodNames();

@@ -22,12 +22,10 @@ constexpr int64_t kSamplesPerRound = 100;
 
 constexpr int64_t kSearchSamples = 20'000;
 
-// Proofs where they are possible: what the settings name is not looked up yet, and unknown names
-// are reported later.
-std::string DefaultMethod(const MapSettings& settings) {
-  const bool proofs = settings.model == "loopnest" && settings.semantics != "timeloop4" &&
-                      settings.objective != "power" && settings.objective != "area";
-  return proofs ? "auto" : "marl";
+// Proofs where they are possible.
+MapMethod DefaultMethod(MapSettings settings) {
+  settings.method = ProofMethod(ProofUse::kAfterSearch);
+  return CheckProvable(settings) ? settings.method : DefaultSearch();
 }
 
 Result<void> RefuseProofOptions(const MapBudget& budget, const MapSettings& settings) {
@@ -37,10 +35,10 @@ Result<void> RefuseProofOptions(const MapBudget& budget, const MapSettings& sett
       {budget.proof_memory_mib.has_value(), "--proof-memory"}};
   for (const auto& [given, name] : options) {
     if (!given) continue;
-    return Error{
-        .kind = ErrorKind::kUsage,
-        .message = fmt::format("{} is given, but method {} makes no proofs", name, settings.method),
-        .hint = "use --method auto or exact"};
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("{} is given, but method {} makes no proofs", name,
+                                        settings.method.ToString()),
+                 .hint = "use --method auto or exact"};
   }
   return {};
 }
@@ -85,10 +83,11 @@ std::vector<Flag> MapBudgetFlags(MapBudget& budget, MapSettings& settings) {
        .least = 0}};
 }
 
-Result<void> SetBudget(const MapBudget& budget, MapSettings& settings) {
-  if (settings.method.empty()) settings.method = DefaultMethod(settings);
+Result<void> SetBudget(const MapBudget& budget, const std::optional<MapMethod>& method,
+                       MapSettings& settings) {
+  settings.method = method ? *method : DefaultMethod(settings);
   settings.budget.seconds = budget.seconds.value_or(0);
-  if (settings.method != "auto" && settings.method != "exact") {
+  if (!settings.method.proves()) {
     settings.budget.samples = budget.samples.value_or(kSearchSamples);
     return RefuseProofOptions(budget, settings);
   }

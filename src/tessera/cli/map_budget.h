@@ -23,10 +23,11 @@ struct MapBudget {
 
 std::vector<Flag> MapBudgetFlags(MapBudget& budget, MapSettings& settings);
 
-// Sets method, if there is none yet, and limits. Methods with proofs: with no flag 55 s for
-// everything; with samples no clock, and rounds in proportion; otherwise what the flags say.
-// Errors: options for proofs with a method that makes none.
-Result<void> SetBudget(const MapBudget& budget, MapSettings& settings);
+// Sets the method, proofs where they are possible if none is chosen, and limits. Methods with
+// proofs: with no flag 55 s for everything; with samples no clock, and rounds in proportion;
+// otherwise what the flags say. Errors: options for proofs with a method that makes none.
+Result<void> SetBudget(const MapBudget& budget, const std::optional<MapMethod>& method,
+                       MapSettings& settings);
 
 }  // namespace tessera
 

@@ -10,22 +10,20 @@
 
 namespace tessera {
 
-Result<void> PrepareFronts(MapSettings& settings) {
-  if (settings.method.empty() || settings.method == "auto") settings.method = "exact";
-  if (settings.method != "exact") {
+Result<MapMethod> FrontMethod(const std::optional<MapMethod>& chosen, Factors factors) {
+  if (chosen && !chosen->proves()) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("objective pareto needs proofs, which method {} does not "
                                         "make",
-                                        settings.method),
+                                        chosen->ToString()),
                  .hint = "leave out --method"};
   }
-  if (settings.factors != "perfect") {
+  if (factors != Factors::kPerfect) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "objective pareto knows perfect factors only",
                  .hint = "leave out --factors"};
   }
-  settings.objective = "energy";
-  return {};
+  return ProofMethod(ProofUse::kAlone);
 }
 
 Result<void> MapFronts(const MapJob& job, Context& context) {

@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-// Turns settings with objective pareto into those of the exact search for its points. Errors:
-// methods that prove nothing.
-Result<void> PrepareFronts(MapSettings& settings);
+// The method that finds fronts, whatever is chosen (none: no flag says so). Errors: choices that
+// prove nothing.
+Result<MapMethod> FrontMethod(const std::optional<MapMethod>& chosen, Factors factors);
 
 // Finds the fronts, shows them, and writes fronts.json and fronts.svg into --out.
 Result<void> MapFronts(const MapJob& job, Context& context);

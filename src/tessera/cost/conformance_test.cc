@@ -82,20 +82,27 @@ Example LoopnestExample() {
   return example;
 }
 
-Result<Example> ExampleFor(std::string_view model) {
-  if (model == "maestro") return MaestroExample();
-  if (model == "loopnest") return LoopnestExample();
-  return Error{.message = "this test has no example for the model; add one"};
+Example ExampleFor(MappingForm form) {
+  return form == MappingForm::kDataflow ? MaestroExample() : LoopnestExample();
+}
+
+// Programs of users promise less (docs/external-evaluator.md).
+std::vector<const CostModelInfo*> Models() {
+  std::vector<const CostModelInfo*> models;
+  for (const CostModelInfo* model : CostModels()) {
+    if (!model->takes_command) models.push_back(model);
+  }
+  return models;
 }
 
 class Conformance : public testing::TestWithParam<const CostModelInfo*> {
  protected:
   void SetUp() override {
-    Result<Example> example = ExampleFor(GetParam()->name);
-    ASSERT_TRUE(example) << example.error();
-    example_ = *example;
+    example_ = ExampleFor(GetParam()->form);
+    const Result<CostModelChoice> choice = CostModelChoice::Make(*GetParam());
+    ASSERT_TRUE(choice) << choice.error();
     Result<std::unique_ptr<CostModel>> model =
-        GetParam()->make(example_.layer, example_.accelerator, {});
+        (*choice)->Make(example_.layer, example_.accelerator);
     ASSERT_TRUE(model) << model.error();
     model_ = std::move(*model);
     const auto workspace = model_->MakeWorkspace();
@@ -161,8 +168,36 @@ TEST_P(Conformance, FeasibleCostsAreFiniteAndPositive) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Conformance,
-                         testing::ValuesIn(CostModels().begin(), CostModels().end()),
+// What is asked of a model before it meets a layer.
+TEST_P(Conformance, SettingsAreDeclaredOnceAndComeBack) {
+  const CostModelInfo& info = *GetParam();
+  const Result<CostModelChoice> choice = CostModelChoice::Make(info);
+  ASSERT_TRUE(choice) << choice.error();
+  EXPECT_EQ(choice->settings().size(), info.parameters().size());
+  EXPECT_EQ(*CostModelChoice::Make(info, choice->settings()), *choice);
+  EXPECT_EQ(*ChooseCostModel(choice->ToString(), choice->settings()), *choice);
+  EXPECT_FALSE(CostModelChoice::Make(info, {{"no such setting", "1"}}));
+  EXPECT_FALSE(info.summary.empty());
+}
+
+TEST_P(Conformance, NothingIsBelowItsBounds) {
+  const Result<CostModelChoice> choice = CostModelChoice::Make(*GetParam());
+  const Result<CostBounds> bounds =
+      (*choice)->BoundsFor(example_.layer, example_.accelerator, /*any_keep=*/true);
+  ASSERT_TRUE(bounds) << bounds.error();
+  for (const Cost& cost : costs_) {
+    if (!cost.feasible()) continue;
+    EXPECT_GE(static_cast<double>(cost.cycles), bounds->cycles.value_or(0));
+    EXPECT_GE(cost.energy_pj, bounds->energy_pj.value_or(0) * (1 - 1e-9));
+  }
+}
+
+TEST_P(Conformance, RefusesMachinesWithoutItsPart) {
+  const Result<CostModelChoice> choice = CostModelChoice::Make(*GetParam());
+  EXPECT_FALSE((*choice)->Make(example_.layer, Accelerator{.name = "bare"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Conformance, testing::ValuesIn(Models()),
                          [](const auto& model) { return std::string(model.param->name); });
 
 TEST(CostModels, UnknownNameHasAHint) {

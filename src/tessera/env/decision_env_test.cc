@@ -19,8 +19,8 @@ namespace {
 std::shared_ptr<const MappingProblem> Problem(Objective objective) {
   Layer layer;
   layer.k = 16, layer.c = 8, layer.y = layer.x = 14, layer.r = layer.s = 3;
-  auto problem = MappingProblem::Make(layer, *LoadAccelerator("maestro-256"), "maestro",
-                                      {.objective = objective});
+  auto problem = MappingProblem::Make(layer, *LoadAccelerator("maestro-256"),
+                                      *ChooseCostModel("maestro"), {.objective = objective});
   EXPECT_TRUE(problem) << problem.error();
   return *std::move(problem);
 }

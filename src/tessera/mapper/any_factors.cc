@@ -24,7 +24,7 @@ Result<void> CheckAnyFactors(const MapJob& job) {
   if (!job.prove) {
     return Refused("factors any needs method auto or exact", "leave out --method or --factors");
   }
-  if (job.problem.model.loopnest.semantics != loopnest::Semantics::kExact) {
+  if (job.settings.model->semantics() != loopnest::Semantics::kExact) {
     return Refused("factors that do not divide are counted by semantics exact only",
                    "leave out --semantics or --factors");
   }
@@ -41,7 +41,7 @@ Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool, LayerMapping& la
   if (!problem) return problem.error();
   const Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
-  const auto& [loops, hierarchy] = *(*problem)->loopnest();
+  const auto& [loops, hierarchy] = *(*problem)->loops();
   const Result<exact::ImperfectResult> found =
       exact::MapWithAnyFactors(loops, hierarchy, {.mapper = *options, .rounds = kRounds}, pool);
   if (!found) return found.error();

@@ -32,7 +32,7 @@ Result<std::vector<Trial>> Collect(const MapJob& job, const MappingProblem& prob
   Collector collector;
   const Result<SearchResult> result = RunSearch(
       **searcher, evaluator,
-      {.budget = job.settings.budget, .batch = job.settings.batch, .interrupted = options.stopped},
+      {.budget = job.settings.budget, .batch = job.settings.points, .interrupted = options.stopped},
       &collector);
   if (!result) return result.error();
   return std::move(collector.all);

@@ -126,7 +126,7 @@ class Comparer {
 
   SearchOptions Options() const {
     return {.budget = job_.settings.budget,
-            .batch = job_.settings.batch,
+            .batch = job_.settings.points,
             .interrupted = hooks_.stopped};
   }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/arch/format.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -19,10 +20,10 @@ MapJob Job(const std::string& layer) {
   one.layers = {**FindLayer(*network, layer)};
   Result<MapJob> job = MakeMapJob({.network = "resnet18-gamma",
                                    .accelerator = "maestro-256",
-                                   .model = "maestro",
-                                   .objective = "edp",
+                                   .model = *ChooseCostModel("maestro"),
+                                   .objective = Objective::kEdp,
                                    .budget = {.samples = 300}},
-                                  one);
+                                  one, *LoadAccelerator("maestro-256"));
   EXPECT_TRUE(job) << job.error();
   return *std::move(job);
 }

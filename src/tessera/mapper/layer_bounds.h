@@ -10,8 +10,7 @@
 
 namespace tessera {
 
-// Model `loopnest`: the bounds of cost/bounds.h. Model `maestro`: MACs over the peak of the machine
-// for cycles; nothing bounds the energy of that model. Programs of users have no bounds.
+// As far as the cost model knows bounds (ConfiguredModel::BoundsFor).
 struct LayerBounds {
   std::optional<double> cycles = {};
   std::optional<double> energy_pj = {};

@@ -22,7 +22,7 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   options->max_nodes = std::min(options->max_nodes, max_nodes);
   constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work
   options->split_steps = kSplitSteps;
-  const auto& [loops, hierarchy] = *(*problem)->loopnest();
+  const auto& [loops, hierarchy] = *(*problem)->loops();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();
   mapper_ = *std::move(mapper);

@@ -192,7 +192,7 @@ class Mapper {
       journal = *std::move(opened);
     }
     SearchOptions options{.budget = budget,
-                          .batch = job_.settings.batch,
+                          .batch = job_.settings.points,
                           .bound = made.bound,
                           .target_gap = job_.settings.target_gap,
                           .interrupted = hooks_.stopped,

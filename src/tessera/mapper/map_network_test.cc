@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/arch/format.h"
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/mapper/export.h"
@@ -29,12 +30,18 @@ Network SmallNetwork() {
   return builder.Take();
 }
 
+MapMethod Method(const char* text) { return *ParseMapMethod(text); }
+
+Result<MapJob> MakeJob(const MapSettings& settings, const Network& network) {
+  return MakeMapJob(settings, network, *LoadAccelerator(settings.accelerator));
+}
+
 MapJob Job(MapSettings settings) {
   if (settings.accelerator.empty()) settings.accelerator = "maestro-256";
-  if (settings.accelerator == "maestro-256") settings.model = "maestro";
+  settings.model = *CostModelChoice::Make(DefaultCostModel(*LoadAccelerator(settings.accelerator)));
   settings.network = "small";
   if (settings.budget.samples == 20'000) settings.budget.samples = 300;
-  Result<MapJob> job = MakeMapJob(settings, SmallNetwork());
+  Result<MapJob> job = MakeJob(settings, SmallNetwork());
   EXPECT_TRUE(job) << job.error();
   return *std::move(job);
 }
@@ -76,12 +83,12 @@ TEST(MapNetwork, MapsEveryLayerAndAddsUp) {
 }
 
 TEST(MapNetwork, NothingIsBelowItsBound) {
-  for (const char* objective : {"latency", "energy", "edp"}) {
+  for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
     const Result<NetworkMapping> mapping =
         MapNetwork(Job({.accelerator = "eyeriss-256", .objective = objective}), 1, {});
     ASSERT_TRUE(mapping) << mapping.error();
     for (const LayerMapping& layer : mapping->layers) {
-      ASSERT_TRUE(layer.bound) << objective;
+      ASSERT_TRUE(layer.bound) << ToString(objective);
       EXPECT_GE(layer.value, *layer.bound);
       EXPECT_EQ(layer.status, StatusOf(layer.value, layer.bound));
     }
@@ -89,7 +96,7 @@ TEST(MapNetwork, NothingIsBelowItsBound) {
     EXPECT_GE(*mapping->total.gap(), 0);
   }
   const Result<NetworkMapping> area =
-      MapNetwork(Job({.accelerator = "eyeriss-256", .objective = "area"}), 1, {});
+      MapNetwork(Job({.accelerator = "eyeriss-256", .objective = Objective::kArea}), 1, {});
   ASSERT_TRUE(area) << area.error();
   EXPECT_FALSE(area->total.gap());
   EXPECT_EQ(area->layers[0].status, MapStatus::kHeuristic);
@@ -113,14 +120,14 @@ TEST(MapNetwork, BoundsOfLayersBoundTheNetworksEdp) {
 }
 
 TEST(MapNetwork, DoesNotDependOnThreads) {
-  const MapJob job = Job({.objective = "edp", .method = "ga"});
+  const MapJob job = Job({.objective = Objective::kEdp, .method = Method("ga")});
   const Result<NetworkMapping> one = MapNetwork(job, 1, {}), two = MapNetwork(job, 2, {});
   ASSERT_TRUE(one && two);
   ExpectEqual(*one, *two);
 }
 
 TEST(MapNetwork, ResumesToTheSameResult) {
-  const MapJob job = Job({.method = "marl"});
+  const MapJob job = Job({.method = Method("marl")});
   const Result<NetworkMapping> whole = MapNetwork(job, 1, {});
   TemporaryFolder folder;
   {
@@ -156,10 +163,11 @@ TEST(MapNetwork, LearnsFromSolvedLayers) {
     conv.k = k;
     ASSERT_TRUE(builder.Add("k" + std::to_string(k), conv));
   }
-  MapSettings settings{.accelerator = "maestro-256", .model = "maestro", .objective = "edp"};
-  settings.method = "team";
+  MapSettings settings{.accelerator = "maestro-256", .objective = Objective::kEdp};
+  settings.model = *ChooseCostModel("maestro");
+  settings.method = Method("team");
   settings.budget.samples = 60;
-  const Result<MapJob> job = MakeMapJob(settings, builder.Take());
+  const Result<MapJob> job = MakeJob(settings, builder.Take());
   ASSERT_TRUE(job) << job.error();
   const Result<NetworkMapping> whole = MapNetwork(*job, 1, {}), two = MapNetwork(*job, 2, {});
   ASSERT_TRUE(whole && two);
@@ -180,17 +188,18 @@ TEST(MapNetwork, LearnsFromSolvedLayers) {
   const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(*directory, 1));
   ASSERT_TRUE(trials && !trials->empty());
   const auto problem = [&](size_t i) {
-    return *MappingProblem::Make(job->network.layers[i].layer, job->accelerator, "maestro",
-                                 job->problem);
+    return *MappingProblem::Make(job->network.layers[i].layer, job->accelerator,
+                                 job->settings.model, job->problem);
   };
   EXPECT_EQ((*trials)[0].point,
             Translate(problem(0)->space(), *whole->layers[0].point, problem(1)->space()));
 }
 
 TEST(WarmStart, IsForMethodsThatTakeHintsAndForBudgetsOfSamples) {
-  EXPECT_TRUE(StartsWarm(Job({.method = "team"})));
-  EXPECT_FALSE(StartsWarm(Job({.method = "ga"})));
-  EXPECT_FALSE(StartsWarm(Job({.method = "team", .budget = {.samples = 300, .seconds = 1}})));
+  EXPECT_TRUE(StartsWarm(Job({.method = Method("team")})));
+  EXPECT_FALSE(StartsWarm(Job({.method = Method("ga")})));
+  EXPECT_FALSE(
+      StartsWarm(Job({.method = Method("team"), .budget = {.samples = 300, .seconds = 1}})));
   EXPECT_EQ(WaveEnd(0, 10), 1u);
   EXPECT_EQ(WaveEnd(1, 10), 3u);
   EXPECT_EQ(WaveEnd(3, 10), 7u);
@@ -214,27 +223,28 @@ TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
   conv.k = 29, conv.c = 16, conv.y = conv.x = 13, conv.r = conv.s = 3;
   ASSERT_TRUE(builder.Add("odd", conv));
   const Network network = builder.Take();
-  MapSettings settings{.accelerator = "eyeriss-256", .method = "exact"};
+  MapSettings settings{.accelerator = "eyeriss-256", .method = Method("exact")};
   settings.proof_rounds = 20;
-  const auto map = [&](const char* factors) {
+  const auto map = [&](Factors factors) {
     settings.factors = factors;
-    const Result<NetworkMapping> mapping = MapNetwork(*MakeMapJob(settings, network), 1, {});
+    const Result<NetworkMapping> mapping = MapNetwork(*MakeJob(settings, network), 1, {});
     EXPECT_TRUE(mapping) << mapping.error();
     return mapping->layers.front();
   };
-  const LayerMapping perfect = map("perfect"), any = map("any");
+  const LayerMapping perfect = map(Factors::kPerfect), any = map(Factors::kAny);
   EXPECT_LT(any.value, perfect.value);
   EXPECT_GE(any.value, *any.bound);
   EXPECT_EQ(any.status, MapStatus::kBounded);
   EXPECT_EQ(any.bound, any.bounds.Of(Objective::kLatency));
 
   settings.constraints = "some.yaml";
-  settings.semantics = "timeloop3";
-  EXPECT_FALSE(MakeMapJob(settings, network));
+  settings.model = *ChooseCostModel("loopnest", {{"semantics", "timeloop3"}});
+  EXPECT_FALSE(MakeJob(settings, network));
 }
 
 TEST(MapSettings, SurviveTheirFile) {
-  MapSettings settings{.network = "n", .accelerator = "a", .method = "ga:population=7", .seed = 9};
+  MapSettings settings{
+      .network = "n", .accelerator = "a", .method = Method("ga:population=7"), .seed = 9};
   settings.budget = {.samples = 5, .seconds = 1.5};
   settings.target_gap = 0.25;
   settings.bypass = true;
@@ -249,16 +259,18 @@ TEST(MapSettings, SurviveTheirFile) {
 }
 
 TEST(MapSettings, NamesThatDoNotExistHaveHints) {
-  const auto message = [](const MapSettings& settings) {
-    const Result<MapJob> job = MakeMapJob(settings, SmallNetwork());
-    return job ? "no error" : ToString(job.error());
+  const auto message = [](const char* from, const char* to) {
+    std::string text = ToJsonText({.model = *ChooseCostModel("maestro")});
+    text.replace(text.find(from), std::string_view(from).size(), to);
+    const Result<MapSettings> read = ParseMapSettings(text, "run.json");
+    return read ? "no error" : ToString(read.error());
   };
-  EXPECT_EQ(message({.accelerator = "maestro-256", .method = "gaa"}),
-            "unknown search method 'gaa'; did you mean 'ga'?");
-  EXPECT_EQ(message({.accelerator = "maestro-256", .objective = "speed"}).substr(0, 25),
-            "unknown objective 'speed'");
-  EXPECT_EQ(message({.accelerator = "maestro-256", .legality = "strickt"}),
-            "unknown legality 'strickt'; did you mean 'strict'?");
+  EXPECT_EQ(message("\"marl\"", "\"gaa\""),
+            "run.json:15:12: unknown search method 'gaa'; did you mean 'ga'?");
+  EXPECT_EQ(message("\"latency\"", "\"speed\"").substr(0, 41),
+            "run.json:14:15: unknown objective 'speed'");
+  EXPECT_EQ(message("\"strict\"", "\"strickt\""),
+            "run.json:7:11: unknown legality 'strickt'; did you mean 'strict'?");
 }
 
 TEST(Export, MappingsComeBackFromTheirText) {

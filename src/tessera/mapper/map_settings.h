@@ -3,7 +3,9 @@
 #ifndef TESSERA_MAPPER_MAP_SETTINGS_H_
 #define TESSERA_MAPPER_MAP_SETTINGS_H_
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +13,8 @@
 
 #include "tessera/arch/accelerator.h"
 #include "tessera/base/result.h"
+#include "tessera/cost/models.h"
+#include "tessera/mapper/map_method.h"
 #include "tessera/record/run_directory.h"
 #include "tessera/search/budget.h"
 #include "tessera/search/method.h"
@@ -19,35 +23,30 @@
 
 namespace tessera {
 
+// Which factors of a dimension mappings may have.
+enum class Factors : uint8_t {
+  kPerfect,  // those that divide it
+  kAny,      // the last iteration may have less to do
+};
+inline constexpr std::array<std::string_view, 2> kFactorsNames = {"perfect", "any"};
+
 struct MapSettings {
   // Zoo or preset name, or a file; in a run's folder, files of that folder.
   std::string network = {};
   std::string accelerator = {};
   std::string constraints = {};  // a file; empty: none
 
-  // Names and values as on the command line.
-  std::string model = "loopnest";     // Default: loopnest.
-  std::string objective = "latency";  // Default: latency.
-  // A search method with its settings, or auto (search, then proof) or exact (proof alone).
-  std::string method = "marl";         // Default: marl.
-  std::string sizes = "divisors";      // Default: divisors.
-  std::string energy = "maestro-csv";  // Of model maestro. Default: maestro-csv.
-  std::string legality = "strict";     // Of model maestro. Default: strict.
-  std::string area = "maestro";        // Of model maestro. Default: maestro.
-  std::string version = "head";        // Of model maestro. Default: head.
-  std::string semantics = "exact";     // Of model loopnest. Default: exact.
-  bool decide_pes = false;             // Default: false.
-  bool bypass = false;                 // Default: false.
-  std::string factors = "perfect";     // perfect or any; of methods auto, exact. Default: perfect.
-
-  // Limits of the program of model exec:COMMAND, as ExternalOptions.
-  double exec_timeout_seconds = 60;  // Default: 60.
-  int64_t exec_memory_mib = 4096;    // Default: 4096.
-  int64_t exec_batch_rows = 64;      // Default: 64.
+  CostModelChoice model = {};                 // Default: the first of CostModels().
+  Objective objective = Objective::kLatency;  // Default: kLatency.
+  MapMethod method = DefaultSearch();         // Default: DefaultSearch().
+  TileSizes sizes = TileSizes::kDivisors;     // Default: kDivisors.
+  bool decide_pes = false;                    // Default: false.
+  bool bypass = false;                        // Default: false.
+  Factors factors = Factors::kPerfect;        // Of methods with proofs. Default: kPerfect.
 
   int64_t seed = 1;                       // Default: 1.
   Budget budget = {};                     // Per layer; seconds: for the whole run.
-  int64_t batch = 64;                     // Default: 64.
+  int64_t points = 64;                    // That a method is asked for at a time. Default: 64.
   std::optional<double> target_gap = {};  // Default: none.
 
   // What methods auto and exact may spend on proofs: seconds for the proofs of all layers, rounds
@@ -57,12 +56,12 @@ struct MapSettings {
   int64_t proof_memory_mib = 1024;  // Default: 1024.
 };
 
-// The settings as JSON, all but the seed, and back; unknown keys and wrong types are errors with
-// their place.
+// The settings as JSON, all but the seed, and back; unknown keys, names and wrong types are errors
+// with their place.
 std::string ToJsonText(const MapSettings& settings);
 Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& file);
 
-// Settings with everything loaded and looked up.
+// Settings with everything loaded.
 struct MapJob {
   MapSettings settings = {};
   Network network = {};
@@ -76,14 +75,10 @@ struct MapJob {
 // The cost model of the job for a layer.
 Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer);
 
-// A job for a network that is at hand: loads the other files, relative to `folder` (empty: the
-// current one), and looks names up. Names that do not exist are errors with a hint.
-Result<MapJob> MakeMapJob(const MapSettings& settings, Network network,
+// A job for inputs that are at hand: loads the other files, relative to `folder` (empty: the
+// current one). Errors: settings that do not go together.
+Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder = "");
-
-// Options of problems from their names in `settings`, without loading a network.
-Result<MappingProblemOptions> ProblemOptions(const MapSettings& settings,
-                                             const std::string& folder = "");
 
 // What the folder of a run needs to do a job again: settings that name files of the folder, and
 // those files.

@@ -2,8 +2,6 @@
 // make and nothing to observe.
 #include "tessera/mapper/methods.h"
 
-#include <array>
-
 namespace tessera {
 namespace {
 
@@ -11,17 +9,24 @@ constexpr std::string_view kWhat = "search method";
 
 }  // namespace
 
+const MethodInfo& AutoMethod() {
+  static const MethodInfo kMethod = {
+      .name = "auto",
+      .summary = "a short search, then proofs, layer after layer, within a budget of map",
+      .proves = true};
+  return kMethod;
+}
+
+const MethodInfo& ExactMethod() {
+  static const MethodInfo kMethod = {
+      .name = "exact",
+      .summary = "branch and bound of map: the optimum of every layer, with its proof",
+      .proves = true};
+  return kMethod;
+}
+
 const MethodList& ProofMethods() {
-  static const std::array kMethods = {
-      MethodInfo{
-          .name = "auto",
-          .summary = "a short search, then proofs, layer after layer, within a budget of map",
-          .proves = true},
-      MethodInfo{.name = "exact",
-                 .summary = "branch and bound of map: the optimum of every layer, with its proof",
-                 .proves = true},
-  };
-  static const MethodList kList(kWhat, PointersTo(kMethods));
+  static const MethodList kList(kWhat, {&AutoMethod(), &ExactMethod()});
   return kList;
 }
 

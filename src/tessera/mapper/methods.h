@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-// auto and exact.
+const MethodInfo& AutoMethod();   // a search, then proofs
+const MethodInfo& ExactMethod();  // proofs alone
 const MethodList& ProofMethods();
 
 // The methods of search/, then those.

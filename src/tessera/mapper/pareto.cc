@@ -63,7 +63,7 @@ class FrontFinder {
 
   // The least energy with at most options_.max_cycles.
   Result<exact::Progress> Search() {
-    const auto& [loops, hierarchy] = *problem_->loopnest();
+    const auto& [loops, hierarchy] = *problem_->loops();
     const Result<std::unique_ptr<exact::Mapper>> mapper =
         exact::Mapper::Make(loops, hierarchy, options_);
     if (!mapper) return mapper.error();

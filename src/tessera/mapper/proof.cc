@@ -6,7 +6,9 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "tessera/base/names.h"
 #include "tessera/mapper/layer_prover.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/record/terminal.h"
@@ -27,6 +29,16 @@ ProgressRow RowOf(const LayerMapping& layer) {
           .samples = layer.samples()};
 }
 
+// The models whose mappings the exact mapper takes, for messages.
+std::string ProvableModels() {
+  std::vector<std::string_view> names;
+  for (const CostModelInfo* info : CostModels()) {
+    const Result<CostModelChoice> choice = CostModelChoice::Make(*info);
+    if (choice && (*choice)->semantics()) names.push_back(info->name);
+  }
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
 }  // namespace
 
 struct Prover::Shared {
@@ -35,23 +47,22 @@ struct Prover::Shared {
   double last_total = 0;
 };
 
-Result<void> CheckProvable(const MapJob& job) {
-  const auto unsupported = [](std::string message, std::string hint) {
-    return Error{.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
+Result<void> CheckProvable(const MapSettings& settings) {
+  const auto refused = [&](std::string message, std::string hint = "choose another --method") {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("method {} {}", settings.method.ToString(), message),
+                 .hint = std::move(hint)};
   };
-  if (job.settings.model != "loopnest") {
-    return unsupported(fmt::format("method {} needs model loopnest", job.settings.method),
-                       "choose another --method");
+  const std::optional<loopnest::Semantics> semantics = settings.model->semantics();
+  if (!semantics) return refused(fmt::format("needs model {}", ProvableModels()));
+  if (!exact::GoalOf(settings.objective)) {
+    return refused(
+        fmt::format("proves latency, energy and edp, not {}", ToString(settings.objective)));
   }
-  if (!exact::GoalOf(job.problem.objective)) {
-    return unsupported(fmt::format("method {} proves latency, energy and edp, not {}",
-                                   job.settings.method, job.settings.objective),
-                       "choose another --method");
-  }
-  if (job.problem.model.loopnest.semantics == loopnest::Semantics::kTimeloop4) {
-    return unsupported(
-        fmt::format("method {} knows no bounds for semantics timeloop4", job.settings.method),
-        "use semantics exact or timeloop3, or choose another --method");
+  if (!exact::Proves(*semantics)) {
+    return refused(fmt::format("knows no bounds for semantics {}",
+                               NameOf(*semantics, loopnest::kSemanticsNames)),
+                   "use semantics exact or timeloop3, or choose another --method");
   }
   return {};
 }
@@ -88,8 +99,7 @@ Result<void> Prover::Start() {
   const auto start = [&](size_t i) -> Result<void> {
     auto prover = std::make_unique<LayerProver>(job_, layers_[i]);
     if (Result<void> made = prover->Make(std::max<int64_t>(1, nodes)); !made) {
-      const bool skip =
-          job_.settings.method == "auto" && made.error().kind == ErrorKind::kUnsupported;
+      const bool skip = job_.method.has_value() && made.error().kind == ErrorKind::kUnsupported;
       if (!skip) return InLayer(layers_[i].name, made.error());
       layers_[i].unproved = made.error().message;
       return {};

@@ -36,8 +36,8 @@ struct ProofHooks {
   const RunDirectory* directory = nullptr;  // for journals; may be null
 };
 
-// Whether a job's model and objective can be proved; the error says why not.
-Result<void> CheckProvable(const MapJob& job);
+// Whether mappings of the settings' model and objective can be proved; the error says why not.
+Result<void> CheckProvable(const MapSettings& settings);
 
 // Contract:
 //   Threads      members are called by one thread at a time; work is done on the pool's threads.

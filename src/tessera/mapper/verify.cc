@@ -70,9 +70,9 @@ class Verifier {
     result_ = {.part = "layer", .remarks = {"mapping", "bound"}};
     CompareText(report_, "run", "network", job_.network.name);
     CompareText(report_, "run", "accelerator", job_.accelerator.name);
-    CompareText(report_, "run", "model", job_.settings.model);
-    CompareText(report_, "run", "objective", job_.settings.objective);
-    CompareText(report_, "run", "method", job_.settings.method);
+    CompareText(report_, "run", "model", job_.settings.model.ToString());
+    CompareText(report_, "run", "objective", ToString(job_.settings.objective));
+    CompareText(report_, "run", "method", job_.settings.method.ToString());
     CompareNumber(report_, "run", "seed", static_cast<double>(job_.settings.seed));
     const Json& layers = report_["layers"];
     const size_t count = job_.network.layers.size();
@@ -186,7 +186,7 @@ class Verifier {
       Complain(what + ": mapping", "a legal mapping", point.error().message);
       return {};
     }
-    const Result<Cost> priced = problem.loopnest() != nullptr
+    const Result<Cost> priced = problem.loops() != nullptr
                                     ? PriceLoops(problem, what, *mapping, made)
                                     : PricePoint(problem, *point);
     if (!priced) {
@@ -216,8 +216,8 @@ class Verifier {
     const Result<Cost> cost = Evaluate(**model, mapping);
     if (!cost) return cost;
     result_.parts.back().remarks[0] = "priced by the model";
-    const auto& [loops, hierarchy] = *problem.loopnest();
-    const bool exact = job_.problem.model.loopnest.semantics == loopnest::Semantics::kExact;
+    const auto& [loops, hierarchy] = *problem.loops();
+    const bool exact = problem.model()->semantics() == loopnest::Semantics::kExact;
     if (!exact || Macs(made.layer) > kWalkedMacs) return cost;
     // And once more by walking every iteration, which shares nothing with the model.
     const Interpreted walked = Interpret(loops, hierarchy, std::get<LoopMapping>(mapping));
@@ -284,7 +284,7 @@ class Verifier {
         made.value > *made.bound * (1 + kRounding)) {
       Complain(what + ": proof", "complete", fmt::format("a gap of {}", *made.gap()));
     }
-    if (!made.bound || problem.loopnest() == nullptr) return {};
+    if (!made.bound || problem.loops() == nullptr) return {};
     const double found = std::min(least, LeastOfRandom(problem));
     if (found < *made.bound * (1 - kRounding)) {
       Complain(what + ": bound", fmt::format("{}", *made.bound),

@@ -35,7 +35,7 @@ Result<LayerAudit> Audit(const MapJob& job, const Layer& layer, const ProofRecor
   exact::Auditor auditor(options->goal, static_cast<uint64_t>(job.settings.seed), /*per_part=*/1,
                          most);
   options->observer = &auditor;
-  const auto& [loops, hierarchy] = *(*problem)->loopnest();
+  const auto& [loops, hierarchy] = *(*problem)->loops();
   const Result<std::unique_ptr<exact::Mapper>> mapper =
       exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();
@@ -90,7 +90,7 @@ Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t
   if (!job->prove) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("the run's method {} makes no proofs to audit",
-                                        job->settings.method),
+                                        job->settings.method.ToString()),
                  .hint = "leave out --audit"};
   }
   const std::vector<NetworkLayer>& layers = job->network.layers;

@@ -40,8 +40,8 @@ Json ToJson(const MapJob& job, const Comparison& comparison, bool times) {
   json["network"] = job.network.name;
   json["layer"] = job.network.layers.front().name;
   json["accelerator"] = job.accelerator.name;
-  json["model"] = job.settings.model;
-  json["objective"] = job.settings.objective;
+  json["model"] = job.settings.model.ToString();
+  json["objective"] = ToString(job.settings.objective);
   json["budget"] = job.settings.budget.samples;
   json["log10_space"] = comparison.log10_size;
   json["results"] = Json::array();
@@ -94,9 +94,9 @@ Table SummaryTable(const Comparison& comparison, bool times) {
 std::string CurvesSvg(const MapJob& job, const Comparison& comparison) {
   Chart chart{
       .title = fmt::format("{} {} on {}: {}", job.network.name, job.network.layers.front().name,
-                           job.accelerator.name, job.settings.objective),
+                           job.accelerator.name, ToString(job.settings.objective)),
       .x_label = "samples",
-      .y_label = fmt::format("best {} so far", job.settings.objective),
+      .y_label = fmt::format("best {} so far", ToString(job.settings.objective)),
       .steps = true};
   for (const CompareRun& run : comparison.runs) {
     Curve curve{.name = run.method};

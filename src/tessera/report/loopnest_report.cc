@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/cost/loopnest/loopnest.h"
 #include "tessera/cost/loopnest/result_json.h"
 
 namespace tessera {
@@ -213,7 +214,7 @@ Json ToJson(const LoopnestReport& report) {
   const View view(report);
   const LoopProblem& problem = report.setup.data.problem;
   const double cycles = static_cast<double>(view.cycles());
-  return {{"model", "loopnest"},
+  return {{"model", kLoopnestModel.name},
           {"semantics", loopnest::kSemanticsNames[static_cast<size_t>(report.setup.semantics)]},
           {"layer", report.layer},
           {"problem", ToString(problem)},

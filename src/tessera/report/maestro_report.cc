@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/cost/maestro/maestro.h"
 #include "tessera/cost/maestro/report.h"
 
 namespace tessera {
@@ -108,15 +110,6 @@ Json ArrayJson(const PeArray& array) {
           {"offchip_elements_per_cycle", array.offchip_elements_per_cycle}};
 }
 
-std::string_view NameOf(MaestroArea area) {
-  switch (area) {
-    case MaestroArea::kMaestro: return "maestro";
-    case MaestroArea::kGamma: return "gamma";
-    case MaestroArea::kArchGym: return "archgym";
-  }
-  return "";
-}
-
 struct Total {
   int64_t layers = 0, failed = 0, flagged = 0;
   Checked cycles = 0, macs = 0;
@@ -154,10 +147,10 @@ Json ToJson(const MaestroReport& report) {
   Json layers = Json::array();
   for (size_t i = 0; i < report.layers.size(); ++i) layers.push_back(LayerJson(report, i));
   const Total total = TotalOf(report);
-  return {{"model", "maestro"},
+  return {{"model", kMaestroModel.name},
           {"network", report.network},
-          {"version", report.version},
-          {"area_model", NameOf(report.area)},
+          {"version", NameOf(report.version, kMaestroVersionNames)},
+          {"area_model", NameOf(report.area, kMaestroAreaNames)},
           {"hardware", ArrayJson(report.array)},
           {"layers", std::move(layers)},
           {"total",

@@ -15,7 +15,7 @@ namespace tessera {
 
 struct MaestroReport {
   const std::string& network;
-  const std::string& version;
+  MaestroVersion version;
   const PeArray& array;
   MaestroArea area;
   const std::vector<maestro::MappedLayer>& layers;

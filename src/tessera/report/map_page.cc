@@ -84,12 +84,13 @@ std::string LayersTable(const NetworkMapping& mapping) {
 std::string Progress(const MapJob& job, const NetworkMapping& mapping) {
   Chart chart{.title = "",
               .x_label = "samples",
-              .y_label = fmt::format("best {} so far / bound", job.settings.objective),
+              .y_label = fmt::format("best {} so far / bound", ToString(job.settings.objective)),
               .steps = true};
   const bool bounded =
       std::all_of(mapping.layers.begin(), mapping.layers.end(),
                   [](const LayerMapping& layer) { return layer.bound.value_or(0) > 0; });
-  if (!bounded) chart.y_label = fmt::format("best {} so far / last", job.settings.objective);
+  if (!bounded)
+    chart.y_label = fmt::format("best {} so far / last", ToString(job.settings.objective));
   for (const LayerMapping& layer : mapping.layers) {
     if (!layer.cost) continue;
     Curve curve{.name = layer.name};
@@ -144,9 +145,9 @@ Result<std::string> MapPage(const MapJob& job, const NetworkMapping& mapping) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{0}</title>\n"
       "<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n<p class=\"facts\">objective {2}, model "
       "{3}, method {4}, seed {5}{6}</p>\n",
-      EscapedXml(title), kStyle, EscapedXml(job.settings.objective), EscapedXml(job.settings.model),
-      EscapedXml(job.settings.method), job.settings.seed,
-      mapping.interrupted ? "; interrupted before the end" : "");
+      EscapedXml(title), kStyle, EscapedXml(ToString(job.settings.objective)),
+      EscapedXml(job.settings.model.ToString()), EscapedXml(job.settings.method.ToString()),
+      job.settings.seed, mapping.interrupted ? "; interrupted before the end" : "");
   html += Cards(mapping.total);
   html += "<h2>Layers</h2>\n" + LayersTable(mapping);
   html += Progress(job, mapping);

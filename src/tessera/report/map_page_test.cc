@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/arch/format.h"
 #include "tessera/report/curves.h"
 
 namespace tessera {
@@ -36,7 +37,7 @@ TEST(MapPage, ShowsWhatWasFoundAndWhatWasNot) {
   Network network{.name = "net & co"};
   network.layers = {{.name = "first"}, {.name = "<second>"}};
   const Result<MapJob> job =
-      MakeMapJob({.accelerator = "maestro-256", .model = "maestro"}, network);
+      MakeMapJob({.model = *ChooseCostModel("maestro")}, network, *LoadAccelerator("maestro-256"));
   ASSERT_TRUE(job) << job.error();
   NetworkMapping mapping;
   mapping.layers = {{.name = "first", .count = 2, .bound = 50.0, .status = MapStatus::kBounded},

@@ -163,9 +163,9 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
   Json json;
   json["network"] = job.network.name;
   json["accelerator"] = job.accelerator.name;
-  json["model"] = job.settings.model;
-  json["objective"] = job.settings.objective;
-  json["method"] = job.settings.method;
+  json["model"] = job.settings.model.ToString();
+  json["objective"] = ToString(job.settings.objective);
+  json["method"] = job.settings.method.ToString();
   json["seed"] = job.settings.seed;
   json["layers"] = Json::array();
   for (const LayerMapping& layer : mapping.layers) {
@@ -207,10 +207,10 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
   std::string text = fmt::format(
       "{} on {} (model {}, objective {}, method {}): {} layer{}, {} cycles, {:.6g} uJ, EDP {:.6g} "
       "pJ*cycles, utilization {:.1f} %",
-      job.network.name, job.accelerator.name, job.settings.model, job.settings.objective,
-      job.settings.method, total.layers, total.layers == 1 ? "" : "s",
-      WithThousands(std::llround(total.cycles)), total.energy_pj * 1e-6, total.edp(),
-      100 * total.utilization);
+      job.network.name, job.accelerator.name, job.settings.model.ToString(),
+      ToString(job.settings.objective), job.settings.method.ToString(), total.layers,
+      total.layers == 1 ? "" : "s", WithThousands(std::llround(total.cycles)),
+      total.energy_pj * 1e-6, total.edp(), 100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
   if (job.prove) text += ProofSummary(job, mapping);

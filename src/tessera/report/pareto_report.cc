@@ -35,7 +35,7 @@ Result<Json> ToJson(const MapJob& job, const NetworkFronts& fronts) {
   Json json;
   json["network"] = job.network.name;
   json["accelerator"] = job.accelerator.name;
-  json["model"] = job.settings.model;
+  json["model"] = job.settings.model.ToString();
   json["objective"] = "pareto";
   json["method"] = "exact";
   json["layers"] = Json::array();

@@ -17,8 +17,9 @@ class CriticTest : public testing::Test {
  protected:
   void SetUp() override {
     const Result<Accelerator> accelerator = LoadAccelerator("maestro-256");
-    auto made = MappingProblem::Make({.k = 64, .c = 64, .y = 56, .x = 56, .r = 3, .s = 3},
-                                     *accelerator, "maestro", {.objective = Objective::kEdp});
+    auto made =
+        MappingProblem::Make({.k = 64, .c = 64, .y = 56, .x = 56, .r = 3, .s = 3}, *accelerator,
+                             *ChooseCostModel("maestro"), {.objective = Objective::kEdp});
     problem_ = *std::move(made);
   }
 

@@ -16,7 +16,7 @@ namespace {
 std::unique_ptr<MappingProblem> Problem(const std::string& machine, const std::string& model) {
   const Result<Accelerator> accelerator = LoadAccelerator(machine);
   auto problem = MappingProblem::Make({.k = 16, .c = 8, .y = 18, .x = 18, .r = 3, .s = 3},
-                                      *accelerator, model, {});
+                                      *accelerator, *ChooseCostModel(model), {});
   return *std::move(problem);
 }
 

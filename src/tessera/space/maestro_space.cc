@@ -103,7 +103,6 @@ Result<void> KeepPartners(Decision& outer, Decision& inner) {
 struct MaestroSpace::Plan {
   std::vector<Dimension> dimensions = {};
   std::vector<size_t> spatial[2] = {};
-  int64_t num_pes = 1;
   size_t order[2] = {}, parallel[2] = {}, cluster = 0, pes = 0;
 
   // Adds order, parallel dimension and tiles of a level; level 0 is L2.
@@ -154,7 +153,7 @@ Result<std::unique_ptr<MaestroSpace>> MaestroSpace::Make(const Layer& layer, con
   const Result<maestro::Declaration> declaration = maestro::Declare(layer);
   if (!declaration) return declaration.error();
   const std::vector<LayerDim> dims = LayerDims(*declaration, options);
-  Plan plan{.num_pes = array.num_pes};
+  Plan plan;
   std::vector<Decision> decisions;
   plan.AddLevel(dims, 0, decisions);
   plan.AddLevel(dims, 1, decisions);
@@ -179,15 +178,10 @@ MaestroSpace::MaestroSpace(std::vector<Decision> decisions, Plan plan)
     : MappingSpace(std::move(decisions)),
       dimensions_(std::move(plan.dimensions)),
       spatial_{std::move(plan.spatial[0]), std::move(plan.spatial[1])},
-      num_pes_(plan.num_pes),
       order_{plan.order[0], plan.order[1]},
       parallel_{plan.parallel[0], plan.parallel[1]},
       cluster_(plan.cluster),
       pes_(plan.pes) {}
-
-int64_t MaestroSpace::NumPes(const Point& point) const {
-  return pes_ < size() ? decisions()[pes_].value(point[pes_]) : num_pes_;
-}
 
 void MaestroSpace::AddLevel(const Point& point, int level, Dataflow& dataflow) const {
   const Permutation order = decisions()[order_[level]].OrderAt(point[order_[level]]);

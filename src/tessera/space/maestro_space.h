@@ -52,8 +52,7 @@ class MaestroSpace final : public MappingSpace {
   Mapping Decode(const Point& point) const override;
   Result<Point> Encode(const Mapping& mapping) const override;
 
-  // The number of PEs at a point: the machine's, unless it is a decision.
-  int64_t NumPes(const Point& point) const;
+  size_t pes_decision() const override { return pes_; }
 
   Result<void> Check(const Point& point) const override;
   void Repair(Point& point) const override;
@@ -71,7 +70,6 @@ class MaestroSpace final : public MappingSpace {
 
   std::vector<Dimension> dimensions_;  // in the order of the items of order_l2 and order_l1
   std::vector<size_t> spatial_[2];     // dimensions_ by the labels of parallel_l2 and parallel_l1
-  int64_t num_pes_;
   size_t order_[2], parallel_[2], cluster_, pes_;  // positions; pes_ is size() if not decided
 };
 

@@ -5,12 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "tessera/base/text.h"
-#include "tessera/mapping/loop_problem.h"
-#include "tessera/space/loop_space.h"
-#include "tessera/space/maestro_space.h"
+#include "tessera/base/names.h"
 
 namespace tessera {
 namespace {
@@ -20,55 +15,6 @@ class MappingWorkspace final : public Problem::Workspace {
   explicit MappingWorkspace(std::unique_ptr<CostModel::Workspace> made) : model(std::move(made)) {}
   const std::unique_ptr<CostModel::Workspace> model;
 };
-
-Error MissingPart(const Accelerator& accelerator, std::string_view model, std::string_view part) {
-  return Error{.kind = ErrorKind::kUnsupported,
-               .message = fmt::format("model '{}' needs a {}, but accelerator '{}' has none", model,
-                                      part, accelerator.name),
-               .hint = model == "loopnest" ? "use 'eyeriss-256', or --model maestro"
-                                           : "use 'maestro-256', or --model loopnest"};
-}
-
-// Whether a PE cannot hold what one output needs. MAESTRO buffers an input window, its weights and
-// as many outputs, all of them twice.
-bool KernelTooLarge(const Layer& layer, const PeArray& array) {
-  return layer.type == LayerType::kConv && 6 * layer.r * layer.s > array.l1_elements;
-}
-
-// The space that fits the model. Which space goes with which model is known here and nowhere else.
-Result<std::unique_ptr<MappingSpace>> MakeSpace(const Layer& layer, const Accelerator& accelerator,
-                                                std::string_view model,
-                                                const MappingProblemOptions& options) {
-  if (model == "maestro" || model.starts_with(kExternalPrefix)) {
-    if (!accelerator.pe_array) return MissingPart(accelerator, model, "pe_array");
-    const bool head = options.model.maestro.version == MaestroVersion::kHead;
-    const bool strict = options.model.maestro.legality == MaestroLegality::kStrict;
-    Result<std::unique_ptr<MaestroSpace>> space =
-        MaestroSpace::Make(layer, *accelerator.pe_array,
-                           {.sizes = options.sizes,
-                            .decide_pes = options.decide_pes,
-                            .kernel_tiles = !head,
-                            .parallel_kernel = head && KernelTooLarge(layer, *accelerator.pe_array),
-                            .strided_tiles = !strict,
-                            .constraints = options.constraints});
-    if (!space) return space.error();
-    return std::unique_ptr<MappingSpace>(*std::move(space));
-  }
-  if (!accelerator.hierarchy) return MissingPart(accelerator, model, "hierarchy");
-  const Result<LoopProblem> problem = MakeLoopProblem(layer);
-  if (!problem) return problem.error();
-  // Under Timeloop's rules neighbours always hand words on.
-  const bool exact = options.model.loopnest.semantics == loopnest::Semantics::kExact;
-  const SpatialOrders spatial_orders =
-      exact ? SpatialOrders::kWhereTheyMatter : SpatialOrders::kAlways;
-  Result<std::unique_ptr<LoopSpace>> space = LoopSpace::Make(*problem, *accelerator.hierarchy,
-                                                             {.decide_keep = options.decide_keep,
-                                                              .spatial_orders = spatial_orders,
-                                                              .store_holes = !exact,
-                                                              .constraints = options.constraints});
-  if (!space) return space.error();
-  return std::unique_ptr<MappingSpace>(*std::move(space));
-}
 
 double ExcessOf(const Violation& violation) {
   if (violation.excess > 0) return violation.excess;
@@ -112,13 +58,7 @@ int32_t TranslatedIndex(const Decision& from, int32_t index, const Decision& to)
 }  // namespace
 
 Result<Objective> FindObjective(std::string_view name) {
-  const auto found = std::find(kObjectiveNames.begin(), kObjectiveNames.end(), name);
-  if (found != kObjectiveNames.end()) {
-    return static_cast<Objective>(found - kObjectiveNames.begin());
-  }
-  return Error{.kind = ErrorKind::kUsage,
-               .message = fmt::format("unknown objective {}", Quoted(name)),
-               .hint = DidYouMean(name, kObjectiveNames)};
+  return FindName<Objective>("objective", name, kObjectiveNames);
 }
 
 std::string_view ToString(Objective objective) {
@@ -138,52 +78,56 @@ double ValueOf(const Cost& cost, Objective objective) {
 
 Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
                                                              const Accelerator& accelerator,
-                                                             std::string_view model,
+                                                             const CostModelChoice& model,
                                                              const MappingProblemOptions& options) {
-  const bool external = model.starts_with(kExternalPrefix);
-  const Result<const CostModelInfo*> info = FindCostModel(external ? "maestro" : model);
-  if (!info) return info.error();
-  Result<std::unique_ptr<MappingSpace>> space = MakeSpace(layer, accelerator, model, options);
+  const MappingForm form = model.info().form;
+  if (Result<void> suits = CheckMachine(form, model.ToString(), accelerator); !suits) {
+    return suits.error();
+  }
+  Result<std::unique_ptr<MappingSpace>> space = MakeMappingSpace(
+      form, layer, accelerator, model->RulesFor(layer, accelerator), options.space);
   if (!space) return space.error();
-  std::unique_ptr<MappingProblem> problem(new MappingProblem(*std::move(space), options));
+  std::unique_ptr<MappingProblem> problem(new MappingProblem(*std::move(space), model, options));
   problem->macs_ = Macs(layer);
   problem->num_pes_ = accelerator.pe_array ? accelerator.pe_array->num_pes : 1;
-  if (model == "loopnest") {
-    problem->loopnest_ = {.problem = *MakeLoopProblem(layer), .hierarchy = *accelerator.hierarchy};
+  if (form == MappingForm::kLoops) {
+    problem->loops_ = {.problem = *MakeLoopProblem(layer), .hierarchy = *accelerator.hierarchy};
   }
-  problem->pes_decision_ = problem->space_->Find("num_pe");
-  if (external) {
-    ExternalOptions program = options.external;
-    program.command = model.substr(kExternalPrefix.size());
-    Result<ExternalModel> made = ExternalModel::Make(
-        layer, *accelerator.pe_array, options.model.maestro.version, std::move(program));
-    if (!made) return made.error();
-    problem->external_ = *std::move(made);
-    return problem;
-  }
-  const bool decided = problem->pes_decision_ < problem->space_->size();
-  const Decision* pes = decided ? &problem->space_->decisions()[problem->pes_decision_] : nullptr;
-  for (int32_t i = 0; i < (decided ? pes->size() : 1); ++i) {
-    Accelerator machine = accelerator;
-    if (decided) machine.pe_array->num_pes = pes->value(i);
-    Result<std::unique_ptr<CostModel>> made = (*info)->make(layer, machine, options.model);
-    if (!made) return made.error();
-    problem->models_.push_back(*std::move(made));
-  }
+  if (Result<void> made = problem->MakeModels(layer, accelerator); !made) return made.error();
   return problem;
 }
 
+Result<void> MappingProblem::MakeModels(const Layer& layer, const Accelerator& accelerator) {
+  Result<std::unique_ptr<BatchModel>> batch = model_->MakeBatch(layer, accelerator);
+  if (!batch) return batch.error();
+  batch_ = *std::move(batch);
+  if (batch_ != nullptr) return {};
+  const size_t decision = space_->pes_decision();
+  const bool decided = decision < space_->size();
+  const Decision* pes = decided ? &space_->decisions()[decision] : nullptr;
+  for (int32_t i = 0; i < (decided ? pes->size() : 1); ++i) {
+    Accelerator machine = accelerator;
+    if (decided) machine.pe_array->num_pes = pes->value(i);
+    Result<std::unique_ptr<CostModel>> made = model_->Make(layer, machine);
+    if (!made) return made.error();
+    models_.push_back(*std::move(made));
+  }
+  return {};
+}
+
 const CostModel& MappingProblem::ModelAt(const Point& point) const {
-  return models_.size() == 1 ? *models_[0] : *models_[static_cast<size_t>(point[pes_decision_])];
+  if (models_.size() == 1) return *models_.front();
+  return *models_[static_cast<size_t>(point[space_->pes_decision()])];
 }
 
 int64_t MappingProblem::PesAt(const Point& point) const {
-  if (pes_decision_ == space_->size()) return num_pes_;
-  return space_->decisions()[pes_decision_].value(point[pes_decision_]);
+  const size_t decision = space_->pes_decision();
+  if (decision == space_->size()) return num_pes_;
+  return space_->decisions()[decision].value(point[decision]);
 }
 
 std::unique_ptr<Problem::Workspace> MappingProblem::MakeWorkspace() const {
-  if (external_) return std::make_unique<Workspace>();
+  if (batch_ != nullptr) return std::make_unique<Workspace>();
   // Models of one kind differ only in the number of PEs, which a workspace does not depend on.
   return std::make_unique<MappingWorkspace>(models_.front()->MakeWorkspace());
 }
@@ -198,7 +142,7 @@ Outcome MappingProblem::OutcomeOf(const Cost& cost) const {
 }
 
 Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const {
-  if (external_) {
+  if (batch_ != nullptr) {
     ThreadPool pool(1);
     Trial trial{.point = point};
     EvaluateBatch(std::span(&trial, 1), pool);
@@ -217,19 +161,18 @@ Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const
 }
 
 bool MappingProblem::EvaluateBatch(std::span<Trial> trials, ThreadPool& pool) const {
-  if (!external_) return false;
-  std::vector<ExternalModel::Request> requests;
+  if (batch_ == nullptr) return false;
+  std::vector<BatchModel::Request> requests;
   std::vector<Trial*> asked;
   for (Trial& trial : trials) {
     if (const Result<void> legal = space_->Check(trial.point); !legal) {
       trial.outcome = Outcome::Infeasible(legal.error().message);
       continue;
     }
-    requests.push_back({.dataflow = std::get<Dataflow>(space_->Decode(trial.point)),
-                        .num_pes = PesAt(trial.point)});
+    requests.push_back({.mapping = space_->Decode(trial.point), .num_pes = PesAt(trial.point)});
     asked.push_back(&trial);
   }
-  const std::vector<Result<Cost>> costs = external_->Evaluate(requests, pool);
+  const std::vector<Result<Cost>> costs = batch_->Evaluate(requests, pool);
   for (size_t i = 0; i < asked.size(); ++i) {
     if (costs[i]) {
       asked[i]->outcome = OutcomeOf(*costs[i]);
@@ -243,7 +186,7 @@ bool MappingProblem::EvaluateBatch(std::span<Trial> trials, ThreadPool& pool) co
 }
 
 Cost MappingProblem::CostOf(const Trial& trial) const {
-  if (!external_) {
+  if (batch_ == nullptr) {
     const CostModel& model = ModelAt(trial.point);
     return model.Evaluate(space_->Decode(trial.point), *model.MakeWorkspace());
   }

@@ -19,7 +19,7 @@
 #include "tessera/cost/models.h"
 #include "tessera/mapping/loop_problem.h"
 #include "tessera/space/constraints.h"
-#include "tessera/space/external_model.h"
+#include "tessera/space/forms.h"
 #include "tessera/space/mapping_space.h"
 #include "tessera/space/problem.h"
 #include "tessera/workload/layer.h"
@@ -36,31 +36,15 @@ double ValueOf(const Cost& cost, Objective objective);
 
 struct MappingProblemOptions {
   Objective objective = Objective::kLatency;  // Default: kLatency.
-  CostModelOptions model = {};
-
-  // Limits of the program of model `exec:COMMAND`; its command is in the model's name.
-  ExternalOptions external = {};
-
-  // Tile sizes of model `maestro`; `loopnest` has perfect factors only. Default: kDivisors.
-  TileSizes sizes = TileSizes::kDivisors;
-
-  // Model `maestro`: whether the number of PEs is a decision. Default: false.
-  bool decide_pes = false;
-
-  // Model `loopnest`: whether bypassing a level is a decision. Default: false.
-  bool decide_keep = false;
-
-  Constraints constraints = {};
+  SpaceOptions space = {};
 };
 
 class MappingProblem final : public Problem {
  public:
-  // `model` is a name of cost/models.h, or exec:COMMAND, whose program prices dataflows.
-  // Errors: unknown models, layers or machines that the model cannot take, constraints that leave
-  // nothing.
+  // Errors: layers or machines that the model cannot take, constraints that leave nothing.
   static Result<std::unique_ptr<MappingProblem>> Make(const Layer& layer,
                                                       const Accelerator& accelerator,
-                                                      std::string_view model,
+                                                      const CostModelChoice& model,
                                                       const MappingProblemOptions& options = {});
 
   const MappingSpace& space() const override { return *space_; }
@@ -69,22 +53,27 @@ class MappingProblem final : public Problem {
   Outcome Evaluate(const Point& point, Workspace& workspace) const override;
   bool EvaluateBatch(std::span<Trial> trials, ThreadPool& pool) const override;
 
-  // Everything that is known about a feasible trial. A program of the user's is not asked again.
+  // Everything that is known about a feasible trial. A model that prices by the batch is not asked
+  // again.
   Cost CostOf(const Trial& trial) const;
 
   Objective objective() const { return options_.objective; }
   const MappingProblemOptions& options() const { return options_; }
+  const CostModelChoice& model() const { return model_; }
 
-  // What model `loopnest` maps; null with other models.
-  struct Loopnest {
+  // What is mapped, where mappings are loops; null otherwise.
+  struct LoopForm {
     LoopProblem problem = {};
     Hierarchy hierarchy = {};
   };
-  const Loopnest* loopnest() const { return loopnest_ ? &*loopnest_ : nullptr; }
+  const LoopForm* loops() const { return loops_ ? &*loops_ : nullptr; }
 
  private:
-  MappingProblem(std::unique_ptr<MappingSpace> space, MappingProblemOptions options)
-      : space_(std::move(space)), options_(std::move(options)) {}
+  MappingProblem(std::unique_ptr<MappingSpace> space, CostModelChoice model,
+                 MappingProblemOptions options)
+      : space_(std::move(space)), model_(std::move(model)), options_(std::move(options)) {}
+
+  Result<void> MakeModels(const Layer& layer, const Accelerator& accelerator);
 
   // The model at a point; it depends on the point only where the number of PEs is decided.
   const CostModel& ModelAt(const Point& point) const;
@@ -92,11 +81,11 @@ class MappingProblem final : public Problem {
   Outcome OutcomeOf(const Cost& cost) const;
 
   std::unique_ptr<MappingSpace> space_;
+  CostModelChoice model_;
   MappingProblemOptions options_;
-  std::optional<Loopnest> loopnest_ = {};
-  size_t pes_decision_ = 0;                         // size() of the space: not decided
+  std::optional<LoopForm> loops_ = {};
   std::vector<std::unique_ptr<CostModel>> models_;  // one, or one per number of PEs
-  std::optional<ExternalModel> external_ = {};      // instead of models
+  std::unique_ptr<BatchModel> batch_ = nullptr;     // instead of models
   int64_t macs_ = 0, num_pes_ = 1;
 };
 

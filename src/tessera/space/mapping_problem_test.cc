@@ -26,7 +26,7 @@ Accelerator Array256() {
 
 std::unique_ptr<MappingProblem> MakeProblem(const Layer& layer,
                                             const MappingProblemOptions& options = {}) {
-  auto problem = MappingProblem::Make(layer, Array256(), "maestro", options);
+  auto problem = MappingProblem::Make(layer, Array256(), *ChooseCostModel("maestro"), options);
   EXPECT_TRUE(problem) << problem.error();
   return *std::move(problem);
 }
@@ -67,7 +67,7 @@ TEST(MappingProblem, SpreadsKernelsThatDoNotFitOverPes) {
 
 TEST(MappingProblem, PricesPointsByTheModel) {
   const Layer layer = Conv(64, 64, 56, 3);
-  const auto model = (*FindCostModel("maestro"))->make(layer, Array256(), {});
+  const auto model = (*ChooseCostModel("maestro"))->Make(layer, Array256());
   int feasible = 0;
   for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp,
                                     Objective::kPower, Objective::kArea}) {
@@ -94,7 +94,7 @@ TEST(MappingProblem, PricesPointsByTheModel) {
 }
 
 TEST(MappingProblem, DecidesTheNumberOfPesWhenAsked) {
-  const auto problem = MakeProblem(Conv(16, 16, 14, 3), {.decide_pes = true});
+  const auto problem = MakeProblem(Conv(16, 16, 14, 3), {.space = {.decide_pes = true}});
   const size_t pes = problem->space().Find("num_pe");
   CounterRng rng(1, 2);
   std::vector<double> areas;
@@ -110,7 +110,7 @@ TEST(MappingProblem, DecidesTheNumberOfPesWhenAsked) {
 }
 
 std::string MessageOf(const Layer& layer, const Accelerator& machine, std::string_view model) {
-  const auto problem = MappingProblem::Make(layer, machine, model);
+  const auto problem = MappingProblem::Make(layer, machine, *ChooseCostModel(model));
   return problem ? "no error" : ToString(problem.error());
 }
 
@@ -118,7 +118,7 @@ TEST(MappingProblem, SaysWhatIsMissing) {
   EXPECT_EQ(MessageOf(Conv(4, 4, 8, 3), Accelerator{.name = "bare"}, "maestro"),
             "model 'maestro' needs a pe_array, but accelerator 'bare' has none; use "
             "'maestro-256', or --model loopnest");
-  const auto unknown = MappingProblem::Make(Conv(4, 4, 8, 3), Array256(), "maestr");
+  const auto unknown = ChooseCostModel("maestr");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().hint, "did you mean 'maestro'?");
   EXPECT_EQ(ToString(FindObjective("latnecy").error()),

@@ -2,7 +2,9 @@
 #ifndef TESSERA_SPACE_MAPPING_SPACE_H_
 #define TESSERA_SPACE_MAPPING_SPACE_H_
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "tessera/base/result.h"
 #include "tessera/mapping/mapping.h"
@@ -20,6 +22,9 @@ class MappingSpace : public DecisionSpace {
   // The point of a mapping; the error says what the space does not have. Decode gives the mapping
   // back, up to what makes no difference (orders of loops that do not loop).
   virtual Result<Point> Encode(const Mapping& mapping) const = 0;
+
+  // The position of the decision that is the machine's number of PEs; size(): none is.
+  virtual size_t pes_decision() const { return size(); }
 };
 
 // How tile sizes are chosen.
@@ -27,6 +32,7 @@ enum class TileSizes : uint8_t {
   kDivisors,  // divisors of the dimension and powers of two
   kAll,       // every integer from 1
 };
+inline constexpr std::array<std::string_view, 2> kTileSizesNames = {"divisors", "all"};
 
 }  // namespace tessera
 

@@ -35,7 +35,7 @@ struct Export {
 //                column; nothing is capped, skipped or defaulted silently.
 //   Round trip   what `write` does not list under `lost` survives write and read.
 struct NetworkFormat {
-  std::string_view name;                     // "maestro", as in convert --to
+  std::string_view name;                     // as in convert --to
   std::string_view summary;                  // one line for lists and --help
   std::vector<std::string_view> extensions;  // of files that it reads, with the dot
   // Whether the contents look like this format: decides between formats that share an extension,

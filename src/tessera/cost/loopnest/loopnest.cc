@@ -1,12 +1,14 @@
 // The model as the rest of Tessera sees it.
 #include "tessera/cost/loopnest/loopnest.h"
 
+#include <string>
 #include <utility>
 #include <variant>
-
-#include <fmt/format.h>
+#include <vector>
 
 #include "tessera/base/check.h"
+#include "tessera/base/names.h"
+#include "tessera/cost/bounds.h"
 #include "tessera/cost/loopnest/evaluation.h"
 #include "tessera/cost/loopnest/violation.h"
 
@@ -137,27 +139,77 @@ class LoopnestModel final : public CostModel {
   const Setup setup_;
 };
 
-Result<std::unique_ptr<CostModel>> Make(const Layer& layer, const Accelerator& accelerator,
-                                        const CostModelOptions& options) {
-  if (!accelerator.hierarchy) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("model 'loopnest' needs an accelerator with a memory "
-                                        "hierarchy; '{}' has none",
-                                        accelerator.name),
-                 .hint = "use an accelerator such as 'eyeriss-256', or model 'maestro'"};
-  }
-  const Result<LoopProblem> problem = MakeLoopProblem(layer);
-  if (!problem) return problem.error();
-  return MakeLoopnestModel(*problem, *accelerator.hierarchy, options.loopnest);
+// The keep sets of mappings that leave the choice to the machine; one that names nothing holds
+// everything everywhere, as in the space.
+std::vector<uint8_t> KeepsOf(const LoopProblem& problem, const Hierarchy& hierarchy) {
+  std::vector<uint8_t> keep = KeepSets(problem, hierarchy);
+  const auto all = static_cast<uint8_t>((1u << problem.num_tensors) - 1);
+  if (keep.empty()) keep.assign(hierarchy.levels.size(), all);
+  return keep;
 }
+
+class ConfiguredLoopnest final : public ConfiguredModel {
+ public:
+  explicit ConfiguredLoopnest(const LoopnestOptions& options) : options_(options) {}
+
+  Result<std::unique_ptr<CostModel>> Make(const Layer& layer,
+                                          const Accelerator& accelerator) const override {
+    const Result<LoopProblem> problem = ProblemFor(layer, accelerator);
+    if (!problem) return problem.error();
+    return MakeLoopnestModel(*problem, *accelerator.hierarchy, options_);
+  }
+
+  // Under Timeloop's rules neighbours always hand words on, and tiles are boxes.
+  SpaceRules RulesFor(const Layer& /*layer*/, const Accelerator& /*accelerator*/) const override {
+    const bool exact = options_.semantics == Semantics::kExact;
+    return {.always_order_parallel_loops = !exact, .store_holes = !exact};
+  }
+
+  Result<CostBounds> BoundsFor(const Layer& layer, const Accelerator& accelerator,
+                               bool any_keep) const override {
+    const Result<LoopProblem> problem = ProblemFor(layer, accelerator);
+    if (!problem) return problem.error();
+    BoundOptions options{.semantics = options_.semantics};
+    if (!any_keep) options.keep = KeepsOf(*problem, *accelerator.hierarchy);
+    const Result<LoopBounds> bounds = LowerBounds(*problem, *accelerator.hierarchy, options);
+    if (!bounds) return bounds.error();
+    return CostBounds{.cycles = static_cast<double>(bounds->cycles),
+                      .energy_pj = bounds->energy_pj};
+  }
+
+  std::optional<Semantics> semantics() const override { return options_.semantics; }
+
+  static ParameterList<LoopnestOptions> Parameters() {
+    return {{"semantics", &LoopnestOptions::semantics, loopnest::kSemanticsNames,
+             "rules by which model loopnest counts"}};
+  }
+
+ private:
+  static Result<LoopProblem> ProblemFor(const Layer& layer, const Accelerator& accelerator) {
+    if (Result<void> suits = CheckMachine(kLoopnestModel.form, kLoopnestModel.name, accelerator);
+        !suits) {
+      return suits.error();
+    }
+    return MakeLoopProblem(layer);
+  }
+
+  const LoopnestOptions options_;
+};
 
 }  // namespace
 
-const CostModelInfo kLoopnestModel = {
+constinit const CostModelInfo kLoopnestModel = {
     .name = "loopnest",
     .summary = "any memory hierarchy, exact counts; also Timeloop's numbers",
-    .make = Make,
+    .form = MappingForm::kLoops,
+    .parameters = DescribeSettings<ConfiguredLoopnest>,
+    .configure = Configure<ConfiguredLoopnest>,
 };
+
+CostModelChoice LoopnestChoice(const LoopnestOptions& options) {
+  const std::string_view semantics = NameOf(options.semantics, loopnest::kSemanticsNames);
+  return *CostModelChoice::Make(kLoopnestModel, {{"semantics", std::string(semantics)}});
+}
 
 Result<std::unique_ptr<CostModel>> MakeLoopnestModel(const LoopProblem& problem,
                                                      const Hierarchy& hierarchy,

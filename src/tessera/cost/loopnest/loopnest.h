@@ -18,6 +18,9 @@ namespace tessera {
 
 extern const CostModelInfo kLoopnestModel;
 
+// The model with options, for code that does not start from a user's words.
+CostModelChoice LoopnestChoice(const LoopnestOptions& options);
+
 // The model for a problem of any shape; kLoopnestModel starts from a layer. Both must be valid.
 // Costs hold words of tensors by role; a tensor without a role counts as an input. Power is energy
 // over time at 1 GHz. Area is not modelled and is 0.

@@ -149,8 +149,8 @@ TEST(Loopnest, MappingsOfAnotherMachineAreRefused) {
 
 TEST(Loopnest, NeedsAHierarchy) {
   const Accelerator array{.name = "array", .pe_array = PeArray{}};
-  EXPECT_EQ(kLoopnestModel.make({}, array, {}).error().message,
-            "model 'loopnest' needs an accelerator with a memory hierarchy; 'array' has none");
+  EXPECT_EQ(LoopnestChoice({})->Make({}, array).error().message,
+            "model 'loopnest' needs a hierarchy, but accelerator 'array' has none");
 }
 
 }  // namespace

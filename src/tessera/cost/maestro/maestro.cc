@@ -1,12 +1,15 @@
 #include "tessera/cost/maestro/maestro.h"
 
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "tessera/base/check.h"
+#include "tessera/base/names.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/report.h"
 #include "tessera/cost/maestro/rules.h"
+#include "tessera/cost/maestro/settings.h"
 
 namespace tessera {
 namespace {
@@ -65,26 +68,65 @@ class MaestroModel final : public CostModel {
   const MaestroOptions options_;
 };
 
-Result<std::unique_ptr<CostModel>> Make(const Layer& layer, const Accelerator& accelerator,
-                                        const CostModelOptions& options) {
-  if (!accelerator.pe_array) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = "model 'maestro' needs an accelerator with a PE array; '" +
-                            accelerator.name + "' has none",
-                 .hint = "use an accelerator such as 'maestro-256', or model 'loopnest'"};
+class ConfiguredMaestro final : public ConfiguredModel {
+ public:
+  explicit ConfiguredMaestro(const MaestroOptions& options) : options_(options) {}
+
+  Result<std::unique_ptr<CostModel>> Make(const Layer& layer,
+                                          const Accelerator& accelerator) const override {
+    if (Result<void> suits = CheckMachine(kMaestroModel.form, kMaestroModel.name, accelerator);
+        !suits) {
+      return suits.error();
+    }
+    const Result<maestro::Declaration> declaration = maestro::Declare(layer);
+    if (!declaration) return declaration.error();
+    return MakeMaestroModel(*declaration, *accelerator.pe_array, options_);
   }
-  const Result<maestro::Declaration> declaration = maestro::Declare(layer);
-  if (!declaration) return declaration.error();
-  return MakeMaestroModel(*declaration, *accelerator.pe_array, options.maestro);
-}
+
+  SpaceRules RulesFor(const Layer& layer, const Accelerator& accelerator) const override {
+    return maestro::RulesFor(layer, *accelerator.pe_array, options_.version, options_.legality);
+  }
+
+  // MACs over the peak of the machine; nothing bounds MAESTRO's energy.
+  Result<CostBounds> BoundsFor(const Layer& layer, const Accelerator& accelerator,
+                               bool /*any_keep*/) const override {
+    const PeArray& array = *accelerator.pe_array;
+    const double peak = static_cast<double>(array.num_pes * array.simd_lanes);
+    return CostBounds{.cycles = static_cast<double>(Macs(layer)) / peak};
+  }
+
+  static ParameterList<MaestroOptions> Parameters() {
+    return {
+        {"energy", &MaestroOptions::energy, kMaestroEnergyNames,
+         "energy of model maestro: MAESTRO's column, as the literature, or that of MACs, L1 and "
+         "L2"},
+        maestro::LegalityParameter(&MaestroOptions::legality),
+        {"area", &MaestroOptions::area, kMaestroAreaNames, "area formula of model maestro"},
+        maestro::VersionParameter(&MaestroOptions::version)};
+  }
+
+ private:
+  const MaestroOptions options_;
+};
 
 }  // namespace
 
-const CostModelInfo kMaestroModel = {
+constinit const CostModelInfo kMaestroModel = {
     .name = "maestro",
     .summary = "MAESTRO's numbers, quirks included, for results that compare with the literature",
-    .make = Make,
+    .form = MappingForm::kDataflow,
+    .parameters = DescribeSettings<ConfiguredMaestro>,
+    .configure = Configure<ConfiguredMaestro>,
 };
+
+CostModelChoice MaestroChoice(const MaestroOptions& options) {
+  const auto text = [](auto value, const auto& names) { return std::string(NameOf(value, names)); };
+  return *CostModelChoice::Make(kMaestroModel,
+                                {{"energy", text(options.energy, kMaestroEnergyNames)},
+                                 {"legality", text(options.legality, kMaestroLegalityNames)},
+                                 {"area", text(options.area, kMaestroAreaNames)},
+                                 {"maestro-version", text(options.version, kMaestroVersionNames)}});
+}
 
 Result<std::unique_ptr<CostModel>> MakeMaestroModel(const maestro::Declaration& declaration,
                                                     const PeArray& array,

@@ -18,6 +18,9 @@ namespace tessera {
 
 extern const CostModelInfo kMaestroModel;
 
+// The model with options, for code that does not start from a user's words.
+CostModelChoice MaestroChoice(const MaestroOptions& options);
+
 // The model for a layer as a mapping file declares it; kMaestroModel starts from a Tessera layer.
 Result<std::unique_ptr<CostModel>> MakeMaestroModel(const maestro::Declaration& declaration,
                                                     const PeArray& array,

@@ -195,10 +195,10 @@ TEST(Maestro, HugeSizesAreAnOverflowNotANumber) {
 }
 
 TEST(Maestro, NeedsAPeArray) {
-  const auto model = kMaestroModel.make(Layer{}, Accelerator{.name = "none"}, {});
+  const auto model = MaestroChoice({})->Make(Layer{}, Accelerator{.name = "none"});
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().message,
-            "model 'maestro' needs an accelerator with a PE array; 'none' has none");
+            "model 'maestro' needs a pe_array, but accelerator 'none' has none");
 }
 
 TEST(Maestro, CsvRowLooksLikeMaestros) {

@@ -52,9 +52,10 @@ Result<std::unique_ptr<Env>> Make(const Assignments& assignments, int64_t batch,
   if (!accelerator) return accelerator.error();
   const Result<Objective> objective = FindObjective(options->objective);
   if (!objective) return objective.error();
-  Result<std::unique_ptr<MappingProblem>> problem = MappingProblem::Make(
-      (*layer)->layer, *accelerator, accelerator->hierarchy ? "loopnest" : "maestro",
-      {.objective = *objective});
+  const Result<CostModelChoice> model = CostModelChoice::Make(DefaultCostModel(*accelerator));
+  if (!model) return model.error();
+  Result<std::unique_ptr<MappingProblem>> problem =
+      MappingProblem::Make((*layer)->layer, *accelerator, *model, {.objective = *objective});
   if (!problem) return problem.error();
   // One agent decides by a vector.
   const bool one = options->agents == "one";

@@ -45,18 +45,21 @@ std::optional<Goal> GoalOf(Objective objective) {
   return std::nullopt;
 }
 
+bool Proves(loopnest::Semantics semantics) { return semantics != loopnest::Semantics::kTimeloop4; }
+
 Result<MapperOptions> OptionsFor(const MappingProblem& problem) {
   const std::optional<Goal> goal = GoalOf(problem.objective());
-  if (problem.loopnest() == nullptr || !goal) {
+  const std::optional<loopnest::Semantics> semantics = problem.model()->semantics();
+  if (problem.loops() == nullptr || !semantics || !goal) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("objective {} of this cost model cannot be proved",
                                         ToString(problem.objective())),
                  .hint = "proofs are for latency, energy and edp of model loopnest"};
   }
-  const auto& [loops, hierarchy] = *problem.loopnest();
+  const auto& [loops, hierarchy] = *problem.loops();
   MapperOptions options{.goal = *goal,
-                        .semantics = problem.options().model.loopnest.semantics,
-                        .decide_keep = problem.options().decide_keep,
+                        .semantics = *semantics,
+                        .decide_keep = problem.options().space.decide_keep,
                         .restrictions = RestrictionsOf(problem.space(), loops, hierarchy)};
   SetKeeps(problem.space(), loops, hierarchy, options);
   return options;

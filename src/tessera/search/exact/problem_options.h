@@ -13,8 +13,11 @@ namespace tessera::exact {
 // What the mapper calls an objective; none for those that it cannot prove.
 std::optional<Goal> GoalOf(Objective objective);
 
+// Whether the mapper knows bounds under these rules.
+bool Proves(loopnest::Semantics semantics);
+
 // Goal, semantics, constraints and keep sets of a problem; everything else has its default.
-// Errors: models other than loopnest, and objectives without a goal.
+// Errors: models that do not price loops by the rules of cost/loopnest/, objectives without a goal.
 Result<MapperOptions> OptionsFor(const MappingProblem& problem);
 
 }  // namespace tessera::exact

@@ -1,0 +1,56 @@
+// The spaces, one per form.
+#include "tessera/space/forms.h"
+
+#include <array>
+#include <utility>
+
+#include "tessera/mapping/loop_problem.h"
+#include "tessera/space/loop_space.h"
+#include "tessera/space/maestro_space.h"
+
+namespace tessera {
+namespace {
+
+using SpacePointer = std::unique_ptr<MappingSpace>;
+
+Result<SpacePointer> DataflowSpace(const Layer& layer, const Accelerator& accelerator,
+                                   const SpaceRules& rules, const SpaceOptions& options) {
+  Result<std::unique_ptr<MaestroSpace>> space =
+      MaestroSpace::Make(layer, *accelerator.pe_array,
+                         {.sizes = options.sizes,
+                          .decide_pes = options.decide_pes,
+                          .kernel_tiles = rules.kernel_tiles,
+                          .parallel_kernel = rules.parallel_kernel,
+                          .strided_tiles = rules.strided_tiles,
+                          .constraints = options.constraints});
+  if (!space) return space.error();
+  return SpacePointer(*std::move(space));
+}
+
+Result<SpacePointer> LoopsSpace(const Layer& layer, const Accelerator& accelerator,
+                                const SpaceRules& rules, const SpaceOptions& options) {
+  const Result<LoopProblem> problem = MakeLoopProblem(layer);
+  if (!problem) return problem.error();
+  Result<std::unique_ptr<LoopSpace>> space = LoopSpace::Make(
+      *problem, *accelerator.hierarchy,
+      {.decide_keep = options.decide_keep,
+       .spatial_orders = rules.always_order_parallel_loops ? SpatialOrders::kAlways
+                                                           : SpatialOrders::kWhereTheyMatter,
+       .store_holes = rules.store_holes,
+       .constraints = options.constraints});
+  if (!space) return space.error();
+  return SpacePointer(*std::move(space));
+}
+
+// In the order of MappingForm.
+constexpr std::array kSpaces = {DataflowSpace, LoopsSpace};
+
+}  // namespace
+
+Result<SpacePointer> MakeMappingSpace(MappingForm form, const Layer& layer,
+                                      const Accelerator& accelerator, const SpaceRules& rules,
+                                      const SpaceOptions& options) {
+  return kSpaces[static_cast<size_t>(form)](layer, accelerator, rules, options);
+}
+
+}  // namespace tessera
