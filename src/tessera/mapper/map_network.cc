@@ -14,6 +14,7 @@
 
 #include "tessera/base/thread_pool.h"
 #include "tessera/mapper/any_factors.h"
+#include "tessera/mapper/warm_start.h"
 #include "tessera/record/terminal.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"

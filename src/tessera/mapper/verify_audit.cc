@@ -62,7 +62,7 @@ Result<ProvedAgain> ProveAgain(const MapJob& job, const Layer& layer,
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
-  const auto& [loops, hierarchy] = *(*problem)->loopnest();
+  const auto& [loops, hierarchy] = *(*problem)->loops();
   const Result<std::unique_ptr<exact::Mapper>> mapper =
       exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();

@@ -31,7 +31,8 @@ std::string Line(const RunDirectory& directory) {
   const MapJob& problem = job->problem;
   return fmt::format("{} {} on {}, {}, {} methods, {} seeds", problem.network.name,
                      problem.network.layers.front().name, problem.accelerator.name,
-                     problem.settings.objective, job->options.methods.size(), job->options.seeds);
+                     ToString(problem.settings.objective), job->options.methods.size(),
+                     job->options.seeds);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string Line(const RunDirectory& directory) {
   const Result<MapJob> job = LoadMapJob(directory);
   if (!job) return job.error().message;
   return fmt::format("{} on {}, {}, {}", job->network.name, job->accelerator.name,
-                     job->settings.objective, job->settings.method);
+                     ToString(job->settings.objective), job->settings.method.ToString());
 }
 
 }  // namespace
