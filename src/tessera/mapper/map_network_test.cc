@@ -253,9 +253,9 @@ TEST(MapSettings, SurviveTheirFile) {
   ASSERT_TRUE(read) << read.error();
   EXPECT_EQ(ToJsonText(*read), text);
   std::string broken = text;
-  broken.replace(broken.find("\"batch\""), 7, "\"batsh\"");
+  broken.replace(broken.find("\"points\""), 8, "\"pointz\"");
   EXPECT_EQ(ToString(ParseMapSettings(broken, "run.json").error()),
-            "run.json:1:1: run without 'batch'");
+            "run.json:1:1: run without 'points'");
 }
 
 TEST(MapSettings, NamesThatDoNotExistHaveHints) {
@@ -266,11 +266,11 @@ TEST(MapSettings, NamesThatDoNotExistHaveHints) {
     return read ? "no error" : ToString(read.error());
   };
   EXPECT_EQ(message("\"marl\"", "\"gaa\""),
-            "run.json:15:12: unknown search method 'gaa'; did you mean 'ga'?");
+            "run.json:1:202: unknown search method 'gaa'; did you mean 'ga'?");
   EXPECT_EQ(message("\"latency\"", "\"speed\"").substr(0, 41),
-            "run.json:14:15: unknown objective 'speed'");
+            "run.json:1:183: unknown objective 'speed'");
   EXPECT_EQ(message("\"strict\"", "\"strickt\""),
-            "run.json:7:11: unknown legality 'strickt'; did you mean 'strict'?");
+            "run.json:1:57: unknown legality 'strickt'; did you mean 'strict'?");
 }
 
 TEST(Export, MappingsComeBackFromTheirText) {
