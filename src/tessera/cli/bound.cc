@@ -139,8 +139,8 @@ Result<void> Run(const BoundArguments& arguments, Context& context) {
     if (!shown) return shown;
   }
   return context.output.ShowText(
-      fmt::format("\nall layers one after another: at least {} cycles and {:.6g} uJ\n", cycles,
-                  energy_pj / 1e6));
+      fmt::format("\nall layers one after another: at least {} cycles and {:.6g} uJ\n",
+                  cycles.value(), energy_pj / 1e6));
 }
 
 }  // namespace
