@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian machine: `make demo` and `make test`.
 # The rest is for developers; `make help` lists it.
-.PHONY: help setup build demo test test-full bench lint fuzz mutants soak clean
+.PHONY: help setup build demo test test-full bench lint fuzz faults mutants soak clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 19
@@ -19,7 +19,7 @@ demo: build  ## a real network through Tessera, from import to report
 test: setup  ## fast lint, every test, the examples of the docs, a choice of tests under sanitizers
 	@scripts/test
 
-test-full: test lint mutants fuzz soak  ## all of it: also clang-tidy, mutants, fuzzers, every sanitizer
+test-full: test lint mutants fuzz faults soak  ## all of it: also clang-tidy, mutants, fuzzers, every sanitizer
 
 bench: build  ## benchmarks: ratios against a baseline of the same run
 	@scripts/bench
@@ -31,6 +31,10 @@ lint:  ## formatting, clang-tidy and the repository's own rules
 fuzz:  ## each parser under libFuzzer for a minute (FUZZ_SECONDS=60)
 	@scripts/setup --dev
 	@scripts/fuzz
+
+faults: build  ## every command through kills, full disks, closed streams, signals, little memory, damage
+	@cmake --build --preset release --target tessera_faults
+	@tests/faults/run build/release/tessera build/release/tests/libtessera_faults.so
 
 mutants: setup  ## takes single rules out of model loopnest and checks that the tests notice
 	@scripts/mutants

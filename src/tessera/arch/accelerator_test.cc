@@ -2,6 +2,7 @@
 #include "tessera/arch/accelerator.h"
 
 #include <functional>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +36,18 @@ TEST(Accelerator, FanOutIsTheMeshBelowOverTheOwnMesh) {
   EXPECT_EQ(FanoutY(*accelerator.hierarchy, 1), 4);
   EXPECT_EQ(FanoutX(*accelerator.hierarchy, 2), 2);
   EXPECT_EQ(FanoutY(*accelerator.hierarchy, 2), 1);
+}
+
+TEST(Accelerator, HasAtMostTwelveLevels) {
+  Accelerator machine{.name = "deep", .hierarchy = Hierarchy{}};
+  for (size_t i = 0; i < Hierarchy::kMaxLevels; ++i) {
+    machine.hierarchy->levels.push_back({.name = "L" + std::to_string(i)});
+  }
+  EXPECT_TRUE(Validate(machine));
+  machine.hierarchy->levels.push_back({.name = "one more"});
+  const Result<void> refused = Validate(machine);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "hierarchy: 13 memory levels, but at most 12 are supported");
 }
 
 TEST(Accelerator, ALevelMayHoldNothing) {

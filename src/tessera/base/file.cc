@@ -216,9 +216,17 @@ Result<void> AtomicFile::Append(std::string_view bytes) {
   return {};
 }
 
+Result<void> AtomicFile::Finish() {
+  const bool open = state_->fd.get() >= 0;
+  if (open && (::fsync(state_->fd.get()) != 0 || state_->fd.Close() != 0)) {
+    return SystemError(state_->path, "write");
+  }
+  return {};
+}
+
 Result<void> AtomicFile::Commit() {
   const std::string& path = state_->path;
-  if (::fsync(state_->fd.get()) != 0 || state_->fd.Close() != 0) return SystemError(path, "write");
+  if (Result<void> finished = Finish(); !finished) return finished;
   if (::rename(state_->temporary.c_str(), path.c_str()) != 0) return SystemError(path, "replace");
   state_->temporary.clear();
   // The rename itself lives in the folder; without this a power cut may undo it.

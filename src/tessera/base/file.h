@@ -51,6 +51,8 @@ class AtomicFile {
   ~AtomicFile();
 
   Result<void> Append(std::string_view bytes);
+  // Everything is written: brings it to the disk. Only Commit may follow, which does it otherwise.
+  Result<void> Finish();
   // Makes the file appear under its name; the last call.
   Result<void> Commit();
 

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -64,6 +65,21 @@ TEST_F(TensorFileTest, AnArrayOfAnotherShapeIsNamed) {
   const Result<void> missing = reader->Read("net.w9", std::span(values));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().message, "has no array 'net.w9'");
+}
+
+TEST_F(TensorFileTest, NumbersAreReadWithTheirLimits) {
+  TensorWriter writer;
+  writer.AddInt("steps", 129);
+  const std::vector<double> values = {0, 1, std::nan("")};
+  writer.Add("values", std::span(values));
+  ASSERT_TRUE(writer.Write(path_));
+  const Result<TensorReader> reader = TensorReader::Open(path_);
+  ASSERT_TRUE(reader) << reader.error();
+  EXPECT_EQ(*reader->ReadIntWithin("steps", 0, 129), 129);
+  EXPECT_FALSE(reader->ReadIntWithin("steps", 0, 128));
+  EXPECT_EQ(*reader->ReadCounter("steps"), 129);
+  std::vector<double> read(3);
+  EXPECT_FALSE(reader->ReadWithin("values", std::span(read), 0.0, 1.0));
 }
 
 TEST_F(TensorFileTest, DamagedFilesAreErrors) {

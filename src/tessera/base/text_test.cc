@@ -61,6 +61,28 @@ TEST(Text, QuotesWithoutControlCharactersAndBounded) {
   EXPECT_LT(Quoted(std::string(10'000, 'x')).size(), 50u);
 }
 
+TEST(Text, EscapesWhatMovesACursorOrTurnsALine) {
+  EXPECT_EQ(Printable("a\xc2\x9b"
+                      "b\xe2\x80\xae"
+                      "c"),
+            "a\\u009bb\\u202ec");
+  EXPECT_EQ(Printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // half a surrogate
+  EXPECT_EQ(PrintableLines("a\tb\n\x1b[2J\x7f\r"), "a\tb\n\\x1b[2J\\u007f\\x0d");
+}
+
+TEST(Text, ShortensWithoutCuttingACharacter) {
+  EXPECT_EQ(Shortened("abc", 3), "abc");
+  EXPECT_EQ(Shortened("ab\xc3\xb6"
+                      "cd",
+                      3),
+            "ab... (4 more bytes)");
+}
+
+TEST(Text, WritesWholeNumbersOfAnySize) {
+  EXPECT_EQ(WholeText(1234567), "1,234,567");
+  EXPECT_EQ(WholeText(1e19), "1e+19");
+}
+
 TEST(Text, MakesNamesPrintable) {
   EXPECT_EQ(Printable("conv1/gr\xc3\xb6\xc3\x9f"
                       "e"),

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <new>
 
 #include <gtest/gtest.h>
 
@@ -49,6 +50,20 @@ TEST(ThreadPool, SumsOfFloatsDoNotDependOnThreads) {
     for (int repeat = 0; repeat < 10; ++repeat) {
       EXPECT_EQ(pool.ParallelSum(5'000, 17, body), expected) << threads;
     }
+  }
+}
+
+TEST(ThreadPool, WhatABodyThrowsIsThrownAtTheCaller) {
+  for (const int threads : {1, 4}) {
+    ThreadPool pool(threads);
+    EXPECT_THROW(pool.ParallelFor(100, 1,
+                                  [](int64_t begin, int64_t, int) {
+                                    if (begin == 50) throw std::bad_alloc();
+                                  }),
+                 std::bad_alloc);
+    std::atomic<int64_t> done = 0;
+    pool.ParallelFor(100, 1, [&](int64_t begin, int64_t end, int) { done += end - begin; });
+    EXPECT_EQ(done, 100);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
+#include "tessera/base/file_set.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
 #include "tessera/workload/format.h"
@@ -37,21 +37,13 @@ std::vector<Flag> Flags(ConvertArguments& arguments) {
   return flags;
 }
 
-// All files or none: what this call has newly made is removed when a later file fails.
 Result<void> WriteFiles(const Export& exported, const std::string& folder) {
-  if (Result<void> made = MakeFolder(folder); !made) return made;
-  std::vector<std::string> created;
+  Result<FileSet> set = FileSet::Open(folder);
+  if (!set) return set.error();
   for (const ExportedFile& file : exported.files) {
-    const std::string path = (std::filesystem::path(folder) / file.name).string();
-    std::error_code ignored;
-    const bool existed = std::filesystem::exists(path, ignored);
-    if (Result<void> written = WriteFileAtomically(path, file.contents); !written) {
-      for (const std::string& other : created) std::filesystem::remove(other, ignored);
-      return written;
-    }
-    if (!existed) created.push_back(path);
+    if (Result<void> written = set->Add(file.name, file.contents); !written) return written;
   }
-  return {};
+  return set->Commit();
 }
 
 // One file as it is; several as a stream of YAML documents with their names.

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/arch/timeloop_write.h"
-#include "tessera/base/file.h"
+#include "tessera/base/file_set.h"
 #include "tessera/base/text.h"
 #include "tessera/base/thread_pool.h"
 #include "tessera/cli/evaluate.h"
@@ -120,7 +120,8 @@ Result<void> WriteTimeloopFiles(const Case& item, TimeloopVersion version, Conte
   const Result<TimeloopArchitecture> architecture =
       WriteTimeloopArchitecture(item.machine, version);
   if (!architecture) return architecture.error();
-  if (Result<void> made = MakeFolder(folder); !made) return made;
+  Result<FileSet> set = FileSet::Open(folder);
+  if (!set) return set.error();
   const struct {
     std::string_view name;
     std::string text;
@@ -131,9 +132,12 @@ Result<void> WriteTimeloopFiles(const Case& item, TimeloopVersion version, Conte
                 WriteTimeloopMapping(item.mapping, item.layer.problem, *item.machine.hierarchy)}};
   for (const auto& [name, text] : files) {
     if (text.empty()) continue;
-    const std::string path = (std::filesystem::path(folder) / name).string();
-    if (Result<void> ok = WriteFileAtomically(path, text); !ok) return ok;
-    context.remark(fmt::format("wrote {}", path));
+    if (Result<void> ok = set->Add(std::string(name), text); !ok) return ok;
+  }
+  if (Result<void> written = set->Commit(); !written) return written;
+  for (const auto& [name, text] : files) {
+    if (text.empty()) continue;
+    context.remark(fmt::format("wrote {}", (std::filesystem::path(folder) / name).string()));
   }
   for (const std::string& line : architecture->lost) context.remark(fmt::format("lost: {}", line));
   return {};

@@ -31,6 +31,8 @@ int main(int argc, char** argv) {
   OpenStandardStreams();
   // A reader that goes away must give an error to report, not kill the program.
   std::signal(SIGPIPE, SIG_IGN);
+  // So must a file that grows past what `ulimit -f` allows.
+  std::signal(SIGXFSZ, SIG_IGN);
   tessera::InstallStopSignals();
   return tessera::RunTessera(std::vector<std::string>(argv + 1, argv + argc), std::cout, std::cerr,
                              {.terminal = tessera::StderrTerminal});

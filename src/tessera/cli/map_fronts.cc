@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
+#include "tessera/base/file_set.h"
 #include "tessera/mapper/pareto.h"
 #include "tessera/report/pareto_report.h"
 
@@ -36,9 +36,11 @@ Result<void> MapFronts(const MapJob& job, Context& context) {
   const Result<Json> json = ToJson(job, *fronts);
   if (!json) return json.error();
   if (const std::string& out = context.options.out; !out.empty()) {
-    if (Result<void> made = MakeFolder(out); !made) return made;
-    Result<void> written = WriteFileAtomically(out + "/fronts.json", ToText(*json));
-    if (written) written = WriteFileAtomically(out + "/fronts.svg", FrontsSvg(job, *fronts));
+    Result<FileSet> files = FileSet::Open(out);
+    if (!files) return files.error();
+    Result<void> written = files->Add("fronts.json", ToText(*json));
+    if (written) written = files->Add("fronts.svg", FrontsSvg(job, *fronts));
+    if (written) written = files->Commit();
     if (!written) return written;
   }
   context.output.SetAll(*json);

@@ -32,7 +32,8 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
        .target = &arguments.report_every,
        .help = "episodes between rows of the log; also the window of its means (default: 1000)",
        .value = "N",
-       .least = 1},
+       .least = 1,
+       .most = static_cast<double>(kMostReportEvery)},
       {.name = "--checkpoint-every",
        .target = &arguments.checkpoint_every,
        .help = "episodes between checkpoints, which need --out; one is also due after ten minutes "

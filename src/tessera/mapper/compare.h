@@ -18,6 +18,9 @@
 
 namespace tessera {
 
+// Runs of a method; each has a place in the table of runs, whether it has begun or not.
+inline constexpr int64_t kMostSeeds = 100'000;
+
 struct CompareOptions {
   std::vector<MethodChoice> methods = {};
 

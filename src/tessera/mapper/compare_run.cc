@@ -126,7 +126,7 @@ Result<CompareJob> LoadCompareJob(const RunDirectory& directory) {
   }
   const Result<const Node*> seeds = reader.Require("seeds");
   if (!seeds) return seeds.error();
-  const Result<int64_t> count = (*seeds)->AsInt(1, INT32_MAX);
+  const Result<int64_t> count = (*seeds)->AsInt(1, kMostSeeds);
   if (!count) return count.error();
   job.options.seeds = *count;
   const Result<std::optional<double>> best_known = ReadOptional(reader, "best_known"),

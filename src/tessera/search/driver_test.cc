@@ -1,6 +1,8 @@
 // The driver: every sample counted, limits named, and a resumed run equal to an uninterrupted one.
 #include "tessera/search/driver.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "tessera/search/method.h"
@@ -207,6 +209,25 @@ class TooSmall final : public Problem {
  private:
   const DecisionSpace space_{{Decision::Ordinal("tile", {9, 10, 11, 12, 13, 14})}};
 };
+
+// What an evaluator that was killed with the program leaves behind.
+TEST_F(DriverTest, ABatchThatAStopCutShortCountsForNothing) {
+  const FailingProblem problem;
+  bool asked = false;
+  Recorder recorder;
+  ThreadPool pool(1);
+  Evaluator evaluator(problem, pool);
+  const auto searcher =
+      ParseMethodChoice("random")->Make({.space = problem.space(), .seed = 5, .samples = 1000});
+  const auto result = RunSearch(
+      **searcher, evaluator,
+      {.budget = {.samples = 1000}, .interrupted = [&] { return std::exchange(asked, true); }},
+      &recorder);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->stop, StopReason::kInterrupted);
+  EXPECT_EQ(result->samples, 0);
+  EXPECT_TRUE(recorder.all.empty());
+}
 
 TEST_F(DriverTest, QuotesTheClosestPointWhereNothingIsFeasible) {
   const TooSmall problem;

@@ -67,7 +67,7 @@ Result<TrainingConfig> ReadTrainingConfig(const Node& node) {
     int64_t least, most, value = 0;
   };
   Number envs{"envs", 1, kMostEnvs}, seed{"seed", INT64_MIN, INT64_MAX},
-      report_every{"report_every", 1, INT64_MAX};
+      report_every{"report_every", 1, kMostReportEvery};
   for (Number* number : {&envs, &seed, &report_every}) {
     const Result<const Node*> value = reader.Require(number->key);
     if (!value) return value.error();

@@ -17,6 +17,8 @@
 namespace tessera {
 
 inline constexpr int64_t kMostEnvs = 1 << 20;
+// The returns of so many episodes are kept for the means of the log.
+inline constexpr int64_t kMostReportEvery = 10'000'000;
 
 // Everything that a run's result and its log depend on, but for its length.
 struct TrainingConfig {

@@ -1,11 +1,15 @@
 // A user's program as an evaluator: order of answers, crashes, time-outs and limits are told apart.
 #include "tessera/cost/external/external.h"
 
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "tessera/base/stop.h"
 
 namespace tessera {
 namespace {
@@ -172,7 +176,7 @@ TEST(External, AnswersThatAreNotCosts) {
       {R"({"status":"ok","cycles":"nan","energy_pj":1})",
        "'cycles' of the answer is \"nan\", not a finite number"},
       {R"({"status":"ok","cycles":1e30,"energy_pj":1})",
-       "'cycles' or 'macs' of the answer exceeds 64 bits"},
+       "'cycles' of the answer is 1e+30, but must be whole and in 1..4.611686018427388e+18"},
       {R"({"status":"reject","msg":"L1 too small"})", "reject: L1 too small"},
   };
   for (const auto& [line, message] : cases) {
@@ -180,6 +184,37 @@ TEST(External, AnswersThatAreNotCosts) {
     ASSERT_FALSE(cost) << line;
     EXPECT_EQ(cost.error().message, message);
   }
+}
+
+TEST(External, NumbersThatCannotBeTrueAreNoCosts) {
+  for (const char* numbers :
+       {R"("cycles":-5,"energy_pj":1)", R"("cycles":0,"energy_pj":1)",
+        R"("cycles":0.5,"energy_pj":1)", R"("cycles":1e19,"energy_pj":1)",
+        R"("cycles":5,"energy_pj":-1)", R"("cycles":5,"energy_pj":1,"utilization":6348)",
+        R"("cycles":5,"energy_pj":1,"area_um2":-1)", R"("cycles":5,"energy_pj":1,"macs":0.5)"}) {
+    EXPECT_FALSE(CostOfAnswer(fmt::format(R"({{"status":"ok",{}}})", numbers))) << numbers;
+  }
+  EXPECT_TRUE(CostOfAnswer(R"({"status":"ok","cycles":1,"energy_pj":0,"utilization":1})"));
+}
+
+TEST(External, MessagesAreShortAndPrintable) {
+  const Result<Cost> cost =
+      CostOfAnswer(R"({"status":"bad","msg":"\u001b[2J)" + std::string(1'000'000, 'x') + R"("})");
+  ASSERT_FALSE(cost);
+  EXPECT_LT(cost.error().message.size(), 500u);
+  EXPECT_EQ(cost.error().message.find("bad: \\x1b[2Jxxx"), 0u);
+}
+
+TEST(External, AStopIsNobodysFault) {
+  std::jthread asker([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    RequestStop();
+  });
+  ThreadPool pool(1);
+  const auto answers = RunExternal({.command = "sleep 600"}, Rows(2), pool);
+  ResetStop();
+  ASSERT_FALSE(answers);
+  EXPECT_EQ(answers.error().kind, ErrorKind::kInterrupted);
 }
 
 TEST(External, MaestrosColumnsAreACost) {

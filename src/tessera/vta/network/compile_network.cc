@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/base/json_text.h"
 #include "tessera/base/stop.h"
 #include "tessera/base/thread_pool.h"
@@ -92,7 +91,7 @@ Json ManifestHead(const Network& network, const NetworkOptions& options, int64_t
 
 // Adds an attempt to what is compiled, or to what is skipped; its row of the manifest to `rows`.
 Result<void> Take(size_t index, const NetworkLayer& entry, Attempt& attempt,
-                  const std::string& folder, CompiledNetwork& result, Json& rows) {
+                  std::optional<FileSet>& files, CompiledNetwork& result, Json& rows) {
   if (!*attempt.layer) {
     result.skipped.push_back(About(entry, attempt.layer->error()));
     return {};
@@ -101,35 +100,33 @@ Result<void> Take(size_t index, const NetworkLayer& entry, Attempt& attempt,
   rows.push_back(LayerJson(entry, **attempt.layer));
   result.cycles += entry.count * (*attempt.layer)->report.cycles;
   result.layers.push_back({entry.name, entry.count, **std::move(attempt.layer)});
-  if (folder.empty()) return {};
+  if (!files) return {};
   const Result<Program>& program = *attempt.program;
   if (!program) return About(entry, program.error());
   rows.back()["program"] = ProgramFile(index, entry.name);
-  return WriteProgram(folder, ProgramFile(index, entry.name), *program);
+  return AddProgram(ProgramFile(index, entry.name), *program, files);
 }
 
 }  // namespace
 
 Result<CompiledNetwork> CompileNetwork(const Network& network, const NetworkOptions& options) {
-  if (!options.folder.empty()) {
-    // Before the work: a folder that cannot be made should not cost a search.
-    if (Result<void> made = MakeFolder(options.folder); !made) return made.error();
-  }
+  // Before the work: a folder that cannot be made should not cost a search.
+  Result<std::optional<FileSet>> files = OpenFiles(options.folder);
+  if (!files) return files.error();
   std::vector<Attempt> attempts = CompileAll(network, options);
   if (StopRequested()) return Interrupted("compiling");
   CompiledNetwork result;
   Json rows = Json::array();
   for (size_t i = 0; i < attempts.size(); ++i) {
-    Result<void> taken = Take(i, network.layers[i], attempts[i], options.folder, result, rows);
+    Result<void> taken = Take(i, network.layers[i], attempts[i], *files, result, rows);
     if (!taken) return taken.error();
   }
   if (result.layers.empty() && !result.skipped.empty()) return result;
   Json manifest = ManifestHead(network, options, result.cycles);
   manifest["layers"] = std::move(rows);
   result.manifest = tessera::ToText(manifest);
-  if (!options.folder.empty()) {
-    Result<void> written = WriteManifest(options.folder, result.manifest);
-    if (!written) return written.error();
+  if (Result<void> written = FinishFiles(result.manifest, *files); !written) {
+    return written.error();
   }
   return result;
 }

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/base/json_text.h"
 #include "tessera/vta.h"
 #include "tessera/vta/network/graph.h"
@@ -69,20 +68,18 @@ std::string ManifestOf(const Graph& graph, const NetworkRun& run, const NetworkO
 Result<NetworkRun> CompileWhole(std::string_view network, const NetworkOptions& options) {
   const Result<Graph> graph = FindGraph(network);
   if (!graph) return graph.error();
-  const std::string& folder = options.folder;
-  if (!folder.empty()) {
-    if (Result<void> made = MakeFolder(folder); !made) return made.error();
-  }
+  Result<std::optional<FileSet>> out = OpenFiles(options.folder);
+  if (!out) return out.error();
   std::vector<Json> files(graph->steps.size());
   const auto keep = [&](size_t step, const Kernel& kernel, const Program& program) -> Result<void> {
     files[step] = {{"insns", kernel.instructions.size()},
                    {"uops", kernel.uops.size()},
                    {"dram_read_bytes", CountTraffic(kernel).read()},
                    {"tensors", TensorsJson(kernel)}};
-    if (folder.empty()) return {};
+    if (!*out) return {};
     const std::string file = ProgramFile(step, graph->steps[step].name);
     files[step]["program"] = file;
-    return WriteProgram(folder, file, program);
+    return AddProgram(file, program, *out);
   };
   Result<NetworkRun> run = RunNetwork(*graph, {.compile = options.compile,
                                                .seed = options.seed,
@@ -90,11 +87,7 @@ Result<NetworkRun> CompileWhole(std::string_view network, const NetworkOptions& 
                                                .on_program = keep});
   if (!run) return run.error();
   run->manifest = ManifestOf(*graph, *run, options, files);
-  if (!folder.empty()) {
-    if (Result<void> written = WriteManifest(folder, run->manifest); !written) {
-      return written.error();
-    }
-  }
+  if (Result<void> written = FinishFiles(run->manifest, *out); !written) return written.error();
   return run;
 }
 

@@ -1,12 +1,12 @@
 #include "tessera/vta/network/write.h"
 
-#include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/vta/codegen/conv.h"
+#include "tessera/vta/program.h"
 
 namespace tessera::vta {
 
@@ -31,14 +31,24 @@ Json TensorsJson(const Kernel& kernel) {
   return tensors;
 }
 
-Result<void> WriteProgram(const std::string& folder, const std::string& file,
-                          const Program& program) {
-  return SaveProgram(program, (std::filesystem::path(folder) / file).string());
+Result<std::optional<FileSet>> OpenFiles(const std::string& folder) {
+  if (folder.empty()) return std::optional<FileSet>();
+  Result<FileSet> files = FileSet::Open(folder);
+  if (!files) return files.error();
+  return std::optional<FileSet>(std::move(*files));
 }
 
-Result<void> WriteManifest(const std::string& folder, const std::string& manifest) {
-  const std::string path = (std::filesystem::path(folder) / "manifest.json").string();
-  return WriteFileAtomically(path, manifest);
+Result<void> AddProgram(const std::string& file, const Program& program,
+                        std::optional<FileSet>& files) {
+  if (!files) return {};
+  if (Result<void> valid = Validate(program); !valid) return valid;
+  return files->Add(file, WriteContainer(program));
+}
+
+Result<void> FinishFiles(const std::string& manifest, std::optional<FileSet>& files) {
+  if (!files) return {};
+  if (Result<void> added = files->Add("manifest.json", manifest); !added) return added;
+  return files->Commit();
 }
 
 }  // namespace tessera::vta

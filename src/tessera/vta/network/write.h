@@ -4,8 +4,10 @@
 #define TESSERA_VTA_NETWORK_WRITE_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "tessera/base/file_set.h"
 #include "tessera/base/json_text.h"
 #include "tessera/base/result.h"
 #include "tessera/vta.h"
@@ -19,10 +21,11 @@ std::string ProgramFile(size_t index, const std::string& name);
 // Where a kernel's tensors lie.
 Json TensorsJson(const Kernel& kernel);
 
-// Writes into an existing folder.
-Result<void> WriteProgram(const std::string& folder, const std::string& file,
-                          const Program& program);
-Result<void> WriteManifest(const std::string& folder, const std::string& manifest);
+// The files of a compiled network, which appear as a whole; nothing is written without a folder.
+Result<std::optional<FileSet>> OpenFiles(const std::string& folder);
+Result<void> AddProgram(const std::string& file, const Program& program,
+                        std::optional<FileSet>& files);
+Result<void> FinishFiles(const std::string& manifest, std::optional<FileSet>& files);
 
 }  // namespace tessera::vta
 

@@ -1,0 +1,262 @@
+"""Everything that can go wrong around a run of tessera, as functions that a test calls.
+
+A Fault is something done to a command: a kill or an error at the n-th call that changes a file
+(shim.cc, preloaded), closed streams, a signal while it is blocked, little memory, a damaged folder.
+What must hold afterwards is always the same and is checked here:
+
+  no crash      no signal but the one that was sent, no exit code 70, no abort
+  no hang       an end within SECONDS
+  all or none   without a run folder, no file appears unless the command succeeded
+  resumable     a run folder is resumed to the bytes of an undisturbed run, and verifies
+"""
+import os, random, resource, shutil, signal, subprocess, sys, tempfile, time
+
+SECONDS = 60  # more than any command here takes, by far
+ERRORS = ("ENOSPC", "EIO", "EACCES", "EMFILE")
+
+NETWORK = """format: tessera-network-1
+name: two
+layers:
+  - {name: a, type: conv, K: 32, C: 16, Y: 14, X: 14, R: 3, S: 3}
+  - {name: b, type: conv, K: 16, C: 8, Y: 28, X: 28, R: 3, S: 3}
+"""
+
+# Runs: a folder that resume and verify know.
+RUNS = {
+    "map": "map net.yaml --accelerator eyeriss-256 --method random --samples 300 --objective edp",
+    "map-proof": "map net.yaml --layer a --accelerator simple3 --samples 60 --proof-rounds 1",
+    "compare": "compare net.yaml --layer a --accelerator eyeriss-256 --methods random,ga "
+               "--samples 300 --seeds 1",
+    "cooptimize": "cooptimize net.yaml --layer b --target maestro --budget-macs 64 --measurements 8",
+    "train": "train --env cooperative_navigation --episodes 60 --report-every 20 "
+             "--checkpoint-every 20 --set batch=32 --set warmup=100 --set capacity=500",
+}
+# Commands that leave files which belong together.
+FILES = {
+    "convert": "convert net.yaml --to timeloop",
+    "compile": "compile net.yaml --generator reference",
+    "assign": "assign net.yaml --layer a --accelerator eyeriss-256 --agents 3 --samples 300",
+    "pareto": "map net.yaml --layer b --accelerator simple3 --objective pareto --proof-rounds 1",
+    "check": "check net.yaml",
+}
+EXEMPT = ("lock", "times.json")
+
+
+class Held(Exception):
+    """Something that must hold did not."""
+
+
+def files(folder):
+    """{name: bytes} of everything below a folder that has to be equal."""
+    found = {}
+    for root, _, names in os.walk(folder):
+        for name in names:
+            if name not in EXEMPT and not name.startswith("events.out."):
+                path = os.path.join(root, name)
+                found[os.path.relpath(path, folder)] = open(path, "rb").read()
+    return found
+
+
+class Machine:
+    """A folder with inputs, and tessera to run there."""
+
+    def __init__(self, tessera, shim, seed=1):
+        self.tessera, self.shim = os.path.abspath(tessera), os.path.abspath(shim)
+        self.random = random.Random(seed)
+        self.folder = tempfile.mkdtemp(prefix="tessera-faults-")
+        self.trials, self.failures = 0, []
+        self.write("net.yaml", NETWORK)
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, contents):
+        with open(self.path(name), "w") as file:
+            file.write(contents)
+
+    def remove(self, name):
+        shutil.rmtree(self.path(name), ignore_errors=True)
+
+    def start(self, words, fault=None, memory=None, **streams):
+        environment = dict(os.environ)
+        if fault:
+            environment |= {"LD_PRELOAD": self.shim, "TESSERA_FAULT": fault,
+                            "TESSERA_FAULT_COUNT": self.path("count")}
+
+        def limit():
+            if memory:
+                resource.setrlimit(resource.RLIMIT_AS, (memory << 20, memory << 20))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE} | streams
+        return subprocess.Popen([self.tessera] + words, cwd=self.folder, env=environment,
+                                preexec_fn=limit, start_new_session=True, **streams)
+
+    def finish(self, process, what, killed=False, seconds=SECONDS):
+        """The exit code. Crashes and hangs are failures; `killed`: SIGKILL was part of the plan."""
+        self.trials += 1
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise Held(f"{what}: no end after {seconds} s")
+        code = process.returncode
+        if code == 70 or (code < 0 and not (killed and code == -signal.SIGKILL)):
+            raise Held(f"{what}: ended with {code}: {(err or b'').decode(errors='replace')[-300:]}")
+        if err and b"internal error" in err:
+            raise Held(f"{what}: {err.decode(errors='replace')[-300:]}")
+        return code
+
+    def run(self, words, what, fault=None, memory=None, killed=False, **streams):
+        return self.finish(self.start(words, fault, memory, **streams), what, killed)
+
+    def calls(self):
+        """Calls of the last command with a fault that the shim has counted."""
+        with open(self.path("count")) as file:
+            return int(file.read())
+
+    def attempt(self, test, *arguments):
+        try:
+            test(*arguments)
+        except Held as failure:
+            self.failures.append(str(failure))
+            print("FAILED", failure, flush=True)
+
+    def whole(self, kind, words):
+        """The files of an undisturbed run, and how many calls it makes."""
+        self.remove("whole")
+        if os.path.exists(self.path("count")):
+            os.remove(self.path("count"))
+        code = self.run(words + ["--out", "whole"], f"{kind} undisturbed", fault="count")
+        if code != 0:
+            raise Held(f"{kind}: undisturbed it ends with {code}")
+        return files(self.path("whole")), self.calls()
+
+
+def places(machine, calls, count):
+    """Numbers of calls to disturb: the first ones, the last ones, and some between."""
+    edges = [n for n in (1, 2, 3, calls - 1, calls) if 1 <= n <= calls]
+    if count >= calls:
+        return list(range(1, calls + 1))
+    rest = [machine.random.randint(1, calls) for _ in range(max(0, count - len(edges)))]
+    return sorted(set(edges[:count] + rest))
+
+
+def disturb_run(machine, kind, words, whole, fault):
+    """A run that is killed, or whose disk fails, from the n-th call on; then resumed."""
+    folder = "out"
+    machine.remove(folder)
+    what = f"{kind} with {fault}"
+    code = machine.run(words + ["--out", folder], what, fault=fault, killed=True)
+    if code == 0 and not fault.startswith("kill"):
+        # Everything that matters was on the disk before the fault.
+        if files(machine.path(folder)) != whole:
+            raise Held(f"{what}: exit code 0, but not all of the result is there")
+        return
+    if not os.path.exists(machine.path(folder + "/run.json")):
+        machine.remove(folder)
+        return
+    again = machine.run(["resume", folder], what + ", resumed")
+    if again != 0:
+        raise Held(f"{what}: resume ends with {again}")
+    differing = sorted(n for n in whole.keys() | files(machine.path(folder)).keys()
+                       if whole.get(n) != files(machine.path(folder)).get(n))
+    if differing:
+        raise Held(f"{what}: after resume other bytes in {differing}")
+    if machine.run(["verify", folder], what + ", verified") != 0:
+        raise Held(f"{what}: the resumed run does not verify")
+
+
+def disturb_files(machine, kind, words, whole, fault):
+    """A command that writes several files: all of them, or none."""
+    machine.remove("out")
+    what = f"{kind} with {fault}"
+    code = machine.run(words + ["--out", "out"], what, fault=fault, killed=True)
+    found = files(machine.path("out")) if os.path.isdir(machine.path("out")) else {}
+    if code == 0 and found != whole:
+        raise Held(f"{what}: exit code 0, but not all of the result is there")
+    if code > 0 and found:
+        raise Held(f"{what}: exit code {code}, but {sorted(found)} are left")
+
+
+def closed_streams(machine, kind, words, whole):
+    """Each standard stream closed: files must not get what belongs on a terminal."""
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"):
+        machine.remove("out")
+        what = f"{kind} with {closed}"
+        line = " ".join([machine.tessera] + words + ["--out", "out"]) + " " + closed
+        process = subprocess.Popen(["sh", "-c", line], cwd=machine.folder,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        machine.finish(process, what)
+        if files(machine.path("out")) != whole:
+            raise Held(f"{what}: other bytes")
+
+
+def little_memory(machine, kind, words, mebibytes):
+    """Less address space than it wants: an error or a result."""
+    machine.remove("out")
+    machine.run(words + ["--out", "out"], f"{kind} with {mebibytes} MiB", memory=mebibytes)
+
+
+def interrupt(machine, words, what, seconds=0.5, number=signal.SIGINT, expected=(130,), **streams):
+    """One signal while the program is blocked or at work ends it, and whatever it started."""
+    process = machine.start(words, **streams)
+    time.sleep(seconds)
+    process.send_signal(number)
+    code = machine.finish(process, what, seconds=10)
+    if code not in expected:
+        raise Held(f"{what}: ended with {code}, not {expected}")
+    left = subprocess.run(["ps", "-o", "pid=,stat=,args=", "--sid", str(process.pid)],
+                          capture_output=True, text=True).stdout
+    living = [line for line in left.splitlines() if " Z" not in line and line.strip()]
+    if living:
+        raise Held(f"{what}: still running: {living}")
+
+
+def damage(machine, kind, folder, seconds=10):
+    """A random change in a random file of a finished run: verify and resume end in time and in
+    order; a change that verify accepts is a failure unless the file holds no number."""
+    names = sorted(files(machine.path(folder)))
+    name = machine.random.choice(names)
+    path = machine.path(os.path.join(folder, name))
+    good = open(path, "rb").read()
+    bad = mutated(machine.random, good)
+    if bad == good:
+        return
+    with open(path, "wb") as file:
+        file.write(bad)
+    try:
+        what = f"{kind}: {name} damaged"
+        code = machine.finish(machine.start(["verify", folder]), what, seconds=seconds)
+        if code == 0:
+            raise Held(f"{what}: verify accepts it")
+    finally:
+        with open(path, "wb") as file:
+            file.write(good)
+
+
+def mutated(rng, good):
+    """Cut off, grown, a bit flipped, a number changed, or a piece copied elsewhere."""
+    data = bytearray(good)
+    choice = rng.randrange(5)
+    if not data or choice == 1:
+        return bytes(data + b"{}\n")
+    at = rng.randrange(len(data))
+    if choice == 0:
+        return bytes(data[:at])
+    if choice == 2:
+        data[at] ^= 1 << rng.randrange(8)
+    elif choice == 3:
+        digits = [i for i, byte in enumerate(data) if 48 <= byte < 58]
+        if digits:
+            data[rng.choice(digits)] = rng.randrange(48, 58)
+    else:
+        to = rng.randrange(len(data))
+        data[to:to + 16] = data[at:at + 16]
+    return bytes(data)
