@@ -1,12 +1,15 @@
 // Writes seeds for the fuzzers into the folder that the command line names: the first layers of
-// every zoo network, in every format that can be written, MAESTRO files with a mapping, and a VTA
-// program.
+// every zoo network, in every format that can be written, MAESTRO files with a mapping, a VTA
+// program, and checkpoints.
 #include <array>
 #include <string>
 #include <string_view>
 
+#include "small_training.h"
 #include "tessera/base/check.h"
 #include "tessera/base/file.h"
+#include "tessera/base/tensor_file.h"
+#include "tessera/rl/trainer.h"
 #include "tessera/vta/isa/assembly.h"
 #include "tessera/vta/program.h"
 #include "tessera/workload/format.h"
@@ -67,6 +70,19 @@ void Save(const std::string& folder, const std::string& name, std::string_view c
   TESSERA_CHECK(tessera::WriteFileAtomically(folder + "/" + name, contents).ok());
 }
 
+// A checkpoint after a few steps, behind the byte that tells checkpoint_fuzz the learner.
+std::string CheckpointSeed(bool on_policy) {
+  using namespace tessera;
+  Result<Training> training = MakeTraining(SmallTraining(on_policy), /*threads=*/1, nullptr);
+  TESSERA_CHECK(training.ok());
+  Trainer trainer(*training->env, *training->learner, nullptr, {.window = 2});
+  trainer.Start(1);
+  for (int step = 0; step < 9; ++step) TESSERA_CHECK(trainer.Step().ok());
+  TensorWriter writer;
+  trainer.Save(writer);
+  return (on_policy ? "\1" : std::string(1, '\0')) + writer.Bytes();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -100,5 +116,7 @@ int main(int argc, char** argv) {
     Save(corpus + "/vta_rows_fuzz", std::string(1, static_cast<char>('0' + kind)),
          static_cast<char>(kind) + std::string(kVtaRows[kind]));
   }
+  Save(corpus + "/checkpoint_fuzz", "maddpg", CheckpointSeed(/*on_policy=*/false));
+  Save(corpus + "/checkpoint_fuzz", "mappo", CheckpointSeed(/*on_policy=*/true));
   return 0;
 }

@@ -2,6 +2,7 @@
 #include "tessera/base/sha256.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,8 +93,13 @@ Result<std::string> Sha256OfFile(const std::string& path) {
                  .message = fmt::format("cannot {}: {}", what, std::strerror(errno)),
                  .where = {.file = path}};
   };
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return failed("open");
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {  // a pipe would never end
+    ::close(descriptor);
+    return Error{.kind = ErrorKind::kIo, .message = "not a regular file", .where = {.file = path}};
+  }
   Sha256 hash;
   std::string chunk(size_t{1} << 16, '\0');
   ssize_t got = 0;

@@ -137,7 +137,7 @@ struct TensorReader::State {
 };
 
 Result<void> TensorReader::State::Map() {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info {};
   const bool known = fd >= 0 && ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
   if (known && info.st_size > 0) {

@@ -4,9 +4,12 @@
 
 #include <csignal>
 #include <iostream>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tessera/cli/exit_code.h"
 #include "tessera/cli/run.h"
 #include "tessera/record/signals.h"
 
@@ -34,6 +37,12 @@ int main(int argc, char** argv) {
   // So must a file that grows past what `ulimit -f` allows.
   std::signal(SIGXFSZ, SIG_IGN);
   tessera::InstallStopSignals();
-  return tessera::RunTessera(std::vector<std::string>(argv + 1, argv + argc), std::cout, std::cerr,
-                             {.terminal = tessera::StderrTerminal});
+  try {
+    return tessera::RunTessera(std::vector<std::string>(argv + 1, argv + argc), std::cout,
+                               std::cerr, {.terminal = tessera::StderrTerminal});
+  } catch (const std::bad_alloc&) {  // not even enough to say so in the usual way
+    constexpr std::string_view kText = "tessera: out of memory\n";
+    [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, kText.data(), kText.size());
+    return tessera::ExitCode(tessera::ErrorKind::kInfeasible);
+  }
 }
