@@ -187,7 +187,7 @@ Result<void> CheckNoEmptyValue(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--") break;
     if (word.starts_with("--") && word.find('=') == word.size() - 1) {
-      return UsageError(fmt::format("{} is empty", word.substr(0, word.size() - 1)));
+      return UsageError(fmt::format("{} needs a value", word.substr(0, word.size() - 1)));
     }
   }
   return {};

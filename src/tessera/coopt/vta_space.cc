@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/divisors.h"
 #include "tessera/coopt/roofline.h"
 
 namespace tessera::coopt {
@@ -28,14 +29,6 @@ std::vector<int64_t> Thinned(std::vector<int64_t> sizes) {
   return sizes;
 }
 
-std::vector<int64_t> Divisors(int64_t n) {
-  std::vector<int64_t> divisors;
-  for (int64_t d = 1; d <= n; ++d) {
-    if (n % d == 0) divisors.push_back(d);
-  }
-  return Thinned(std::move(divisors));
-}
-
 // Sizes that cut `total` into 1, 2, 3, ... nearly equal pieces.
 std::vector<int64_t> EvenPieces(int64_t total) {
   std::vector<int64_t> sizes;
@@ -53,7 +46,7 @@ std::vector<Decision> KnobsOf(const vta::ConvShape& shape, const vta::Config& co
     knobs.push_back(Decision::Ordinal(std::move(name), std::move(values)));
   };
   const bool reference = generator == Generator::kReference;
-  const auto sizes = [&](int64_t total) { return reference ? Divisors(total) : EvenPieces(total); };
+  const auto sizes = [&](int64_t total) { return reference ? Thinned(Divisors(total)) : EvenPieces(total); };
   add("tile_h", sizes(shape.oh()));
   add("tile_w", sizes(shape.ow()));
   add("tile_ci", sizes(InputBlocks(shape, config)));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/divisors.h"
 #include "tessera/cost/bounds.h"
 
 namespace tessera {
@@ -34,13 +35,8 @@ class Rooms {
 
 // The factors worth trying along one axis: the divisors; or, for each room left over, the largest.
 std::vector<int64_t> Factors(int64_t room, int64_t bound, bool perfect) {
+  if (perfect) return Divisors(bound, room);
   std::vector<int64_t> factors;
-  if (perfect) {
-    for (int64_t f = 1; f <= std::min(room, bound); ++f) {
-      if (bound % f == 0) factors.push_back(f);
-    }
-    return factors;
-  }
   for (int64_t f = 1; f <= room;) {
     const int64_t largest = room / (room / f);
     factors.push_back(std::min(largest, bound));

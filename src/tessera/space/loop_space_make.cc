@@ -6,18 +6,11 @@
 #include <fmt/format.h>
 
 #include "tessera/base/check.h"
+#include "tessera/base/divisors.h"
 #include "tessera/space/loop_space.h"
 
 namespace tessera {
 namespace {
-
-std::vector<int64_t> Divisors(int64_t value, int64_t most) {
-  std::vector<int64_t> divisors;
-  for (int64_t d = 1; d <= std::min(value, most); ++d) {
-    if (value % d == 0) divisors.push_back(d);
-  }
-  return divisors;
-}
 
 // Tensors that a level of the machine holds: those it names, or all.
 Result<uint8_t> KeptTensors(const LoopProblem& problem, const Hierarchy& hierarchy, size_t level) {
@@ -117,7 +110,7 @@ void LoopSpace::Plan::AddFactors(size_t i, bool outermost, int depth) {
     }
     if (outermost) continue;
     dim.temporal[i] = Add(
-        Decision::Ordinal(fmt::format("{}_{}", name, level.name), Divisors(dim.bound, dim.bound))
+        Decision::Ordinal(fmt::format("{}_{}", name, level.name), Divisors(dim.bound))
             .About(DecisionRole::kFactor, depth, name));
   }
 }

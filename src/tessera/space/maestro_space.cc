@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/check.h"
+#include "tessera/base/divisors.h"
 #include "tessera/cost/maestro/workload.h"
 
 namespace tessera {
@@ -28,10 +29,8 @@ constexpr int64_t kMostSizes = 1 << 20;
 
 // Divisors and powers of two up to `largest`, in order.
 std::vector<int64_t> DivisorsAndPowers(int64_t largest) {
-  std::set<int64_t> values;
-  for (int64_t size = 1; size <= largest / size; ++size) {
-    if (largest % size == 0) values.insert({size, largest / size});
-  }
+  const std::vector<int64_t> divisors = Divisors(largest);
+  std::set<int64_t> values(divisors.begin(), divisors.end());
   for (int64_t size = 1; size <= largest; size *= 2) values.insert(size);
   return {values.begin(), values.end()};
 }

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "tessera/base/check.h"
+#include "tessera/base/divisors.h"
 
 namespace tessera::exact {
 namespace {
@@ -125,12 +126,7 @@ void SetInnerCosts(Model& model) {
 
 DivisorTable MakeDivisors(int64_t bound) {
   DivisorTable table;
-  for (int64_t d = 1; d <= bound / d; ++d) {
-    if (bound % d != 0) continue;
-    table.values.push_back(static_cast<int32_t>(d));
-    if (d != bound / d) table.values.push_back(static_cast<int32_t>(bound / d));
-  }
-  std::ranges::sort(table.values);
+  for (const int64_t d : Divisors(bound)) table.values.push_back(static_cast<int32_t>(d));
   const size_t n = table.values.size();
   table.parts.resize(n);
   table.quotients.assign(n, std::vector<int16_t>(n, -1));

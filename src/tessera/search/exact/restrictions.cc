@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/check.h"
+#include "tessera/base/divisors.h"
 
 namespace tessera::exact {
 namespace {
@@ -22,9 +23,7 @@ const Decision* Find(const DecisionSpace& space, const std::string& name) {
 // The factors that a decision still allows; empty if those are all.
 std::vector<int32_t> FactorsOf(const Decision* decision, int64_t bound, int64_t most) {
   if (decision == nullptr) return {};
-  int64_t all = 0;
-  for (int64_t d = 1; d <= std::min(bound, most); ++d) all += bound % d == 0 ? 1 : 0;
-  if (decision->size() == all) return {};
+  if (decision->size() == std::ssize(Divisors(bound, most))) return {};
   std::vector<int32_t> factors;
   for (int32_t k = 0; k < decision->size(); ++k) {
     factors.push_back(static_cast<int32_t>(decision->value(k)));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/divisors.h"
 #include "tessera/vta/codegen/emitter.h"
 #include "tessera/vta/codegen/layout.h"
 
@@ -284,14 +285,6 @@ class Generator {
   Emitter emit_;
   int64_t input_ = 0, weights_ = 0, bias_ = 0, output_ = 0, uops_ = 0;  // in tiles
 };
-
-std::vector<int64_t> Divisors(int64_t n) {
-  std::vector<int64_t> divisors;
-  for (int64_t d = 1; d <= n; ++d) {
-    if (n % d == 0) divisors.push_back(d);
-  }
-  return divisors;
-}
 
 }  // namespace
 
