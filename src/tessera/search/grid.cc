@@ -51,17 +51,19 @@ class GridSearcher final : public Searcher {
 
   // Goes on through the grid until there are n points.
   void Visit(int64_t n, std::vector<Point>& points) {
-    // Most of the grid can be illegal, so looking for the next cell ends after a while.
-    constexpr int64_t kMostSkipped = 100'000;
-    for (int64_t skipped = 0; std::ssize(points) < n && visited_ < cells_ && skipped < kMostSkipped;
+    // Most of the grid can be illegal, so looking for the next cell ends after a while; repairs
+    // are slower, and after so many repetitions nothing new is to be expected.
+    const int64_t most_skipped = repairs_ ? 1'000 : 100'000;
+    for (int64_t skipped = 0; std::ssize(points) < n && visited_ < cells_ && skipped < most_skipped;
          ++visited_, ++skipped) {
-      const Point point =
-          Cell(static_cast<uint64_t>(static_cast<Wide>(visited_) * stride_ % cells_));
-      Point legal = point;
-      space_.Repair(legal);
-      if (!repairs_ && legal != point) continue;
-      if (!seen_.insert(PointHash()(legal)).second) continue;
-      points.push_back(legal);
+      Point point = Cell(static_cast<uint64_t>(static_cast<Wide>(visited_) * stride_ % cells_));
+      if (repairs_) {
+        space_.Repair(point);
+      } else if (!space_.Check(point)) {
+        continue;
+      }
+      if (!seen_.insert(PointHash()(point)).second) continue;
+      points.push_back(point);
       skipped = 0;
     }
   }
