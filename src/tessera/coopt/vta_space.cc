@@ -46,7 +46,9 @@ std::vector<Decision> KnobsOf(const vta::ConvShape& shape, const vta::Config& co
     knobs.push_back(Decision::Ordinal(std::move(name), std::move(values)));
   };
   const bool reference = generator == Generator::kReference;
-  const auto sizes = [&](int64_t total) { return reference ? Thinned(Divisors(total)) : EvenPieces(total); };
+  const auto sizes = [&](int64_t total) {
+    return reference ? Thinned(Divisors(total)) : EvenPieces(total);
+  };
   add("tile_h", sizes(shape.oh()));
   add("tile_w", sizes(shape.ow()));
   add("tile_ci", sizes(InputBlocks(shape, config)));
