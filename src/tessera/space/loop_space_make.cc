@@ -109,9 +109,9 @@ void LoopSpace::Plan::AddFactors(size_t i, bool outermost, int depth) {
       }
     }
     if (outermost) continue;
-    dim.temporal[i] = Add(
-        Decision::Ordinal(fmt::format("{}_{}", name, level.name), Divisors(dim.bound))
-            .About(DecisionRole::kFactor, depth, name));
+    dim.temporal[i] =
+        Add(Decision::Ordinal(fmt::format("{}_{}", name, level.name), Divisors(dim.bound))
+                .About(DecisionRole::kFactor, depth, name));
   }
 }
 
