@@ -1,7 +1,7 @@
 // Uses an installed Tessera: loads a network of the zoo and prints its MACs.
 #include <cstdio>
 
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
 
 int main() {
   const tessera::Result<tessera::Network> network = tessera::LoadNetwork("resnet18");

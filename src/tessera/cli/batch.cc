@@ -6,7 +6,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -10,7 +10,7 @@
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/loopnest_arguments.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/report/loopnest_report.h"
 
 namespace tessera {

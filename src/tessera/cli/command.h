@@ -27,9 +27,9 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/record/progress.h"
 #include "tessera/report/output.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

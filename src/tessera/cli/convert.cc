@@ -8,7 +8,7 @@
 #include "tessera/base/file.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
 
 namespace tessera {
 namespace {

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/command.h"
 #include "tessera/coopt/journal.h"
 #include "tessera/coopt/session.h"
+#include "tessera/part.h"
 #include "tessera/record/run_directory.h"
 #include "tessera/report/json.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

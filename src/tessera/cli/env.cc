@@ -9,8 +9,8 @@
 #include "tessera/cli/command.h"
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
+#include "tessera/env.h"
 #include "tessera/env/mpe/episode.h"
-#include "tessera/env/registry.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
 
 namespace tessera {
 namespace {

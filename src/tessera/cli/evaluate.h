@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/maestro_arguments.h"
 #include "tessera/cli/model_arguments.h"
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

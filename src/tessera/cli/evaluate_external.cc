@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cost/external/exec_model.h"
 #include "tessera/cost/external/external.h"
 #include "tessera/cost/maestro/batch.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

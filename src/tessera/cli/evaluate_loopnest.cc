@@ -11,16 +11,16 @@
 #include "tessera/arch/timeloop_write.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cli/loopnest_arguments.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/cost/loopnest/batch.h"
 #include "tessera/cost/loopnest/explain.h"
 #include "tessera/cost/loopnest/loopnest.h"
 #include "tessera/cost/loopnest/violation.h"
 #include "tessera/mapping/loop_shape.h"
 #include "tessera/mapping/timeloop_mapping.h"
+#include "tessera/part.h"
 #include "tessera/report/loopnest_report.h"
 
 namespace tessera {

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cost/maestro/batch.h"
 #include "tessera/cost/maestro/explain.h"
 #include "tessera/cost/maestro/maestro.h"
 #include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/report.h"
+#include "tessera/part.h"
 #include "tessera/report/maestro_report.h"
 
 namespace tessera {

@@ -6,22 +6,22 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/parameter.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
 #include "tessera/coopt/methods.h"
-#include "tessera/cost/models.h"
-#include "tessera/env/registry.h"
+#include "tessera/cost.h"
+#include "tessera/env.h"
 #include "tessera/mapper/methods.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
 #include "tessera/rl/learner.h"
 #include "tessera/rl/replay/sampler.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 #include "tessera/vta.h"
-#include "tessera/workload/format.h"
 
 namespace tessera {
 namespace {

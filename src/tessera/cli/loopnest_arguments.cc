@@ -6,13 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "tessera/accelerator.h"
 #include "tessera/arch/energy_table.h"
-#include "tessera/arch/format.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
 #include "tessera/mapping/loop_shape.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 namespace tessera {
 namespace {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/cost/loopnest/semantics.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

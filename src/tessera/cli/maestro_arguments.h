@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/names.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/command.h"
 #include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/options.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/workload/maestro_file.h"
 
 namespace tessera {

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/names.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
@@ -17,6 +15,7 @@
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/methods.h"
 #include "tessera/mapper/proof.h"
+#include "tessera/part.h"
 #include "tessera/report/map_report.h"
 
 namespace tessera {

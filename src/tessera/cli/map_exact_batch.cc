@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/batch.h"
+#include "tessera/part.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/count.h"
 #include "tessera/search/exact/mapper.h"

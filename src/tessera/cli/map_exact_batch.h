@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/cost/loopnest/semantics.h"
+#include "tessera/cost.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -2,10 +2,10 @@
 #ifndef TESSERA_CLI_MAP_OUTPUT_H_
 #define TESSERA_CLI_MAP_OUTPUT_H_
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/record/run_directory.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/parameter.h"
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 namespace tessera {
 

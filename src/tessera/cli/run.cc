@@ -16,6 +16,7 @@
 #include "tessera/cli/parse.h"
 #include "tessera/record/progress.h"
 #include "tessera/record/signals.h"
+#include "tessera/version.h"
 
 namespace tessera {
 namespace {
@@ -154,7 +155,7 @@ int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::os
   if (line->help) {
     return ShowText(line->command != nullptr ? Help(*line->command) : Help(Commands()), out, err);
   }
-  if (line->version) return ShowText("tessera " TESSERA_VERSION "\n", out, err);
+  if (line->version) return ShowText("tessera " TESSERA_VERSION_STRING "\n", out, err);
   if (line->command == nullptr) {
     err << Help(Commands());
     return ExitCode(ErrorKind::kUsage);

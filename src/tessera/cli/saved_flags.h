@@ -4,9 +4,9 @@
 
 #include <span>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
 #include "tessera/report/json.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
-#include "tessera/env/registry.h"
+#include "tessera/env.h"
 
 namespace tessera {
 namespace {

@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/parameter.h"
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/command.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
 #include "tessera/report/json.h"
-#include "tessera/rl/env.h"
+#include "tessera/result.h"
 #include "tessera/rl/learner.h"
 
 namespace tessera {

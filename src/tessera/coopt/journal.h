@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/session.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 

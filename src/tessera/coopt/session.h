@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/searcher.h"
 #include "tessera/coopt/simulator.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/hardware.h"
 #include "tessera/coopt/schedule_space.h"
-#include "tessera/search/searcher.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 #include "tessera/vta/codegen/conv.h"
 #include "tessera/vta/sim/timing.h"
-#include "tessera/workload/network.h"
 
 namespace tessera::coopt {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/problem.h"
 #include "tessera/coopt/target.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 

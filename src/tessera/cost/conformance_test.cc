@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/cost.h"
 #include "tessera/cost/count_allocations.h"
-#include "tessera/cost/models.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/temporary_folder.h"
-#include "tessera/env/registry.h"
+#include "tessera/env.h"
 #include "tessera/rl/env_conformance.h"
 #include "tessera/rl/replay/buffer.h"
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/env/mpe/render.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

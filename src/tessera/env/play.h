@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+#include "tessera/result.h"
 #include "tessera/rl/learner.h"
 
 namespace tessera {

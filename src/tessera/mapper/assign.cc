@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 #include "tessera/search/driver.h"
 
 namespace tessera {

@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "tessera/agents/assignment.h"
-#include "tessera/base/result.h"
 #include "tessera/mapper/map_settings.h"
-#include "tessera/search/method.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {

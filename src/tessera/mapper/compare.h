@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 #include "tessera/search/driver.h"
-#include "tessera/search/method.h"
 
 namespace tessera {
 

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
-#include "tessera/workload/format.h"
+#include "tessera/accelerator.h"
+#include "tessera/network.h"
 
 namespace tessera {
 namespace {

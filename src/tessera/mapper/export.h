@@ -6,13 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
-#include "tessera/mapping/mapping.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/layer.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

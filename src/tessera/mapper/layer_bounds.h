@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "tessera/base/result.h"
 #include "tessera/mapper/map_settings.h"
-#include "tessera/workload/layer.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

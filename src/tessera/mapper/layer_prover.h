@@ -7,12 +7,12 @@
 #include <memory>
 #include <optional>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/cost/cost_model.h"
+#include "tessera/cost.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/proof.h"
+#include "tessera/part.h"
 #include "tessera/record/journal.h"
+#include "tessera/result.h"
 #include "tessera/search/exact/mapper.h"
 
 namespace tessera {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/mapper/methods.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
-#include "tessera/search/method.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

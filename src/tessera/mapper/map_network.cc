@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/thread_pool.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/warm_start.h"
+#include "tessera/part.h"
 #include "tessera/record/journal.h"
 #include "tessera/record/terminal.h"
 #include "tessera/search/evaluator.h"

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/cost/cost.h"
+#include "tessera/cost.h"
 #include "tessera/mapper/layer_bounds.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof.h"
-#include "tessera/mapping/mapping.h"
+#include "tessera/mapping.h"
 #include "tessera/record/progress.h"
 #include "tessera/record/run_directory.h"
+#include "tessera/result.h"
 #include "tessera/search/driver.h"
 
 namespace tessera {

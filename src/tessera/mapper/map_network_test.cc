@@ -6,14 +6,16 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/mapper/export.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/mapper/warm_start.h"
+#include "tessera/network.h"
 #include "tessera/record/journal.h"
-#include "tessera/workload/format.h"
+#include "tessera/space/translate.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 namespace {

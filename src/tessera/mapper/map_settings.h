@@ -11,15 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/cost/models.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/mapper/map_method.h"
+#include "tessera/network.h"
 #include "tessera/record/run_directory.h"
-#include "tessera/search/budget.h"
-#include "tessera/search/method.h"
-#include "tessera/space/mapping_problem.h"
-#include "tessera/workload/network.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -2,7 +2,7 @@
 #ifndef TESSERA_MAPPER_METHODS_H_
 #define TESSERA_MAPPER_METHODS_H_
 
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 #include "tessera/record/terminal.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"

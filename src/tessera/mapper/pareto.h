@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/cost/cost.h"
+#include "tessera/cost.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/workload/layer.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

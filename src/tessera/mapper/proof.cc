@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tessera/base/names.h"
 #include "tessera/mapper/layer_prover.h"
 #include "tessera/mapper/map_network.h"
+#include "tessera/part.h"
 #include "tessera/record/terminal.h"
 #include "tessera/search/exact/problem_options.h"
 

@@ -10,11 +10,11 @@
 #include <mutex>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/part.h"
 #include "tessera/record/progress.h"
 #include "tessera/record/run_directory.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

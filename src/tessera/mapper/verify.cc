@@ -14,14 +14,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
-#include "tessera/base/rng.h"
 #include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cost/loopnest/interpreter.h"
 #include "tessera/mapper/export.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
+#include "tessera/part.h"
 #include "tessera/record/journal.h"
 #include "tessera/search/evaluator.h"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/record/run_directory.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

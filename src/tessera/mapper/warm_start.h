@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/mapper/map_network.h"
-#include "tessera/space/mapping_problem.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

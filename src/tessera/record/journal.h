@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/space/problem.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

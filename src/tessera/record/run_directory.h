@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "tessera/base/folder_lock.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/check.h"
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
 #include "tessera/coopt/targets.h"
 #include "tessera/report/curves.h"
 #include "tessera/report/note_json.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/report/curves.h"
 
 namespace tessera {

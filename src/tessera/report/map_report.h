@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/mapper/map_network.h"
+#include "tessera/network.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/workload/format.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

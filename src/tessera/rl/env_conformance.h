@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -11,11 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/parameter.h"
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/profiler.h"
 
 namespace tessera {

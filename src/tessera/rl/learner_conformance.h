@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/rl/env_conformance.h"
 #include "tessera/rl/learner.h"
 

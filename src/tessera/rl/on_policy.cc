@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
-#include "tessera/base/rng.h"
 #include "tessera/nn/heads.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/policy_unit.h"
 
 namespace tessera {

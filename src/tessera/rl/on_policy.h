@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/parameter.h"
+#include "tessera/part.h"
 #include "tessera/rl/learner.h"
 
 namespace tessera {

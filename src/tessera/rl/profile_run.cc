@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 #include "tessera/rl/stepper.h"
 
 namespace tessera {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "tessera/base/result.h"
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+#include "tessera/result.h"
 #include "tessera/rl/learner.h"
 #include "tessera/rl/profiler.h"
 

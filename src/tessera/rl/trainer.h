@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/learner.h"
 #include "tessera/rl/profiler.h"
 #include "tessera/rl/stepper.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/rl/trainer.h"
 
 namespace tessera {

@@ -13,7 +13,7 @@
 
 #include "tessera/env/decision_agents.h"
 #include "tessera/rl/learner.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

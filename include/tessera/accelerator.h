@@ -1,19 +1,30 @@
-// The machine that a network is mapped onto, in the two forms that the cost models need. A preset
-// or file may hold either form or both.
-#ifndef TESSERA_ARCH_ACCELERATOR_H_
-#define TESSERA_ARCH_ACCELERATOR_H_
+// Accelerators: the machine that a network is mapped onto, in the two forms that cost models need,
+// a PE array and a memory hierarchy, and the files that machines are read from. A machine may have
+// either form or both.
+//
+//   Result<Accelerator> machine = LoadAccelerator("eyeriss-256");  // or a path
+//   if (!machine) return machine.error();
+//   machine->hierarchy->levels[0].entries = 512;
+//   if (const Result<void> valid = Validate(*machine); !valid) return valid.error();
+#ifndef TESSERA_ACCELERATOR_H_
+#define TESSERA_ACCELERATOR_H_
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/decimal.h"
-#include "tessera/base/result.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
+
+// ---- Machines ----------------------------------------------------------------------------------
+//
+// Plain data; fill in a struct of your own, or change one that was loaded, and Validate it.
 
 // A two-level array of processing elements, as MAESTRO describes it (specs of model `maestro`).
 // Sizes are in elements, bandwidths in elements per cycle.
@@ -113,6 +124,46 @@ Result<void> Validate(const Accelerator& accelerator);
 int64_t FanoutX(const Hierarchy& hierarchy, size_t level);
 int64_t FanoutY(const Hierarchy& hierarchy, size_t level);
 
+// ---- File formats and presets ------------------------------------------------------------------
+//
+// A format is a pair of functions between bytes and accelerators; which one a file has follows from
+// its contents.
+
+// Contract of a format:
+//   Threads      the functions are pure; any thread may call them.
+//   Errors       bad input gives an Error with file, line and column; what is not used or had to be
+//                assumed is in Accelerator::notes, nothing else is skipped or defaulted.
+//   Validity     Validate accepts what `read` returns.
+//   Round trip   reading what `write` gives yields an equal accelerator.
+struct AcceleratorFormat {
+  std::string_view name;
+  std::string_view summary;                  // one line for lists and --help
+  std::vector<std::string_view> extensions;  // of files that it reads, with the dot
+  bool (*recognises)(std::string_view bytes);
+  // `file` is the name for messages.
+  Result<Accelerator> (*read)(std::string_view bytes, const std::string& file);
+  std::string (*write)(const Accelerator& accelerator);  // null where it cannot be written
+};
+
+// All formats, in the order of `tessera list formats`.
+std::span<const AcceleratorFormat* const> AcceleratorFormats();
+
+// The format that the contents look like, or null.
+const AcceleratorFormat* RecogniseAccelerator(std::string_view bytes);
+
+// Reads an accelerator file; the format follows from the contents.
+Result<Accelerator> ReadAccelerator(const std::string& path);
+
+// The same for a file whose bytes are at hand; `path` names it in messages.
+Result<Accelerator> ParseAccelerator(std::string_view bytes, const std::string& path);
+
+// The machines that ship with Tessera, sorted by name.
+std::span<const EmbeddedFile> AcceleratorPresets();
+
+// An accelerator by preset name ("eyeriss-256") or by path. A preset goes before a file of that
+// name; write ./eyeriss-256 for the file.
+Result<Accelerator> LoadAccelerator(const std::string& name_or_path);
+
 }  // namespace tessera
 
-#endif  // TESSERA_ARCH_ACCELERATOR_H_
+#endif  // TESSERA_ACCELERATOR_H_

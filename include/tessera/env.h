@@ -1,18 +1,23 @@
-// What a learner trains on: a batch of environments that step together. A single environment is a
-// batch of one.
-#ifndef TESSERA_RL_ENV_H_
-#define TESSERA_RL_ENV_H_
+// Environments: what agents learn in. An environment is a batch of equal worlds that step together;
+// one world is a batch of one. To train agents in a world of your own: derive from Env, fill in an
+// EnvInfo, call RegisterEnv, and name it in TrainSettings (tessera/train.h); docs/cpp.md has a
+// whole one.
+#ifndef TESSERA_ENV_H_
+#define TESSERA_ENV_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
-#include "tessera/nn/input_map.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
+
+// ---- Environments ------------------------------------------------------------------------------
 
 enum class ActionKind {
   kChoice,      // one of `size` choices: one number, its index
@@ -34,6 +39,19 @@ struct AgentSpec {
   ActionSpec action = {};
 };
 
+// An observation as an affine map of a state: input[i] is offsets[i] plus the sum of its terms.
+struct ObservationMap {
+  // input[i] += factor * state[f]
+  struct Term {
+    int64_t input = 0, feature = 0;
+    float factor = 1;
+  };
+
+  int64_t inputs = 0;
+  std::vector<Term> terms = {};
+  std::vector<float> offsets = {};  // empty: zeros
+};
+
 // What an environment is, as data: learners, bindings and docs need nothing else.
 struct EnvSpec {
   std::string name;
@@ -43,9 +61,9 @@ struct EnvSpec {
   int64_t horizon = 0;
 
   // Size of a compact state from which all observations follow by affine maps, one per agent; 0 and
-  // no maps if there is no such state. Replay then stores the state alone (rl/replay).
+  // no maps if there is no such state. Replay then stores the state alone by itself.
   int64_t state_size = 0;
-  std::vector<InputMap> observation_maps = {};
+  std::vector<ObservationMap> observation_maps = {};
 
   int64_t num_agents() const { return std::ssize(agents); }
   int64_t observation_size() const;  // of all agents
@@ -61,7 +79,7 @@ enum class EpisodeEnd : uint8_t {
   kTruncated = 2,   // cut by the horizon: the state has a value
 };
 
-// Contract, checked for every registered environment by rl/env_conformance.h:
+// Contract, checked for every environment of Tessera:
 //   Threads      used by one thread at a time; a pool given at construction works inside the calls.
 //   Determinism  everything is a function of (options, seed, actions), for any number of threads;
 //                environment e of a batch does what it would do with another batch size.
@@ -87,16 +105,39 @@ class Env {
   virtual void ResetFinished() = 0;
 
   // Row by row, one row per environment.
-  virtual std::span<const float> observations() const = 0;  // [batch x observation_size]
-  virtual std::span<const float> states() const = 0;        // [batch x state_size]
-  virtual std::span<const float> rewards() const = 0;       // [batch x agents], of the last step
-  virtual std::span<const EpisodeEnd> ends() const = 0;     // [batch], of the last step
+  virtual std::span<const float> observations() const = 0;      // [batch x observation_size]
+  virtual std::span<const float> states() const { return {}; }  // [batch x state_size]
+  virtual std::span<const float> rewards() const = 0;    // [batch x agents], of the last step
+  virtual std::span<const EpisodeEnd> ends() const = 0;  // [batch], of the last step
 
   // Everything that the next steps depend on; names start with `prefix`.
   virtual void Save(const std::string& prefix, TensorWriter& writer) const = 0;
   virtual Result<void> Load(const std::string& prefix, const TensorReader& reader) = 0;
 };
 
+// ---- Environments by name ----------------------------------------------------------------------
+//
+// One descriptor per environment: training, --help, lists and bindings read it.
+
+struct EnvInfo {
+  std::string_view name;
+  std::string_view summary;
+  // Its settings; Describe of its ParameterList. Default: none.
+  std::vector<ParameterInfo> (*parameters)() = [] { return std::vector<ParameterInfo>(); };
+  // A batch of environments. The pool, if any, must outlive it.
+  Result<std::unique_ptr<Env>> (*make)(const Assignments& assignments, int64_t batch,
+                                       ThreadPool* pool);
+};
+
+// All environments, in the order of `tessera list envs`.
+std::span<const EnvInfo* const> Envs();
+
+// Adds an environment, which has to outlive the program, at the end of the list. Errors: a name
+// that is taken.
+Result<void> RegisterEnv(const EnvInfo& env);
+
+Result<const EnvInfo*> FindEnv(std::string_view name);
+
 }  // namespace tessera
 
-#endif  // TESSERA_RL_ENV_H_
+#endif  // TESSERA_ENV_H_
