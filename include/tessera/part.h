@@ -361,8 +361,12 @@ class TensorWriter {
   void AddInt(std::string name, int64_t value);
   void AddDouble(std::string name, double value);
 
-  // Replaces the file at `path`, or leaves it as it is and returns an error.
-  Result<void> Write(const std::string& path) const;
+  // Replaces the file at `path`, or leaves it as it is and returns an error. `token` as in
+  // WriteFileAtomically.
+  Result<void> Write(const std::string& path, std::string_view token = {}) const;
+  // What Write writes.
+  std::string Bytes() const;
+  std::string Head() const;  // everything before the arrays
 
  private:
   struct Entry {
@@ -447,7 +451,9 @@ Result<std::string> ReadTextFile(const std::string& path);
 
 // Replaces `path` by `contents`: readers see the old file or the new one, never a part, even after
 // a crash. The folder must exist. On failure the old file is untouched and no temporary remains.
-Result<void> WriteFileAtomically(const std::string& path, std::string_view contents);
+// With a token the temporary has a name that its writer knows, for folders with one writer.
+Result<void> WriteFileAtomically(const std::string& path, std::string_view contents,
+                                 std::string_view token = {});
 
 // Makes a folder and its parents; an existing one is fine.
 Result<void> MakeFolder(const std::string& path);

@@ -21,10 +21,13 @@ inline constexpr int64_t kMaxTextBytes = int64_t{64} << 20;
 Result<std::string> ToText(std::string bytes, const std::string& path);
 
 // WriteFileAtomically for contents that come in parts and may be larger than memory. Without Commit
-// nothing happens to `path`, and the temporary is removed.
+// nothing happens to `path`, and the temporary is removed. Who may read the file is up to the
+// umask.
 class AtomicFile {
  public:
-  static Result<AtomicFile> Create(const std::string& path);
+  // The temporary is UnfinishedName(path, token), for folders with one writer, which then knows
+  // what it left behind when it was killed; without a token it has a name that is free.
+  static Result<AtomicFile> Create(const std::string& path, std::string_view token = {});
   AtomicFile(AtomicFile&&) noexcept;
   AtomicFile& operator=(AtomicFile&&) noexcept;
   ~AtomicFile();
@@ -39,9 +42,8 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
-// Removes what programs that were killed while they wrote left in a folder and below it. Only for
-// folders that no other program is writing to.
-void RemoveUnfinishedFiles(const std::string& folder);
+// What a file is called while an AtomicFile with a token writes it.
+std::string UnfinishedName(const std::string& path, std::string_view token);
 
 }  // namespace tessera
 

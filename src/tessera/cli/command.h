@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "tessera/record/progress.h"
+#include "tessera/record/run_header.h"
 #include "tessera/report/output.h"
 #include "tessera/result.h"
 
@@ -84,6 +85,9 @@ struct GlobalOptions {
 struct Context {
   const GlobalOptions& options;
   Output& output;
+
+  // What runs note about who started them.
+  RunOrigin origin;
 
   // Reports an error on stderr without ending the command; the exit code will be that of the first
   // one. For commands that go on to their next input.

@@ -9,8 +9,10 @@
 #include "tessera/mapper/map_network.h"
 #include "tessera/network.h"
 #include "tessera/report/json.h"
+#include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
 #include "tessera/result.h"
+#include "tessera/study/runs.h"
 
 namespace tessera {
 
@@ -31,8 +33,9 @@ struct SpaceSize {
 };
 Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces);
 
-// Files with the best mapping of every layer, below "mappings/", result.json and report.html.
-Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping);
+// A run with, as files, the best mapping of every layer, below "mappings/", result.json and
+// report.html. A network of which a layer could not be mapped is an error of the view.
+Result<RunView> ViewOfMap(const MapRunResult& result);
 
 }  // namespace tessera
 
