@@ -14,8 +14,8 @@
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/help.h"
 #include "tessera/cli/parse.h"
-#include "tessera/record/progress.h"
-#include "tessera/record/signals.h"
+#include "tessera/report/progress.h"
+#include "tessera/run.h"
 #include "tessera/version.h"
 
 namespace tessera {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "tessera/cli/command.h"
-#include "tessera/record/run_directory.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 #include "tessera/study/run_kinds.h"
 
 namespace tessera {

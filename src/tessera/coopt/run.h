@@ -13,9 +13,8 @@
 
 #include "tessera/coopt/session.h"
 #include "tessera/coopt/targets.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 #include "tessera/search.h"
 
 namespace tessera::coopt {

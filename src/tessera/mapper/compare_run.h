@@ -7,9 +7,8 @@
 #include <string_view>
 
 #include "tessera/mapper/compare.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 
 #include "tessera/mapper/export.h"
 #include "tessera/mapper/proof_journal.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/problem_options.h"
 
 namespace tessera {

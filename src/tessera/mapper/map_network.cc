@@ -15,7 +15,7 @@
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 

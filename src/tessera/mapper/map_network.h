@@ -15,9 +15,8 @@
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapping.h"
-#include "tessera/record/progress.h"
-#include "tessera/record/run_directory.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 #include "tessera/search/driver.h"
 
 namespace tessera {

@@ -15,8 +15,8 @@
 #include "tessera/cost.h"
 #include "tessera/mapper/map_method.h"
 #include "tessera/network.h"
-#include "tessera/record/run_directory.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 #include "tessera/search.h"
 #include "tessera/space.h"
 

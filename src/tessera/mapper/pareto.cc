@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tessera/part.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"
 

@@ -11,7 +11,7 @@
 #include "tessera/mapper/layer_prover.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/part.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/problem_options.h"
 
 namespace tessera {

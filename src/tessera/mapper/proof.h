@@ -12,9 +12,8 @@
 
 #include "tessera/mapper/map_settings.h"
 #include "tessera/part.h"
-#include "tessera/record/progress.h"
-#include "tessera/record/run_directory.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
 

@@ -21,7 +21,7 @@
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
 #include "tessera/part.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 

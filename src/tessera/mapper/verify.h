@@ -15,9 +15,8 @@
 
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapping.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
 

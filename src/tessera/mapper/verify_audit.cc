@@ -11,7 +11,7 @@
 #include "tessera/mapper/proof_journal.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/part.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"

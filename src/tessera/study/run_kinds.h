@@ -11,20 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/record/progress.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
-
-// What a run may use while it goes on. All functions may be empty.
-struct RunContext {
-  int threads = 0;  // 0: one per core. Default: 0.
-  std::function<bool()> stopped = {};
-  std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress = {};
-  std::function<void(std::string_view)> remark = {};
-};
 
 // What a run came to; each kind has its own (study/runs.h).
 struct RunResult {

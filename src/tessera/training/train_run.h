@@ -9,10 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/record/progress.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
 #include "tessera/result.h"
+#include "tessera/run.h"
 #include "tessera/training/config.h"
 #include "tessera/training/training_log.h"
 

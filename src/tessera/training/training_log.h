@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "tessera/record/line_journal.h"
-#include "tessera/record/run_directory.h"
 #include "tessera/result.h"
 #include "tessera/rl/trainer.h"
+#include "tessera/run.h"
 
 namespace tessera {
 
