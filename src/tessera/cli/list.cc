@@ -20,7 +20,6 @@
 #include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
-#include "tessera/rl/learner.h"
 #include "tessera/rl/replay/sampler.h"
 #include "tessera/search.h"
 #include "tessera/study/run_kinds.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
-#include "tessera/env/play.h"
+#include "tessera/env.h"
 
 namespace tessera {
 

@@ -10,6 +10,7 @@
 #include "tessera/rl/calibration.h"
 #include "tessera/rl/hardware_counters.h"
 #include "tessera/rl/profile_run.h"
+#include "tessera/rl/profiler.h"
 
 namespace tessera {
 namespace {

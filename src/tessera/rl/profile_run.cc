@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tessera/part.h"
+#include "tessera/rl/profiler.h"
 #include "tessera/rl/stepper.h"
 
 namespace tessera {

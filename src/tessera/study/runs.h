@@ -10,7 +10,7 @@
 #include "tessera/mapper/compare_run.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/study/run_kinds.h"
-#include "tessera/training/train_run.h"
+#include "tessera/train.h"
 
 namespace tessera {
 

@@ -1,5 +1,6 @@
 // Runs of `tessera train`.
 #include "tessera/training/train_run.h"
+#include "tessera/train.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,6 @@
 // The loop around the trainer: when to report, when to save, when to stop.
 #include "tessera/training/train_run.h"
+#include "tessera/train.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +14,9 @@
 #include "tessera/base/json.h"
 #include "tessera/base/sha256.h"
 #include "tessera/record/clock.h"
+#include "tessera/rl/trainer.h"
+#include "tessera/training/config.h"
+#include "tessera/training/training_log.h"
 
 namespace tessera {
 namespace {
