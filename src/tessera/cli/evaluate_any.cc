@@ -11,7 +11,7 @@
 #include "tessera/base/text.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 #include "tessera/part.h"
 
 namespace tessera {

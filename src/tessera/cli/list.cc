@@ -16,7 +16,7 @@
 #include "tessera/coopt/methods.h"
 #include "tessera/cost.h"
 #include "tessera/env.h"
-#include "tessera/mapper/methods.h"
+#include "tessera/map.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
-#include "tessera/mapper/pareto.h"
+#include "tessera/map.h"
 #include "tessera/report/pareto_report.h"
 
 namespace tessera {

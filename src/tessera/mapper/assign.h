@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "tessera/agents/assignment.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 #include "tessera/result.h"
 #include "tessera/search.h"
 

@@ -1,5 +1,6 @@
 // Comparisons.
 #include "tessera/mapper/compare.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <cmath>

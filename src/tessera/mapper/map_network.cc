@@ -1,5 +1,6 @@
 // Searches for all layers of a network.
 #include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "tessera/mapper/any_factors.h"
+#include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
 #include "tessera/record/clock.h"

@@ -1,5 +1,5 @@
 // Fronts of layers by repeated exact search.
-#include "tessera/mapper/pareto.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "tessera/mapper/map_network.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/part.h"
 #include "tessera/record/clock.h"
 #include "tessera/search/exact/mapper.h"

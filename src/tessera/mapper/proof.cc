@@ -1,5 +1,6 @@
 // Which layer's proof goes on next, and for how long.
 #include "tessera/mapper/proof.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <mutex>

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 #include "tessera/run.h"
@@ -20,23 +20,11 @@ namespace tessera {
 struct LayerMapping;
 class LayerProver;
 
-// What was proved about a layer.
-struct LayerProof {
-  int64_t rounds = 0;
-  int64_t evaluations = 0;  // by the exact search; they count as samples
-  bool complete = false;    // nothing is left to search
-
-  friend bool operator==(const LayerProof&, const LayerProof&) = default;
-};
-
 struct ProofHooks {
   ProgressObserver* progress = nullptr;     // may be null
   std::function<bool()> stopped = {};       // may be empty
   const RunDirectory* directory = nullptr;  // for journals; may be null
 };
-
-// Whether mappings of the settings' model and objective can be proved; the error says why not.
-Result<void> CheckProvable(const MapSettings& settings);
 
 // Contract:
 //   Threads      members are called by one thread at a time; work is done on the pool's threads.

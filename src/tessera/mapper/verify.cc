@@ -16,7 +16,7 @@
 #include "tessera/base/json.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/loopnest/interpreter.h"
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 #include "tessera/mapping.h"
 #include "tessera/result.h"
 #include "tessera/run.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
-#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/part.h"

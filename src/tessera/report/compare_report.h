@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tessera/mapper/compare.h"
+#include "tessera/map.h"
 #include "tessera/report/json.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"

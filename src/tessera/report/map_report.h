@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 #include "tessera/network.h"
 #include "tessera/report/json.h"
 #include "tessera/report/run_views.h"

@@ -1,6 +1,7 @@
 // Runs of `tessera compare`.
 #include <fmt/format.h>
 
+#include "tessera/mapper/compare_run.h"
 #include "tessera/study/runs.h"
 
 namespace tessera {

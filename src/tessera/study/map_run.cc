@@ -1,6 +1,7 @@
 // Runs of `tessera map`.
 #include <fmt/format.h>
 
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/study/runs.h"
 

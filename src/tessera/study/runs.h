@@ -7,8 +7,7 @@
 #include <string>
 
 #include "tessera/coopt/run.h"
-#include "tessera/mapper/compare_run.h"
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 #include "tessera/study/run_kinds.h"
 #include "tessera/train.h"
 
