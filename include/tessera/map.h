@@ -203,21 +203,10 @@ struct NetworkMapping {
   double seconds = 0;
 };
 
-struct MapHooks {
-  // Told about layers as they go; may be null.
-  ProgressObserver* progress = nullptr;
-
-  // Asked now and then whether to stop; may be empty.
-  std::function<bool()> stopped = {};
-
-  // Journals go here, and what they already hold is not evaluated again; may be null.
-  const RunDirectory* directory = nullptr;
-};
-
 // The result does not depend on `threads` (0: one per core), nor on interruptions if the run is
 // resumed, as long as no budget of seconds is set. Errors: layers that the model cannot take,
 // constraints that leave nothing, files that cannot be written.
-Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const MapHooks& hooks = {});
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
 
 // A new run of kind map, and the job of one.
 inline constexpr std::string_view kMapRun = "map";
@@ -253,7 +242,7 @@ struct NetworkFronts {
 // The front of every layer, one point after the other: the least energy with fewer cycles than the
 // last one. The job's objective is that of the points: energy. Seconds are shared between layers;
 // rounds (0: no limit) are for each point. A point that is not proved within its limits is BOUNDED.
-Result<NetworkFronts> FindFronts(const MapJob& job, int threads = 0, const MapHooks& hooks = {});
+Result<NetworkFronts> FindFronts(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
 
 // ---- Comparing methods -------------------------------------------------------------------------
 //
@@ -318,7 +307,7 @@ struct Comparison {
 // Runs side by side on `threads` threads; only the times depend on how many. The job's network has
 // one layer. With a directory every run has a journal, which it goes on with.
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads = 0,
-                                  const MapHooks& hooks = {});
+                                  const RunHooks& hooks = {});
 
 // What all seeds of a method amount to.
 struct MethodSummary {

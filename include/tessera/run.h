@@ -231,6 +231,13 @@ class RunDirectory {
   std::map<std::string, std::string> written_;  // hashes, since Begin
 };
 
+// What a use case tells and asks while it goes on, and where it leaves its journals.
+struct RunHooks {
+  ProgressObserver* progress = nullptr;     // may be null
+  std::function<bool()> stopped = {};       // polled now and then; may be empty
+  const RunDirectory* directory = nullptr;  // what it holds is not done again; may be null
+};
+
 }  // namespace tessera
 
 #endif  // TESSERA_RUN_H_

@@ -85,13 +85,6 @@ Result<RunDirectory> CreateTrainRun(const std::string& path, const TrainSettings
 Result<TrainSettings> LoadTrainSettings(const RunDirectory& directory);
 Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& directory);
 
-// What training tells and asks while it goes on, and where it leaves its log.
-struct TrainHooks {
-  ProgressObserver* progress = nullptr;     // may be null
-  std::function<bool()> stopped = {};       // may be empty
-  const RunDirectory* directory = nullptr;  // for log and checkpoints; may be null
-};
-
 struct TrainOutcome {
   TrainSettings settings = {};
   Training training = {};  // with the trained agents
@@ -104,7 +97,7 @@ struct TrainOutcome {
 // starts again. Contract: without an interruption the result is a function of the settings; with
 // one it is the same in the end.
 Result<TrainOutcome> Train(const TrainSettings& settings, int threads = 0,
-                           const TrainHooks& hooks = {});
+                           const RunHooks& hooks = {});
 
 }  // namespace tessera
 

@@ -7,7 +7,7 @@
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
 #include "tessera/cli/run_output.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

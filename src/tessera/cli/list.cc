@@ -13,7 +13,7 @@
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
-#include "tessera/coopt/methods.h"
+#include "tessera/cooptimize.h"
 #include "tessera/cost.h"
 #include "tessera/env.h"
 #include "tessera/map.h"
@@ -21,8 +21,8 @@
 #include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
 #include "tessera/rl/replay/sampler.h"
+#include "tessera/runs.h"
 #include "tessera/search.h"
-#include "tessera/study/run_kinds.h"
 #include "tessera/vta.h"
 
 namespace tessera {

@@ -15,7 +15,7 @@
 #include "tessera/mapper/map_network.h"
 #include "tessera/part.h"
 #include "tessera/report/map_report.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

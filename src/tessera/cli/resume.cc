@@ -2,7 +2,7 @@
 #include "tessera/cli/command.h"
 #include "tessera/cli/run_output.h"
 #include "tessera/run.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 #include "tessera/cli/command.h"
 #include "tessera/result.h"
 #include "tessera/run.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

@@ -7,7 +7,7 @@
 #include "tessera/cli/play.h"
 #include "tessera/cli/run_output.h"
 #include "tessera/cli/training.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
 #include "tessera/train.h"
 
 namespace tessera {

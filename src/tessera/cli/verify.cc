@@ -7,7 +7,7 @@
 #include "tessera/mapper/verify.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

@@ -88,7 +88,7 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
 
 class Mapper {
  public:
-  Mapper(const MapJob& job, int threads, const MapHooks& hooks)
+  Mapper(const MapJob& job, int threads, const RunHooks& hooks)
       : job_(job),
         hooks_(hooks),
         pool_(threads),
@@ -281,7 +281,7 @@ class Mapper {
   }
 
   const MapJob& job_;
-  const MapHooks& hooks_;
+  const RunHooks& hooks_;
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
@@ -351,7 +351,7 @@ NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective)
   return total;
 }
 
-Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const MapHooks& hooks) {
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks& hooks) {
   return Mapper(job, threads, hooks).Go();
 }
 

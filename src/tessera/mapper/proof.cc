@@ -68,7 +68,7 @@ Result<void> CheckProvable(const MapSettings& settings) {
   return {};
 }
 
-Prover::Prover(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
+Prover::Prover(const MapJob& job, ThreadPool& pool, const RunHooks& hooks,
                std::vector<LayerMapping>& layers)
     : job_(job), pool_(pool), hooks_(hooks), layers_(layers), shared_(std::make_unique<Shared>()) {}
 

@@ -20,12 +20,6 @@ namespace tessera {
 struct LayerMapping;
 class LayerProver;
 
-struct ProofHooks {
-  ProgressObserver* progress = nullptr;     // may be null
-  std::function<bool()> stopped = {};       // may be empty
-  const RunDirectory* directory = nullptr;  // for journals; may be null
-};
-
 // Contract:
 //   Threads      members are called by one thread at a time; work is done on the pool's threads.
 //   Determinism  without limits of seconds the result is a function of job and offers, also if the
@@ -39,7 +33,7 @@ struct ProofHooks {
 class Prover {
  public:
   // `layers` have names, layers and bounds; the prover fills in the rest.
-  Prover(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
+  Prover(const MapJob& job, ThreadPool& pool, const RunHooks& hooks,
          std::vector<LayerMapping>& layers);
   ~Prover();
 
@@ -69,7 +63,7 @@ class Prover {
 
   const MapJob& job_;
   ThreadPool& pool_;
-  const ProofHooks hooks_;
+  const RunHooks hooks_;
   double deadline_ = std::numeric_limits<double>::infinity();
   std::vector<LayerMapping>& layers_;
   std::vector<std::unique_ptr<LayerProver>> provers_;  // null: cannot be proved

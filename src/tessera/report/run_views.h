@@ -13,7 +13,7 @@
 #include "tessera/report/json.h"
 #include "tessera/result.h"
 #include "tessera/run.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include "tessera/mapper/compare_run.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
+#include "tessera/study/kinds.h"
 
 namespace tessera {
 namespace {

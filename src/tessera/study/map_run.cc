@@ -3,7 +3,8 @@
 
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/verify.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
+#include "tessera/study/kinds.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
+#include "tessera/study/kinds.h"
 
 namespace tessera {
 namespace {

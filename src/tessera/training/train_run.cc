@@ -44,7 +44,7 @@ int64_t NextReport(const TrainSettings& settings, int64_t episodes) {
 
 class TrainLoop {
  public:
-  TrainLoop(const TrainSettings& settings, int threads, const TrainHooks& hooks)
+  TrainLoop(const TrainSettings& settings, int threads, const RunHooks& hooks)
       : settings_(settings), threads_(threads), hooks_(hooks) {}
 
   Result<TrainOutcome> Go() {
@@ -142,7 +142,7 @@ class TrainLoop {
 
   const TrainSettings& settings_;
   const int threads_;
-  const TrainHooks& hooks_;
+  const RunHooks& hooks_;
   Training training_;
   std::unique_ptr<Trainer> trainer_;
   std::optional<TrainingLog> log_;  // none without a folder
@@ -227,7 +227,7 @@ Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& di
   return directory.ChangeSettings(ToJsonText(settings));
 }
 
-Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const TrainHooks& hooks) {
+Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks) {
   return TrainLoop(settings, threads, hooks).Go();
 }
 
