@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -214,6 +215,30 @@ Result<RunDirectory> CreateMapRun(const std::string& path, const MapJob& job,
                                   const RunOrigin& origin);
 Result<MapJob> LoadMapJob(const RunDirectory& directory);
 
+// The space of a layer that a job would search.
+struct SpaceSize {
+  int64_t decisions = 0;  // with more than one value
+  double log10_size = 0;
+};
+// Of all layers, without searching any. Errors as MapNetwork.
+Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads = 0);
+
+// Below parts that the exact mapper left out, random mappings are priced.
+struct RuleVerification {
+  std::string_view rule = {};
+  int64_t audited = 0, violations = 0;
+  double tightest = 0;  // largest bound / cost
+};
+
+struct AuditResult {
+  std::vector<RuleVerification> rules = {};
+  std::vector<Discrepancy> discrepancies = {};
+};
+
+// Repeats the proofs of a run, as many rounds as they took, with up to `most` mappings per rule and
+// layer. Errors: runs without proofs, and as Verify.
+Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t most);
+
 // ---- Fronts of cycles and energy ---------------------------------------------------------------
 
 // No mapping with at most `cost.cycles` needs less energy than `bound_pj`.
@@ -333,6 +358,66 @@ struct CompareJob {
 Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob& job,
                                       const RunOrigin& origin);
 Result<CompareJob> LoadCompareJob(const RunDirectory& directory);
+
+// ---- Agents for decisions ----------------------------------------------------------------------
+
+// How decisions are grouped (docs/assignment.md); the words are those of LinkageNames and so on.
+struct AssignOptions {
+  // Agents, at most one per decision; 0 to cut the tree at height `threshold` instead. Default: 0.
+  int64_t agents = 0;
+  double threshold = 0;  // Default: 0 (only what is equal shares an agent).
+
+  // Part of the feasible samples that is kept, the best ones. Default: 0.15.
+  double top = 0.15;
+
+  std::string linkage = "ward";    // Between groups. Default: ward.
+  std::string distance = "rows";   // Between decisions. Default: rows.
+  std::string orders = "lehmer";   // How a loop order enters: lehmer, positions. Default: lehmer.
+  std::string reward = "inverse";  // 1 / objective, or -log objective (log). Default: inverse.
+
+  // Threads that evaluate; results do not depend on it. Default: 0 (one per core).
+  int threads = 0;
+
+  // Polled while samples are collected; true ends that, and what there is counts. Default: none.
+  std::function<bool()> stopped = {};
+};
+std::vector<std::string> LinkageNames();
+std::vector<std::string> DistanceNames();
+
+struct AssignmentStudy;
+
+struct AgentAssignment {
+  std::vector<std::vector<std::string>> agents = {};  // the decisions of each
+  std::shared_ptr<const AssignmentStudy> study = {};  // how they were found, for reports
+};
+
+// Collects samples of the job's first layer with `policy`, within the job's budget and from its
+// seed, and assigns the decisions of its space (Algorithm 1 of the MARL mapper). The errors are
+// those of problem, method and search, unknown words, too few feasible samples, and more agents
+// than decisions.
+Result<AgentAssignment> AssignAgents(const MapJob& job, const MethodChoice& policy,
+                                     const AssignOptions& options);
+
+// ---- Proofs for scripts ------------------------------------------------------------------------
+
+struct ExactRowOptions {
+  loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
+
+  // For each objective of each row; 0: none. Default: 0.
+  double time_limit_seconds = 0;
+
+  // Random mappings per pruning rule that are checked against the bound for which they were left
+  // out; the answer then has `audit`. Default: 0.
+  int64_t audit = 0;
+
+  // Of those mappings. Default: 1.
+  uint64_t seed = 1;
+};
+
+// Answers a problem in a line of JSON (docs/optimality.md) with one: the size of the space, the
+// optimum for cycles, energy and EDP with its status and mapping, evaluations and seconds.
+Result<std::string> AnswerExactRow(std::string_view line, const Where& where,
+                                   const ExactRowOptions& options = {});
 
 // ---- Mappings as files -------------------------------------------------------------------------
 

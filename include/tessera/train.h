@@ -99,6 +99,61 @@ struct TrainOutcome {
 Result<TrainOutcome> Train(const TrainSettings& settings, int threads = 0,
                            const RunHooks& hooks = {});
 
+// ---- Where training time goes ------------------------------------------------------------------
+
+// How a batch is drawn from replay; a setting `sampler` of algorithms that have replay.
+struct ReplaySampler {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view distribution;  // of the rows of a batch, in a sentence
+  bool changes_distribution = false;
+  std::vector<ParameterInfo> parameters = {};
+};
+std::vector<ReplaySampler> ReplaySamplers();
+
+// What this machine can do at most, on one thread: the yardstick of profiles. Takes about a tenth
+// of a second and 256 MiB.
+struct MachineSpeed {
+  double memcpy_gb_per_s = 0;  // copied, from memory to memory
+  double fma_gflop_per_s = 0;  // single precision
+};
+MachineSpeed MeasureMachine();
+
+// Whether profiles have cache and TLB misses; the error says why not (a virtual machine, a
+// setting).
+Result<void> HasHardwareCounters();
+
+struct ProfileOptions {
+  // Transitions in replay before the first measured round. Default: 100'000.
+  int64_t fill = 100'000;
+
+  // Update rounds that are measured, after one that is not. Default: 5.
+  int64_t rounds = 5;
+
+  // Default: 1.
+  uint64_t seed = 1;
+};
+inline constexpr int64_t kProfileStepsPerRound = 100;  // of the environment
+
+struct PhaseTotals {
+  double seconds = 0;
+  int64_t bytes = 0;  // read and written by copies of replay data
+  int64_t flops = 0;
+  int64_t cache_misses = 0, dtlb_misses = 0;  // if there are hardware counters
+};
+
+// Each phase in the round in which it was fastest, because whatever else a machine does can only
+// make a phase slower.
+struct TrainingProfile {
+  PhaseTotals environment, acting, sampling, target_q, q_loss, p_loss, other;
+  double update_seconds = 0;    // update all trainers
+  double training_seconds = 0;  // everything but the environment
+};
+
+// Measures the phases of an algorithm that has replay; random play fills it first.
+Result<TrainingProfile> ProfileTraining(const TrainingConfig& config,
+                                        const ProfileOptions& options = {}, int threads = 1);
+
 }  // namespace tessera
 
 #endif  // TESSERA_TRAIN_H_

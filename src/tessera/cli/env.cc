@@ -10,7 +10,6 @@
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
 #include "tessera/env.h"
-#include "tessera/env/mpe/episode.h"
 #include "tessera/train.h"
 
 namespace tessera {

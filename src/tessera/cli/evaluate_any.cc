@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/accelerator.h"
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cli/network_argument.h"
 #include "tessera/map.h"

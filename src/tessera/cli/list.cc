@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/accelerator.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
@@ -20,9 +19,9 @@
 #include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
-#include "tessera/rl/replay/sampler.h"
 #include "tessera/runs.h"
 #include "tessera/search.h"
+#include "tessera/train.h"
 #include "tessera/vta.h"
 
 namespace tessera {
@@ -104,10 +103,10 @@ std::vector<Item> AlgorithmItems() {
 
 std::vector<Item> SamplerItems() {
   std::vector<Item> items;
-  for (const SamplerInfo* sampler : Samplers()) {
-    items.push_back({sampler->name,
-                     {sampler->changes_distribution, sampler->summary, sampler->distribution},
-                     sampler->parameters()});
+  for (const ReplaySampler& sampler : ReplaySamplers()) {
+    items.push_back({sampler.name,
+                     {sampler.changes_distribution, sampler.summary, sampler.distribution},
+                     sampler.parameters});
   }
   return items;
 }

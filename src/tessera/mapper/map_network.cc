@@ -355,4 +355,27 @@ Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks
   return Mapper(job, threads, hooks).Go();
 }
 
+Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {
+  const std::vector<NetworkLayer>& layers = job.network.layers;
+  std::vector<SpaceSize> sizes(layers.size());
+  std::vector<Result<void>> outcomes(layers.size());
+  const auto measure = [&](size_t i) -> Result<void> {
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
+    if (!problem) return InLayer(layers[i].name, problem.error());
+    const MappingSpace& space = (*problem)->space();
+    sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
+                .log10_size = space.Log10Size()};
+    return {};
+  };
+  ThreadPool pool(threads);
+  pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+    outcomes[static_cast<size_t>(begin)] = measure(static_cast<size_t>(begin));
+  });
+  for (const Result<void>& outcome : outcomes) {
+    if (!outcome) return outcome.error();
+  }
+  return sizes;
+}
+
 }  // namespace tessera
