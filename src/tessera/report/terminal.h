@@ -1,8 +1,11 @@
-// What stderr is connected to: a terminal that can redraw lines, or a file or pipe.
+// What stderr is connected to, a terminal that can redraw lines, or a file or pipe; and the clock
+// that says when to redraw them.
 #ifndef TESSERA_REPORT_TERMINAL_H_
 #define TESSERA_REPORT_TERMINAL_H_
 
 #include <cstdint>
+
+#include "tessera/record/clock.h"  // IWYU pragma: export
 
 namespace tessera {
 

@@ -46,39 +46,6 @@ Result<std::unique_ptr<RunResult>> RunCooptimize(CooptimizeJob job, const RunDir
         {.name_heading = walks ? "network" : "layer", .samples_heading = "measurements"});
   }
   auto result = std::make_unique<CooptimizeRunResult>();
-  result->result = *std::move(again);
-  verification.again = std::move(result);
-  return verification;
-}
-
-std::string Line(const RunDirectory& directory) {
-  const Result<CooptimizeJob> job = coopt::LoadCooptimizeJob(directory);
-  if (!job) return job.error().message;
-  return fmt::format("{} on {}, {}, {}", job->name, job->settings.target,
-                     coopt::kCooptObjectiveNames[static_cast<size_t>(job->settings.objective)],
-                     job->settings.method);
-}
-
-}  // namespace
-
-Result<std::unique_ptr<RunResult>> RunCooptimize(CooptimizeJob job, const RunDirectory* directory,
-                                                 const RunContext& context) {
-  const bool walks = job.method.method->proves;
-  std::shared_ptr<ProgressObserver> progress;
-  if (context.start_progress) {
-    progress = context.start_progress(
-        {.name_heading = walks ? "network" : "layer", .samples_heading = "measurements"});
-  }
-  coopt::CooptimizeHooks hooks{.stopped = context.stopped, .directory = directory};
-  const CooptimizeJob told = job;
-  if (progress != nullptr) {
-    hooks.progress = [&](const SessionResult& so_far) { Report(told, so_far, *progress); };
-    hooks.counted = [&](int64_t measured, std::optional<double> best) {
-      progress->OnProgress(ProgressEvent::kAdvanced,
-                           {.name = told.name, .best = best, .samples = measured});
-    };
-  }
-  auto result = std::make_unique<CooptimizeRunResult>();
   Result<CooptimizeResult> made = coopt::Cooptimize(
       std::move(job), context.threads,
       {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
