@@ -5,12 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/check.h"
 #include "tessera/base/file.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/vta/isa/assembly.h"
 #include "tessera/vta/program.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/zoo.h"
 
 namespace {
 

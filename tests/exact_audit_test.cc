@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "loopnest_random.h"
-#include "tessera/arch/format.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/mapper.h"
 

@@ -9,7 +9,7 @@
 
 #include "exact_oracle.h"
 #include "loopnest_random.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/search/exact/count.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/pareto.h"

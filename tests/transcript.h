@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

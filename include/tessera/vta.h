@@ -25,8 +25,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 namespace tessera::vta {
 

@@ -1,5 +1,5 @@
 // The list of accelerator formats, and how an ACCELERATOR argument finds its format.
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 
 #include <algorithm>
 #include <array>

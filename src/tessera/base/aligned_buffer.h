@@ -8,8 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tessera/base/check.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

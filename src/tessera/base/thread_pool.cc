@@ -1,5 +1,5 @@
 // A fixed set of threads that take chunks of the current job from one counter.
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 
 #include <sched.h>
 
@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-#include "tessera/base/check.h"
 #include "tessera/base/checked.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -1,12 +1,10 @@
 // Every index is visited once, and results are the same on any number of threads.
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 
 #include <atomic>
 #include <cmath>
 
 #include <gtest/gtest.h>
-
-#include "tessera/base/rng.h"
 
 namespace tessera {
 namespace {

@@ -10,12 +10,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "tessera/base/check.h"
 #include "tessera/coopt/confidence_sampling.h"
 #include "tessera/coopt/dcoc_agents.h"
 #include "tessera/coopt/performance_model.h"
 #include "tessera/coopt/searcher.h"
-#include "tessera/search/method.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 namespace {

@@ -5,14 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/roofline.h"
 #include "tessera/coopt/vta_target.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 namespace tessera::coopt {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/schedule_space.h"
 #include "tessera/coopt/target.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/conv.h"
 #include "tessera/vta/codegen/reference.h"
 #include "tessera/vta/codegen/tiled.h"

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "tessera/base/checked.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
+#include "tessera/cost/compute_cycles.h"
 
 namespace tessera {
 namespace {

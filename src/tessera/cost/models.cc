@@ -1,5 +1,5 @@
 // The list of cost models, and how a user's choice finds its entry.
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
-#include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // The list of environments.
-#include "tessera/env/registry.h"
+#include "tessera/env.h"
 
 #include <fmt/format.h>
 
@@ -11,19 +11,31 @@ extern const EnvInfo kMappingEnv;
 
 namespace {
 
-constexpr const EnvInfo* kEnvs[] = {
-    &kPredatorPreyEnv,
-    &kNavigationEnv,
-    &kMappingEnv,
-};
+std::vector<const EnvInfo*>& List() {
+  static std::vector<const EnvInfo*> envs = {
+      &kPredatorPreyEnv,
+      &kNavigationEnv,
+      &kMappingEnv,
+  };
+  return envs;
+}
 
 }  // namespace
 
-std::span<const EnvInfo* const> Envs() { return kEnvs; }
+std::span<const EnvInfo* const> Envs() { return List(); }
+
+Result<void> RegisterEnv(const EnvInfo& env) {
+  if (FindEnv(env.name)) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("there is an environment '{}' already", env.name)};
+  }
+  List().push_back(&env);
+  return {};
+}
 
 Result<const EnvInfo*> FindEnv(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const EnvInfo* env : kEnvs) {
+  for (const EnvInfo* env : Envs()) {
     if (env->name == name) return env;
     names.push_back(env->name);
   }

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "tessera/base/rng.h"
 #include "tessera/nn/heads.h"
 #include "tessera/nn/init.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,9 @@
 // The list of search methods, and how a method is found in any list.
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 #include <algorithm>
-#include <array>
+#include <deque>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,8 +23,11 @@ MethodInfo PpoDiscreteMethod();
 MethodInfo MarlMethod();
 MethodInfo TeamMethod();
 
-const MethodList& SearchMethods() {
-  static const std::array kMethods = {
+namespace {
+
+// A deque, because lists hold pointers to methods.
+std::deque<MethodInfo>& Known() {
+  static std::deque<MethodInfo> methods = {
       // One method a line, in the order of `tessera list methods`.
       // clang-format off
       RandomMethod(),
@@ -39,8 +43,29 @@ const MethodList& SearchMethods() {
       TeamMethod(),
       // clang-format on
   };
-  static const MethodList kList("search method", PointersTo(kMethods));
-  return kList;
+  return methods;
+}
+
+MethodList& List() {
+  static MethodList list = [] {
+    MethodList all("search method", {});
+    for (const MethodInfo& method : Known()) all.Add(method);
+    return all;
+  }();
+  return list;
+}
+
+}  // namespace
+
+const MethodList& SearchMethods() { return List(); }
+
+Result<void> RegisterMethod(MethodInfo method) {
+  if (List().Find(method.name)) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("there is a method {} already", Quoted(method.name))};
+  }
+  List().Add(Known().emplace_back(std::move(method)));
+  return {};
 }
 
 std::vector<const MethodInfo*> PointersTo(std::span<const MethodInfo> methods) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 #include "tessera/space/loop_space.h"
 
 namespace tessera {

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/cost/maestro/workload.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // The list of network formats, and how a NETWORK argument finds its format.
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
 
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 

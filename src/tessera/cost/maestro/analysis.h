@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/cost/cost.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/cost/maestro/cases.h"
 #include "tessera/cost/maestro/leaf.h"
 #include "tessera/cost/maestro/level.h"

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "tessera/base/aligned_buffer.h"
-#include "tessera/base/check.h"
 #include "tessera/base/checked.h"
 #include "tessera/nn/kernels.h"
+#include "tessera/result.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

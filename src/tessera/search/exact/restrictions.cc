@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera::exact {
 namespace {

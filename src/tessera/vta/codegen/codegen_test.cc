@@ -2,7 +2,7 @@
 // their programs pass every check.
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/best.h"
 #include "tessera/vta/codegen/data.h"

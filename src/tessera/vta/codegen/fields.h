@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/result.h"
 #include "tessera/base/text.h"
+#include "tessera/result.h"
 
 namespace tessera::vta {
 

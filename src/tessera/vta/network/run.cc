@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/elementwise.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tessera/base/json_text.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 
 namespace tessera::vta {
