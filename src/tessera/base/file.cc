@@ -6,12 +6,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -165,9 +165,24 @@ AtomicFile::AtomicFile(AtomicFile&&) noexcept = default;
 AtomicFile& AtomicFile::operator=(AtomicFile&&) noexcept = default;
 AtomicFile::~AtomicFile() = default;
 
-Result<AtomicFile> AtomicFile::Create(const std::string& path) {
-  std::string temporary = path + std::string(kUnfinished) + "XXXXXX";
-  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+std::string UnfinishedName(const std::string& path, std::string_view token) {
+  return path + std::string(kUnfinished) + std::string(token);
+}
+
+Result<AtomicFile> AtomicFile::Create(const std::string& path, std::string_view token) {
+  constexpr mode_t kAll = 0666;  // less what the umask takes away
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  std::string temporary = UnfinishedName(path, token);
+  int fd = -1;
+  if (!token.empty()) {
+    fd = ::open(temporary.c_str(), kFlags | O_TRUNC, kAll);
+  } else {
+    static std::atomic<int64_t> names = 0;
+    do {
+      temporary = UnfinishedName(path, fmt::format("{}-{}", ::getpid(), names++));
+      fd = ::open(temporary.c_str(), kFlags | O_EXCL, kAll);
+    } while (fd < 0 && errno == EEXIST);
+  }
   if (fd < 0) return SystemError(path, "write");
   return AtomicFile(std::unique_ptr<State>(new State{path, temporary, Descriptor(fd)}));
 }
@@ -184,11 +199,7 @@ Result<void> AtomicFile::Append(std::string_view bytes) {
 
 Result<void> AtomicFile::Commit() {
   const std::string& path = state_->path;
-  constexpr mode_t kReadableByAll = 0644;  // mkostemp makes files private
-  if (::fchmod(state_->fd.get(), kReadableByAll) != 0 || ::fsync(state_->fd.get()) != 0 ||
-      state_->fd.Close() != 0) {
-    return SystemError(path, "write");
-  }
+  if (::fsync(state_->fd.get()) != 0 || state_->fd.Close() != 0) return SystemError(path, "write");
   if (::rename(state_->temporary.c_str(), path.c_str()) != 0) return SystemError(path, "replace");
   state_->temporary.clear();
   // The rename itself lives in the folder; without this a power cut may undo it.
@@ -198,21 +209,12 @@ Result<void> AtomicFile::Commit() {
   return {};
 }
 
-Result<void> WriteFileAtomically(const std::string& path, std::string_view contents) {
-  Result<AtomicFile> file = AtomicFile::Create(path);
+Result<void> WriteFileAtomically(const std::string& path, std::string_view contents,
+                                 std::string_view token) {
+  Result<AtomicFile> file = AtomicFile::Create(path, token);
   if (!file) return file.error();
   if (Result<void> written = file->Append(contents); !written) return written;
   return file->Commit();
-}
-
-void RemoveUnfinishedFiles(const std::string& folder) {
-  std::error_code ignored;
-  std::vector<std::filesystem::path> unfinished;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
-    const bool named = entry.path().filename().string().find(kUnfinished) != std::string::npos;
-    if (named && entry.is_regular_file(ignored)) unfinished.push_back(entry.path());
-  }
-  for (const std::filesystem::path& file : unfinished) std::filesystem::remove(file, ignored);
 }
 
 std::string FileStem(const std::string& path) {

@@ -35,13 +35,17 @@ Result<std::string> ReadTextFile(const std::string& path);
 
 // Replaces `path` by `contents`: readers see the old file or the new one, never a part, even after
 // a crash. The folder must exist. On failure the old file is untouched and no temporary remains.
-Result<void> WriteFileAtomically(const std::string& path, std::string_view contents);
+// `token` as in AtomicFile.
+Result<void> WriteFileAtomically(const std::string& path, std::string_view contents,
+                                 std::string_view token = {});
 
 // The same for contents that come in parts and may be larger than memory. Without Commit nothing
-// happens to `path`, and the temporary is removed.
+// happens to `path`, and the temporary is removed. Who may read the file is up to the umask.
 class AtomicFile {
  public:
-  static Result<AtomicFile> Create(const std::string& path);
+  // The temporary is UnfinishedName(path, token), for folders with one writer, which then knows
+  // what it left behind when it was killed; without a token it has a name that is free.
+  static Result<AtomicFile> Create(const std::string& path, std::string_view token = {});
   AtomicFile(AtomicFile&&) noexcept;
   AtomicFile& operator=(AtomicFile&&) noexcept;
   ~AtomicFile();
@@ -56,9 +60,8 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
-// Removes what programs that were killed while they wrote left in a folder and below it. Only for
-// folders that no other program is writing to.
-void RemoveUnfinishedFiles(const std::string& folder);
+// What a file is called while an AtomicFile with a token writes it.
+std::string UnfinishedName(const std::string& path, std::string_view token);
 
 // "net" of "folder/net.yaml" and of "net.yaml.gz".
 std::string FileStem(const std::string& path);

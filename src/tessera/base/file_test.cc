@@ -123,19 +123,22 @@ TEST_F(FileTest, LeavesNothingBehindOnFailure) {
   EXPECT_EQ(FilesInFolder(), 1u);
 }
 
-TEST_F(FileTest, RemovesWhatAKilledProgramLeft) {
-  ASSERT_TRUE(MakeFolder(Path("run/mappings")));
-  ASSERT_TRUE(WriteFileAtomically(Path("run/mappings/a.json"), "{}"));
-  const Result<AtomicFile> unfinished = AtomicFile::Create(Path("run/mappings/b.json"));
-  ASSERT_TRUE(unfinished);
-  const auto files = [&] {
-    const std::filesystem::directory_iterator entries(Path("run/mappings"));
-    return std::distance(begin(entries), end(entries));
-  };
-  ASSERT_EQ(files(), 2);
-  RemoveUnfinishedFiles(Path("run"));
-  EXPECT_EQ(files(), 1);
-  EXPECT_EQ(*ReadFile(Path("run/mappings/a.json")), "{}");
+TEST_F(FileTest, AKilledWriterLeavesAKnownNameThatTheNextOneReuses) {
+  const std::string path = Path("a.json"), unfinished = UnfinishedName(path, "12ab");
+  { std::ofstream(unfinished) << "what a killed program had written so far"; }
+  ASSERT_TRUE(WriteFileAtomically(path, "{}", "12ab"));
+  EXPECT_EQ(*ReadFile(path), "{}");
+  EXPECT_FALSE(std::filesystem::exists(unfinished));
+}
+
+TEST_F(FileTest, TheUmaskDecidesWhoMayRead) {
+  const mode_t before = ::umask(077);
+  const Result<void> written = WriteFileAtomically(Path("private"), "x");
+  ::umask(before);
+  ASSERT_TRUE(written);
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(Path("private")).permissions(),
+            perms::owner_read | perms::owner_write);
 }
 
 TEST(FileStem, IsTheNameWithoutFolderAndExtension) {

@@ -11,13 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/file.h"
-
 namespace tessera {
 
 Result<FolderLock> FolderLock::Take(const std::string& folder) {
   const std::string file = folder + "/lock";
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) {
     return Error{.kind = ErrorKind::kIo,
                  .message = fmt::format("cannot open {}: {}", file, std::strerror(errno))};
@@ -28,7 +26,6 @@ Result<FolderLock> FolderLock::Take(const std::string& folder) {
                  .message = fmt::format("{} is in use by another program", folder),
                  .hint = "wait for it, or choose another folder"};
   }
-  RemoveUnfinishedFiles(folder);
   return lock;
 }
 

@@ -12,8 +12,7 @@ namespace tessera {
 // program ends, however it ends.
 class FolderLock {
  public:
-  // Takes the lock of an existing folder and removes what programs that were killed while they
-  // wrote left in it. A folder that another program holds is an error.
+  // Takes the lock of an existing folder. A folder that another program holds is an error.
   static Result<FolderLock> Take(const std::string& folder);
 
   FolderLock(FolderLock&& other) noexcept;

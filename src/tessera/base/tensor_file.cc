@@ -75,7 +75,7 @@ void TensorWriter::AddDouble(std::string name, double value) {
   Add(std::move(name), std::span<const double>(&doubles_.emplace_back(value), 1));
 }
 
-Result<void> TensorWriter::Write(const std::string& path) const {
+std::string TensorWriter::Head() const {
   std::vector<std::string> checksums;
   for (const Entry& entry : entries_) {
     checksums.push_back(fmt::format(R"("{}":"{}")", entry.name, ChecksumOf(entry.bytes)));
@@ -92,11 +92,19 @@ Result<void> TensorWriter::Write(const std::string& path) const {
   header += "}";
   while (header.size() % kLengthBytes != 0) header += ' ';  // arrays start at aligned places
   const uint64_t length = header.size();
-  Result<AtomicFile> file = AtomicFile::Create(path);
+  return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + header;
+}
+
+std::string TensorWriter::Bytes() const {
+  std::string bytes = Head();
+  for (const Entry& entry : entries_) bytes += AsText(entry.bytes);
+  return bytes;
+}
+
+Result<void> TensorWriter::Write(const std::string& path, std::string_view token) const {
+  Result<AtomicFile> file = AtomicFile::Create(path, token);
   if (!file) return file.error();
-  const std::string_view prefix(reinterpret_cast<const char*>(&length), sizeof(length));
-  if (Result<void> done = file->Append(prefix); !done) return done;
-  if (Result<void> done = file->Append(header); !done) return done;
+  if (Result<void> done = file->Append(Head()); !done) return done;
   for (const Entry& entry : entries_) {
     if (Result<void> done = file->Append(AsText(entry.bytes)); !done) return done;
   }

@@ -55,8 +55,11 @@ class TensorWriter {
   void AddInt(std::string name, int64_t value);
   void AddDouble(std::string name, double value);
 
-  // Replaces the file at `path`, or leaves it as it is and returns an error.
-  Result<void> Write(const std::string& path) const;
+  // Replaces the file at `path`, or leaves it as it is and returns an error. `token` as in
+  // AtomicFile.
+  Result<void> Write(const std::string& path, std::string_view token = {}) const;
+  // What Write writes.
+  std::string Bytes() const;
 
  private:
   struct Entry {
@@ -67,6 +70,7 @@ class TensorWriter {
   };
   void AddBytes(std::string name, TensorType type, std::span<const std::byte> bytes, int64_t count,
                 std::vector<int64_t> shape);
+  std::string Head() const;  // everything before the arrays
 
   std::vector<Entry> entries_;
   std::set<std::string> names_;

@@ -29,6 +29,7 @@
 
 #include "tessera/base/result.h"
 #include "tessera/record/progress.h"
+#include "tessera/record/run_header.h"
 #include "tessera/report/output.h"
 
 namespace tessera {
@@ -84,6 +85,9 @@ struct GlobalOptions {
 struct Context {
   const GlobalOptions& options;
   Output& output;
+
+  // What runs note about who started them.
+  RunOrigin origin;
 
   // Reports an error on stderr without ending the command; the exit code will be that of the first
   // one. For commands that go on to their next input.

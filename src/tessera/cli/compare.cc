@@ -1,16 +1,13 @@
 // tessera compare: search methods against each other on one layer.
-#include "tessera/mapper/compare.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
-#include "tessera/report/compare_report.h"
+#include "tessera/cli/run_output.h"
+#include "tessera/study/runs.h"
 
 namespace tessera {
 namespace {
@@ -64,28 +61,6 @@ std::vector<Flag> Flags(CompareArguments& arguments) {
   return flags;
 }
 
-// Why there is nothing to compare: a run's own reason says more than an empty table.
-Result<void> CheckFound(const Comparison& comparison) {
-  for (const CompareRun& run : comparison.runs) {
-    if (run.best() || run.result.stop == StopReason::kInterrupted) return {};
-  }
-  const CompareRun& first = comparison.runs.front();
-  const bool broken = first.result.failed == first.result.samples;
-  return Error{
-      .kind = broken ? ErrorKind::kIo : ErrorKind::kBudget,
-      .message = fmt::format("no run found a feasible mapping; {} seed {}: {} samples, {}; {}",
-                             first.method, first.seed, first.result.samples,
-                             broken ? "all failed" : "none feasible", WhyNothing(first.result))};
-}
-
-Result<void> WriteFiles(const MapJob& job, const Comparison& comparison, const std::string& out) {
-  if (Result<void> made = MakeFolder(out); !made) return made;
-  Result<void> written =
-      WriteFileAtomically(out + "/compare.json", ToText(ToJson(job, comparison)));
-  if (!written) return written;
-  return WriteFileAtomically(out + "/curves.svg", CurvesSvg(job, comparison));
-}
-
 // "ppo=600000", where the method is one of those compared.
 Result<std::pair<std::string, int64_t>> ParseExtension(const std::string& text,
                                                        const CompareOptions& options) {
@@ -130,27 +105,15 @@ Result<void> Run(const CompareArguments& arguments, Context& context) {
     if (!extension) return extension.error();
     options.extend.push_back(*std::move(extension));
   }
-  std::shared_ptr<ProgressObserver> progress = context.start_progress({.name_heading = "run"});
-  const Result<Comparison> comparison =
-      CompareMethods(*job, options, static_cast<int>(context.options.threads),
-                     {.progress = progress.get(), .stopped = context.stopped},
-                     [&](const Comparison& so_far) -> Result<void> {
-                       if (context.options.out.empty()) return {};
-                       return WriteFiles(*job, so_far, context.options.out);
-                     });
-  progress.reset();
-  if (!comparison) return comparison.error();
-  if (!context.options.out.empty()) {
-    if (Result<void> written = WriteFiles(*job, *comparison, context.options.out); !written) {
-      return written;
-    }
+  CompareJob compare{.problem = *job, .options = std::move(options)};
+  if (context.options.out.empty()) {
+    return ShowRun(kCompareRun, RunCompare(std::move(compare), nullptr, RunContextOf(context)),
+                   context);
   }
-  context.output.SetAll(ToJson(*job, *comparison));
-  if (context.output.json()) return CheckFound(*comparison);
-  if (Result<void> shown = context.output.Show(SummaryTable(*comparison)); !shown) return shown;
-  if (!comparison->best_known) return CheckFound(*comparison);
-  return context.output.ShowText(fmt::format("best known: {:.6g}; space: 10^{:.1f} points\n",
-                                             *comparison->best_known, comparison->log10_size));
+  Result<RunDirectory> directory = CreateCompareRun(context.options.out, compare, context.origin);
+  if (!directory) return directory.error();
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  return result ? Result<void>() : result.error();
 }
 
 }  // namespace
@@ -173,8 +136,8 @@ extern const Command kCompareCommand = {
     .details =
         "Every evaluation counts, warm-up included. samples_to_5pct is the median over seeds of\n"
         "the samples until a value within 5 % of the best known one was found. With --extend,\n"
-        "medians and quartiles are still those at --samples. With --out, files are written again\n"
-        "after every run, so that a comparison that is killed keeps those that are done.\n",
+        "medians and quartiles are still those at --samples. With --out every evaluation is\n"
+        "journalled, and 'tessera resume' finishes a comparison that was interrupted.\n",
     .writes_out = true};
 
 }  // namespace tessera

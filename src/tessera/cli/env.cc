@@ -11,6 +11,7 @@
 #include "tessera/cli/training.h"
 #include "tessera/env/mpe/episode.h"
 #include "tessera/env/registry.h"
+#include "tessera/training/train_run.h"
 
 namespace tessera {
 namespace {
@@ -115,11 +116,13 @@ Result<void> PlayRun(const EnvArguments& arguments, Context& context) {
                  .message = "--run takes neither an environment nor its settings",
                  .hint = "the run has its own"};
   }
-  const Result<TrainingConfig> config = ReadTrainingConfig(arguments.run + "/config.json");
-  if (!config) return config.error();
-  Result<Training> training = MakeTraining(*config, context.options.threads, nullptr);
+  const Result<RunDirectory> directory = RunDirectory::ReadOnly(arguments.run);
+  if (!directory) return directory.error();
+  const Result<TrainSettings> settings = LoadTrainSettings(*directory);
+  if (!settings) return settings.error();
+  Result<Training> training = MakeTraining(settings->config, context.options.threads, nullptr);
   if (!training) return training.error();
-  const Result<TensorReader> reader = TensorReader::Open(arguments.run + "/checkpoint.safetensors");
+  const Result<TensorReader> reader = TensorReader::Open(directory->File(kCheckpoint));
   if (!reader) return reader.error();
   if (Result<void> loaded = training->learner->Load("learner.", *reader); !loaded) return loaded;
   return ShowEpisode(*training->env, training->learner.get(),

@@ -1,5 +1,7 @@
 // tessera list: what there is to choose from, read from the registries.
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,11 +22,14 @@
 #include "tessera/rl/learner.h"
 #include "tessera/rl/replay/sampler.h"
 #include "tessera/search/method.h"
+#include "tessera/study/run_kinds.h"
 #include "tessera/vta.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
 namespace {
+
+constexpr std::string_view kRuns = "runs";  // the one list that is read from a disk
 
 struct ListArguments {
   std::string what;
@@ -126,6 +131,38 @@ std::vector<Item> CommandItems() {
   return items;
 }
 
+// Folders of runs in a folder, or the one that it is.
+Result<void> ShowRuns(const std::string& folder, Output& output) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> paths;
+  std::error_code code;
+  if (fs::exists(folder + "/run.json", code)) paths.push_back(folder);
+  fs::directory_iterator at(folder, code);
+  for (; !code && at != fs::directory_iterator(); at.increment(code)) {
+    if (fs::exists(at->path() / "run.json", code)) paths.push_back(at->path().string());
+    code.clear();
+  }
+  if (code) {
+    return Error{.kind = ErrorKind::kIo,
+                 .message = fmt::format("cannot read the folder: {}", code.message()),
+                 .where = {.file = folder}};
+  }
+  std::sort(paths.begin(), paths.end());
+  Table table({"run", "kind", "state", "seed", "version", "what"});
+  for (const std::string& path : paths) {
+    const Result<RunDirectory> run = RunDirectory::ReadOnly(path);
+    const Result<const RunKind*> kind = run ? KindOf(*run) : run.error();
+    if (!kind) {
+      table.Add(path, Cell(), "unreadable", Cell(), Cell(), Printable(ToString(kind.error())));
+      continue;
+    }
+    const RunHeader& header = run->header();
+    table.Add(path, header.kind, header.ended() ? "ended" : "open", header.seed,
+              Printable(header.origin.version), Printable((*kind)->line(*run)));
+  }
+  return output.Show(table, "runs");
+}
+
 // Everything that can be listed. A new registry is one line here.
 struct Listing {
   std::string_view name;
@@ -153,11 +190,17 @@ std::vector<Flag> Flags(ListArguments& arguments) {
            .target = &arguments.what,
            .help = "what to list",
            .required = true,
-           .choices = [] { return NamesOf(Listings()); },
+           .choices =
+               [] {
+                 std::vector<std::string> names = NamesOf(Listings());
+                 names.emplace_back(kRuns);
+                 return names;
+               },
            .closed = true},
           {.name = "NAME",
            .target = &arguments.name,
-           .help = "only this one, with its parameters where it has any"}};
+           .help = "only this one, with its parameters where it has any; of runs: the folder that "
+                   "they are in"}};
 }
 
 Table ParameterTable(const std::vector<ParameterInfo>& parameters) {
@@ -211,6 +254,9 @@ Result<void> Show(const Listing& listing, const std::string& name, Output& outpu
 }
 
 Result<void> Run(const ListArguments& arguments, Context& context) {
+  if (arguments.what == kRuns) {
+    return ShowRuns(arguments.name.empty() ? "." : arguments.name, context.output);
+  }
   for (const Listing& listing : Listings()) {
     if (listing.name == arguments.what) return Show(listing, arguments.name, context.output);
   }
@@ -225,7 +271,8 @@ extern const Command kListCommand = {
     .examples = {{"tessera list formats", "file formats that can be read and written"},
                  {"tessera list accelerators", "built-in machines"},
                  {"tessera list methods random", "a search method with its parameters"},
-                 {"tessera list models --json", "cost models, for a program"}},
+                 {"tessera list models --json", "cost models, for a program"},
+                 {"tessera list runs DIR", "runs in a folder: kind, state and what they are"}},
     .bind = Bind<ListArguments, Flags, Run>};
 
 }  // namespace tessera

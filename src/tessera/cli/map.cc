@@ -12,12 +12,13 @@
 #include "tessera/cli/map_budget.h"
 #include "tessera/cli/map_exact_batch.h"
 #include "tessera/cli/map_fronts.h"
-#include "tessera/cli/map_output.h"
+#include "tessera/cli/run_output.h"
 #include "tessera/mapper/map_method.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/methods.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/report/map_report.h"
+#include "tessera/study/runs.h"
 
 namespace tessera {
 namespace {
@@ -202,14 +203,13 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
   if (!job) return job.error();
   if (pareto && !arguments.dry_run) return MapFronts(*job, context);
   if (arguments.dry_run) return ShowSpaces(*job, context);
-  if (context.options.out.empty()) return MapAndShow(*job, nullptr, context);
-  const Result<RunDirectory> directory = RunDirectory::Create(context.options.out);
+  if (context.options.out.empty()) {
+    return ShowRun(kMapRun, RunMap(*job, nullptr, RunContextOf(context)), context);
+  }
+  Result<RunDirectory> directory = CreateMapRun(context.options.out, *job, context.origin);
   if (!directory) return directory.error();
-  if (Result<void> saved = SaveMapJob(*job, *directory); !saved) return saved;
-  // From here on the run depends on its folder alone, as it will when it is resumed.
-  const Result<MapJob> loaded = LoadMapJob(*directory);
-  if (!loaded) return loaded.error();
-  return MapAndShow(*loaded, &*directory, context);
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  return result ? Result<void>() : result.error();
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ Result<ParsedLine> Parse(const std::vector<std::string>& words) {
     Output output(stream, OutputForm::kText);
     Context context{.options = options,
                     .output = output,
+                    .origin = {},
                     .complain = {},
                     .remark = {},
                     .start_progress = {},

@@ -1,40 +1,35 @@
-// tessera resume: goes on with a run that was interrupted.
-#include <nlohmann/json.hpp>
-
-#include "tessera/base/file.h"
+// tessera resume: goes on with a run that was interrupted, whatever its kind.
 #include "tessera/cli/command.h"
-#include "tessera/cli/cooptimize.h"
-#include "tessera/cli/map_output.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/cli/run_output.h"
 #include "tessera/record/run_directory.h"
+#include "tessera/study/run_kinds.h"
 
 namespace tessera {
 namespace {
 
 struct ResumeArguments {
   std::string run;
+  bool allow_exec = false;
 };
 
 std::vector<Flag> Flags(ResumeArguments& arguments) {
   return {{.name = "RUN",
            .target = &arguments.run,
-           .help = "folder that map or cooptimize made with --out",
-           .required = true}};
+           .help = "folder that a command made with --out",
+           .required = true},
+          {.name = "--allow-exec",
+           .target = &arguments.allow_exec,
+           .help = "run the program that the run evaluates with (model exec:COMMAND)"}};
 }
 
 Result<void> Run(const ResumeArguments& arguments, Context& context) {
   Result<RunDirectory> directory = RunDirectory::Open(arguments.run);
   if (!directory) return directory.error();
-  const Result<std::string> settings = ReadFile(directory->File("run.json"));
-  if (!settings) return settings.error();
-  // Whatever is not a co-optimization is read, and refused if need be, as a mapping run.
-  const Json json = Json::parse(*settings, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object() && json.value("command", Json()) == kCooptimizeRun) {
-    return ResumeCooptimize(json, *std::move(directory), context);
-  }
-  const Result<MapJob> job = LoadMapJob(*directory);
-  if (!job) return job.error();
-  return MapAndShow(*job, &*directory, context);
+  const Result<const RunKind*> kind = KindOf(*directory);
+  if (!kind) return kind.error();
+  if (Result<void> may = (*kind)->check_exec(*directory, arguments.allow_exec); !may) return may;
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  return result ? Result<void>() : result.error();
 }
 
 }  // namespace
@@ -46,8 +41,9 @@ extern const Command kResumeCommand = {
                  {"tessera resume runs/bert --threads 1 --json", "on one thread, result as JSON"}},
     .bind = Bind<ResumeArguments, Flags, Run>,
     .details =
-        "What the journals hold is not evaluated again. Seed, budget and inputs are those of the\n"
-        "run, whatever the options say.\n",
+        "Runs of map, compare, cooptimize and train. What the journals hold is not evaluated\n"
+        "again. Seed, budget and inputs are those of the run, whatever the options say; nothing\n"
+        "outside its folder is read.\n",
     .writes_out = true};
 
 }  // namespace tessera

@@ -35,12 +35,30 @@ void SetErrors(const std::vector<Error>& errors, Output& output) {
   output.Set("errors", std::move(list));
 }
 
+// The words as a run notes them: without what changes no result, so that equal runs have equal
+// files, and without folders that mean nothing elsewhere.
+std::vector<std::string> WordsOfRun(const std::vector<std::string>& words) {
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    if (name == "--json") continue;
+    if (name == "--out" || name == "--threads") {
+      i += name == words[i];  // the value is a word of its own
+      continue;
+    }
+    const bool path = words[i].starts_with('/');
+    kept.push_back(path ? std::filesystem::path(words[i]).filename().string() : words[i]);
+  }
+  return kept;
+}
+
 // One command at work: where its words go, and what went wrong so far.
 class Invocation {
  public:
-  Invocation(const ParsedLine& line, std::ostream& out, std::ostream& err,
-             const Surroundings& surroundings)
+  Invocation(const ParsedLine& line, std::vector<std::string> words, std::ostream& out,
+             std::ostream& err, const Surroundings& surroundings)
       : line_(line),
+        words_(std::move(words)),
         to_file_(!line.options.out.empty() && !line.command->writes_out),
         out_(out),
         err_(err),
@@ -51,6 +69,7 @@ class Invocation {
   int Run() {
     Context context{.options = line_.options,
                     .output = output_,
+                    .origin = {.version = TESSERA_VERSION, .command = words_},
                     .complain = [this](const Error& error) { Complain(error); },
                     .remark = [this](std::string_view text) { Remark(text); },
                     .start_progress = [this](ProgressOptions options) { return Start(options); },
@@ -110,6 +129,7 @@ class Invocation {
   }
 
   const ParsedLine& line_;
+  const std::vector<std::string> words_;  // as a run notes them
   const bool to_file_;
   std::ostream& out_;
   std::ostream& err_;
@@ -159,7 +179,7 @@ int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::os
     err << Help(Commands());
     return ExitCode(ErrorKind::kUsage);
   }
-  return Invocation(*line, out, err, surroundings).Run();
+  return Invocation(*line, WordsOfRun(asked), out, err, surroundings).Run();
 }
 
 }  // namespace tessera

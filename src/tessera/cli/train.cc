@@ -1,33 +1,21 @@
 // tessera train: agents learn in an environment, with a log, checkpoints and resume.
-#include <chrono>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/folder_lock.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/play.h"
+#include "tessera/cli/run_output.h"
 #include "tessera/cli/training.h"
-#include "tessera/rl/trainer.h"
-#include "tessera/rl/training_log.h"
+#include "tessera/study/runs.h"
+#include "tessera/training/train_run.h"
 
 namespace tessera {
 namespace {
 
-// Rounds of large teams take seconds: what is lost with the machine should not grow with the team.
-constexpr double kSecondsBetweenCheckpoints = 600;
-// Of progress, where there is no terminal: a log should not fill up.
-constexpr double kSecondsBetweenLines = 10;
-
 struct TrainArguments {
   TrainingFlags training;
-  int64_t episodes = 60'000;
-  std::optional<int64_t> report_every;
-  int64_t checkpoint_every = 5'000;
+  std::optional<int64_t> episodes, report_every, checkpoint_every;
   bool resume = false;
   bool render = false;
 };
@@ -37,7 +25,7 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
   const std::vector<Flag> own = {
       {.name = "--episodes",
        .target = &arguments.episodes,
-       .help = "episodes to train, those of a resumed run included",
+       .help = "episodes to train, those of a resumed run included (default: 60000)",
        .value = "N",
        .least = 1},
       {.name = "--report-every",
@@ -47,7 +35,8 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
        .least = 1},
       {.name = "--checkpoint-every",
        .target = &arguments.checkpoint_every,
-       .help = "episodes between checkpoints, which need --out; one is also due after ten minutes",
+       .help = "episodes between checkpoints, which need --out; one is also due after ten minutes "
+               "(default: 5000)",
        .value = "N",
        .least = 1},
       {.name = "--resume",
@@ -60,199 +49,84 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
   return flags;
 }
 
-// The wall clock is for people; nothing that is learned depends on it.
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+Result<TrainSettings> SettingsOf(const TrainArguments& arguments, const TrainSettings& base) {
+  Result<TrainingConfig> config = Apply(arguments.training, base.config);
+  if (!config) return config.error();
+  TrainSettings settings{
+      .config = *std::move(config),
+      .episodes = arguments.episodes.value_or(base.episodes),
+      .checkpoint_every = arguments.checkpoint_every.value_or(base.checkpoint_every)};
+  if (arguments.report_every) settings.config.report_every = *arguments.report_every;
+  return settings;
 }
 
-class TrainRun {
- public:
-  TrainRun(const TrainArguments& arguments, Context& context)
-      : arguments_(arguments), context_(context), folder_(context.options.out) {}
-
-  Result<void> Execute() {
-    if (Result<void> prepared = Prepare(); !prepared) return prepared;
-    const Result<void> trained = Train();
-    if (Result<void> flushed = FlushLog(); trained.ok() && !flushed) return flushed;
-    if (!trained) return trained;
-    if (Result<void> shown = ShowSummary(); !shown) return shown;
-    if (!arguments_.render) return {};
-    return ShowEpisode(*training_.env, *training_.learner, context_.output);
+// The run of --out, to go on with; flags may lengthen it and nothing else.
+Result<RunDirectory> Reopen(const TrainArguments& arguments, const GlobalOptions& options) {
+  if (options.out.empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--resume needs the folder of the run",
+                 .hint = "add --out DIR"};
   }
-
- private:
-  std::string CheckpointPath() const { return folder_ + "/checkpoint.safetensors"; }
-  std::string ConfigPath() const { return folder_ + "/config.json"; }
-
-  Result<void> Prepare() {
-    TrainingConfig base;
-    base.seed = static_cast<uint64_t>(context_.options.seed);
-    if (arguments_.resume) {
-      if (folder_.empty()) {
-        return Error{.kind = ErrorKind::kUsage,
-                     .message = "--resume needs the folder of the run",
-                     .hint = "add --out DIR"};
-      }
-      Result<TrainingConfig> stored = ReadTrainingConfig(ConfigPath());
-      if (!stored) return stored.error();
-      if (context_.options.seed_given && base.seed != stored->seed) {
-        return Error{.kind = ErrorKind::kUsage,
-                     .message = fmt::format("a resumed run keeps its seed, which is {}, not {}",
-                                            stored->seed, base.seed),
-                     .where = {.file = ConfigPath()},
-                     .hint = "leave --seed out, or start a new run in another folder"};
-      }
-      base = *stored;
-    }
-    Result<TrainingConfig> config = Apply(arguments_.training, base);
-    if (!config) return config.error();
-    if (arguments_.report_every) config->report_every = *arguments_.report_every;
-    if (arguments_.resume && *config != base) {
-      return Error{.kind = ErrorKind::kUsage,
-                   .message = "a resumed run keeps its settings, but the flags say otherwise",
-                   .where = {.file = ConfigPath()},
-                   .hint = "leave them out, or start a new run in another folder"};
-    }
-    config_ = *config;
-    Result<Training> training = MakeTraining(config_, context_.options.threads, nullptr);
-    if (!training) return training.error();
-    training_ = std::move(*training);
-    trainer_ = std::make_unique<Trainer>(*training_.env, *training_.learner, nullptr,
-                                         TrainerOptions{.window = config_.report_every});
-    trainer_->Start(config_.seed);
-    return arguments_.resume ? LoadRun() : StartRun();
+  Result<RunDirectory> directory = RunDirectory::Open(options.out);
+  if (!directory) return directory;
+  const auto refuse = [&](std::string message, std::string hint) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = std::move(message),
+                 .where = {.file = directory->File("run.json")},
+                 .hint = std::move(hint)};
+  };
+  if (directory->header().kind != kTrainRun) {
+    return refuse("this is no run of train", "continue it with 'tessera resume'");
   }
-
-  Result<void> Lock() {
-    Result<FolderLock> lock = FolderLock::Take(folder_);
-    if (!lock) return lock.error();
-    lock_.emplace(*std::move(lock));
-    return {};
+  const Result<TrainSettings> stored = LoadTrainSettings(*directory);
+  if (!stored) return stored.error();
+  if (options.seed_given && static_cast<uint64_t>(options.seed) != stored->config.seed) {
+    return refuse(fmt::format("a resumed run keeps its seed, which is {}, not {}",
+                              stored->config.seed, options.seed),
+                  "leave --seed out, or start a new run in another folder");
   }
-
-  Result<void> StartRun() {
-    if (folder_.empty()) return {};
-    if (Result<void> made = MakeFolder(folder_); !made) return made;
-    if (Result<void> locked = Lock(); !locked) return locked;
-    if (std::error_code ignored; std::filesystem::exists(CheckpointPath(), ignored)) {
-      return Error{.kind = ErrorKind::kUsage,
-                   .message = "the folder holds a run already",
-                   .where = {.file = folder_},
-                   .hint = "add --resume to go on with it, or choose another folder"};
-    }
-    log_ = std::make_unique<TrainingLog>(folder_);
-    return WriteFileAtomically(ConfigPath(), ToText(ToJson(config_)));
+  const Result<TrainSettings> settings = SettingsOf(arguments, *stored);
+  if (!settings) return settings.error();
+  if (settings->config != stored->config) {
+    return refuse("a resumed run keeps its settings, but the flags say otherwise",
+                  "leave them out, or start a new run in another folder");
   }
-
-  Result<void> LoadRun() {
-    if (Result<void> locked = Lock(); !locked) return locked;
-    const Result<TensorReader> reader = TensorReader::Open(CheckpointPath());
-    if (!reader) return reader.error();
-    if (Result<void> loaded = trainer_->Load(*reader); !loaded) return loaded;
-    const int64_t episodes = trainer_->progress().episodes;
-    Result<TrainingLog> log = TrainingLog::Resume(folder_, episodes);
-    if (!log) return log.error();
-    log_ = std::make_unique<TrainingLog>(std::move(*log));
-    seconds_before_ = log_->rows().empty() ? 0 : log_->rows().back().seconds;
-    return {};
+  if (Result<void> changed = ChangeTrainSettings(*settings, *directory); !changed) {
+    return changed.error();
   }
+  return directory;
+}
 
-  Result<void> Train() {
-    const auto observer = context_.start_progress({.name_heading = "algorithm",
-                                                   .samples_heading = "episodes",
-                                                   .best_heading = "team_return",
-                                                   .quiet_seconds = 2});
-    begin_ = Seconds();
-    double saved_at = begin_, shown_at = begin_, line_at = begin_;
-    const auto show = [&](ProgressEvent event) {
-      const TrainProgress progress = trainer_->progress();
-      observer->OnProgress(event, {.name = config_.algorithm,
-                                   .best = progress.team_return,
-                                   .samples = progress.episodes,
-                                   .budget = arguments_.episodes});
-      shown_at = Seconds();
-    };
-    const auto keep_going = [&] {
-      if (Seconds() - shown_at > 1) show(ProgressEvent::kAdvanced);
-      return !context_.stopped();
-    };
-    int64_t reported = trainer_->progress().episodes, saved = reported;
-    while (trainer_->progress().episodes < arguments_.episodes && !context_.stopped()) {
-      const int64_t next = std::min((reported / config_.report_every + 1) * config_.report_every,
-                                    arguments_.episodes);
-      const Result<void> run = trainer_->Run(next, keep_going);
-      if (!run) return run;
-      if (trainer_->progress().episodes < next) break;
-      reported = trainer_->progress().episodes;
-      if (Result<void> added = Report(); !added) return added;
-      const bool line_due = Seconds() - line_at > kSecondsBetweenLines;
-      if (line_due) line_at = Seconds();
-      show(reported >= arguments_.episodes ? ProgressEvent::kDone
-           : line_due                      ? ProgressEvent::kMilestone
-                                           : ProgressEvent::kAdvanced);
-      const bool due = reported - saved >= arguments_.checkpoint_every ||
-                       Seconds() - saved_at > kSecondsBetweenCheckpoints;
-      if (!due) continue;
-      if (Result<void> written = Checkpoint(); !written) return written;
-      saved = reported;
-      saved_at = Seconds();
-    }
-    return trainer_->progress().episodes > saved || context_.stopped() ? Checkpoint()
-                                                                       : Result<void>();
+Result<std::unique_ptr<RunResult>> TrainAndShow(const TrainArguments& arguments, Context& context) {
+  if (arguments.resume) {
+    Result<RunDirectory> directory = Reopen(arguments, context.options);
+    if (!directory) return directory.error();
+    return ContinueRun(*directory, context);
   }
-
-  Result<void> Report() {
-    const TrainingRow row{trainer_->progress(), seconds_before_ + Seconds() - begin_};
-    if (log_ != nullptr) {
-      if (Result<void> added = log_->Add(row); !added) return added;
-    } else {
-      rows_.push_back(row);
-    }
-    return {};
+  TrainSettings base;
+  base.config.seed = static_cast<uint64_t>(context.options.seed);
+  const Result<TrainSettings> settings = SettingsOf(arguments, base);
+  if (!settings) return settings.error();
+  // What cannot be trained leaves no folder behind.
+  if (const Result<Training> made = MakeTraining(settings->config, 1, nullptr); !made) {
+    return made.error();
   }
-
-  Result<void> FlushLog() { return log_ != nullptr ? log_->Flush() : Result<void>(); }
-
-  Result<void> Checkpoint() {
-    if (folder_.empty()) return {};
-    // The log first: a run that is resumed takes its rows from there.
-    if (Result<void> flushed = FlushLog(); !flushed) return flushed;
-    TensorWriter writer;
-    trainer_->Save(writer);
-    return writer.Write(CheckpointPath());
+  if (!context.options.out.empty()) {
+    Result<RunDirectory> directory = CreateTrainRun(context.options.out, *settings, context.origin);
+    if (!directory) return directory.error();
+    return ContinueRun(*directory, context);
   }
-
-  Result<void> ShowSummary() {
-    const std::vector<TrainingRow>& rows = log_ != nullptr ? log_->rows() : rows_;
-    std::vector<std::string> columns;
-    for (const std::string_view column : TrainingColumns()) columns.emplace_back(column);
-    Table table(columns);
-    for (const TrainingRow& row : rows) {
-      std::vector<Cell> cells;
-      for (const double value : TrainingValues(row)) {
-        const bool whole = value == static_cast<double>(static_cast<int64_t>(value));
-        cells.push_back(whole ? Cell(static_cast<int64_t>(value)) : Cell(value));
-      }
-      table.AddRow(std::move(cells));
-    }
-    context_.output.Set("config", ToJson(config_));
-    return context_.output.Show(table, "progress");
-  }
-
-  const TrainArguments& arguments_;
-  Context& context_;
-  const std::string folder_;
-  std::optional<FolderLock> lock_;  // of the folder, if there is one
-  TrainingConfig config_;
-  Training training_;
-  std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<TrainingLog> log_;  // null without a folder
-  std::vector<TrainingRow> rows_;     // then they are kept here
-  double begin_ = 0, seconds_before_ = 0;
-};
+  Result<std::unique_ptr<RunResult>> result = RunTrain(*settings, nullptr, RunContextOf(context));
+  if (Result<void> shown = ShowRun(kTrainRun, result, context); !shown) return shown.error();
+  return result;
+}
 
 Result<void> Run(const TrainArguments& arguments, Context& context) {
-  return TrainRun(arguments, context).Execute();
+  const Result<std::unique_ptr<RunResult>> result = TrainAndShow(arguments, context);
+  if (!result) return result.error();
+  if (!arguments.render) return {};
+  const Training& training = static_cast<const TrainRunResult&>(**result).outcome.training;
+  return ShowEpisode(*training.env, *training.learner, context.output);
 }
 
 }  // namespace
@@ -269,8 +143,7 @@ extern const Command kTrainCommand = {
                   "MAPPO on 64 environments, then an episode to look at"}},
     .bind = Bind<TrainArguments, Flags, Run>,
     .details =
-        "With --out the folder gets config.json, progress.csv, progress.jsonl, a TensorBoard "
-        "event\n"
+        "With --out the folder gets progress.csv, result.json, report.html, a TensorBoard event\n"
         "file and checkpoint.safetensors, which holds everything: a resumed run continues bit for\n"
         "bit. `tessera list algorithms`, `envs` and `samplers` show what there is; with a name\n"
         "after it, the settings of one.",

@@ -11,8 +11,8 @@
 #include "tessera/coopt/confidence_sampling.h"
 #include "tessera/coopt/emit.h"
 #include "tessera/coopt/exhaustive.h"
-#include "tessera/coopt/journal.h"
 #include "tessera/coopt/maestro_target.h"
+#include "tessera/coopt/measurement_journal.h"
 #include "tessera/coopt/methods.h"
 #include "tessera/coopt/session.h"
 #include "tessera/coopt/vta_target.h"
@@ -181,53 +181,60 @@ TEST(MethodsTest, UnknownNamesAndSettingsHaveHints) {
   EXPECT_NE(setting.error().message.find("team"), std::string::npos) << setting.error();
 }
 
+// A run's folder whose inputs do not matter: problems are made by hand here.
+Result<RunDirectory> SomeRun(const TemporaryFolder& folder) {
+  return RunDirectory::Create(folder.File("run"), {.kind = "cooptimize", .settings = "{}"}, {});
+}
+
 TEST(JournalTest, ResumedRunEndsAsTheUninterruptedOne) {
   const CooptProblem problem = FreeProblem();
   const TemporaryFolder folder;
-  const std::string path = folder.path() + "/journal.txt";
+  const Result<RunDirectory> run = SomeRun(folder);
   ThreadPool pool;
   const Simulator simulator(problem, pool);
-  const Result<MethodChoice> method = ParseMethodChoice("dcoc", CooptMethods());
-  const auto searcher = MakeSearcher(*method, {.problem = problem, .measurements = 24});
+  const auto searcher = MakeSearcher(*ParseMethodChoice("dcoc", CooptMethods()),
+                                     {.problem = problem, .measurements = 24});
+  ASSERT_TRUE(searcher) << searcher.error();
   {
-    const auto journal = Journal::Create(path, "settings");
+    Result<MeasurementJournal> journal = MeasurementJournal::Open(*run, problem);
     ASSERT_TRUE(journal) << journal.error();
     SessionOptions options = {.measurements = 24};
     int batches = 0;
     options.observe = [&](std::span<const Measured> fresh, const SessionResult&) {
-      return (*journal)->Append(fresh);
+      return journal->Append(fresh);
     };
     options.interrupted = [&] { return ++batches > 1; };
     ASSERT_TRUE(RunSession(**searcher, problem, simulator, options));
   }
   // Killed in the middle of a line.
+  const std::string path = run->Journal("measurements").path;
   std::string text = *ReadFile(path);
   text.resize(text.size() - 3);
   ASSERT_TRUE(WriteFileAtomically(path, text));
-  EXPECT_FALSE(ReadJournal(path, "other settings", problem));
-  const Result<JournalContents> contents = ReadJournal(path, "settings", problem);
-  ASSERT_TRUE(contents) << contents.error();
-  EXPECT_GT(contents->outcomes.size(), 0u);
+  const Result<MeasurementJournal> journal = MeasurementJournal::Open(*run, problem);
+  ASSERT_TRUE(journal) << journal.error();
+  EXPECT_GT(journal->recorded().size(), 0u);
   const Result<SessionResult> whole = RunMethod(problem, "dcoc", 1, 24, 2);
   const Result<SessionResult> resumed =
-      RunMethod(problem, "dcoc", 1, 24, 2, true, &contents->outcomes);
+      RunMethod(problem, "dcoc", 1, 24, 2, true, &journal->recorded());
   ASSERT_TRUE(whole && resumed);
   EXPECT_EQ(whole->curve, resumed->curve);
   EXPECT_EQ(whole->layer_measurements, resumed->layer_measurements);
 }
 
-TEST(JournalTest, BadLinesAreErrorsWithTheirPlace) {
+TEST(JournalTest, LinesThatAreNoMeasurementsAreErrorsWithTheirPlace) {
   const CooptProblem problem = FixedProblem();
-  const TemporaryFolder folder;
-  const std::string path = folder.path() + "/journal.txt";
-  ASSERT_TRUE(Journal::Create(path, "s"));
-  const std::string head = *ReadFile(path);
-  for (const char* line : {"nonsense\n", "9 0 0.0.0.0.0.0.0.0 5 1\n", "0 0 99.0.0.0.0.0.0.0 5 1\n",
-                           "0 0 0.0.0.0.0.0.0.0 -5 1\n", "0 0 0.0 5 1\n"}) {
-    ASSERT_TRUE(WriteFileAtomically(path, head + line));
-    const Result<JournalContents> contents = ReadJournal(path, "s", problem);
-    ASSERT_FALSE(contents) << line;
-    EXPECT_EQ(contents.error().where.line, 2) << line;
+  for (const std::string line :
+       {"{\"nonsense\":1}", R"({"hardware":9,"layer":0,"point":[0,0,0,0,0,0,0,0],"cycles":5})",
+        R"({"hardware":0,"layer":0,"point":[99,0,0,0,0,0,0,0],"cycles":5,"energy_pj":1})",
+        R"({"hardware":0,"layer":0,"point":[0,0,0,0,0,0,0,0],"cycles":-5,"energy_pj":1})",
+        R"({"hardware":0,"layer":0,"point":[0,0],"cycles":5,"energy_pj":1})"}) {
+    const TemporaryFolder folder;
+    const Result<RunDirectory> run = SomeRun(folder);
+    ASSERT_TRUE((*LineJournal::Open(run->Journal("measurements"), {}))->Append(std::vector{line}));
+    const Result<std::vector<Measured>> read = ReadMeasurements(*run, problem);
+    ASSERT_FALSE(read) << line;
+    EXPECT_EQ(read.error().where.line, 1) << line;
   }
 }
 

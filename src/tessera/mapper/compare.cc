@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/thread_pool.h"
+#include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
@@ -35,11 +36,15 @@ std::optional<double> Finite(double value) {
 
 class CompareObserver final : public SearchObserver {
  public:
-  CompareObserver(std::mutex& mutex, ProgressObserver* progress, ProgressRow row)
-      : mutex_(mutex), progress_(progress), row_(std::move(row)) {
+  CompareObserver(std::mutex& mutex, TrialJournal* journal, ProgressObserver* progress,
+                  ProgressRow row)
+      : mutex_(mutex), journal_(journal), progress_(progress), row_(std::move(row)) {
     Tell(ProgressEvent::kStarted);
   }
-  Result<void> OnTrials(std::span<const Trial> /*trials*/, const SearchResult& result) override {
+  Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& result) override {
+    if (journal_ != nullptr) {
+      if (Result<void> written = journal_->Append(trials); !written) return written;
+    }
     Update(result);
     Tell(ProgressEvent::kAdvanced);
     return {};
@@ -61,6 +66,7 @@ class CompareObserver final : public SearchObserver {
   }
 
   std::mutex& mutex_;
+  TrialJournal* const journal_;
   ProgressObserver* const progress_;
   ProgressRow row_;
 };
@@ -69,8 +75,8 @@ class CompareObserver final : public SearchObserver {
 class Comparer {
  public:
   Comparer(const MapJob& job, const CompareOptions& options, const MappingProblem& problem,
-           const MapHooks& hooks, const ComparisonObserver& keep)
-      : job_(job), options_(options), problem_(problem), hooks_(hooks), keep_(keep) {}
+           const MapHooks& hooks)
+      : job_(job), options_(options), problem_(problem), hooks_(hooks) {}
 
   // All runs, at the budget.
   Result<void> Run(Comparison& comparison, int threads) {
@@ -97,7 +103,7 @@ class Comparer {
         SearchOptions search = Options();
         search.budget.samples = samples;
         search.target = arrived;
-        tasks.push_back({i, search});
+        tasks.push_back({i, search, /*extended=*/true});
       }
     }
     return Do(tasks, comparison, threads);
@@ -115,6 +121,7 @@ class Comparer {
   struct Task {
     size_t run;
     SearchOptions search;
+    bool extended = false;
   };
 
   SearchOptions Options() const {
@@ -133,10 +140,7 @@ class Comparer {
         outcomes[static_cast<size_t>(begin)] = result.error();
         return;
       }
-      const std::lock_guard<std::mutex> guard(keep_mutex_);
       comparison.runs[task.run].result = *std::move(result);
-      comparison.best_known = BestKnown(comparison);
-      if (keep_) outcomes[static_cast<size_t>(begin)] = keep_(comparison);
     });
     for (const Result<void>& outcome : outcomes) {
       if (!outcome) return outcome;
@@ -151,12 +155,27 @@ class Comparer {
                      .seed = static_cast<uint64_t>(made.seed),
                      .samples = job_.settings.budget.samples});
     if (!searcher) return searcher.error();
+    SearchOptions search = task.search;
+    std::vector<Trial> replayed;
+    std::optional<TrialJournal> journal;
+    if (options_.replay) {
+      replayed = options_.replay(task.run, task.extended);
+      search.recorded = replayed;
+      // The end of a run that had a clock is where its journal ends.
+      search.interrupted = [] { return true; };
+    } else if (hooks_.directory != nullptr) {
+      Result<TrialJournal> opened =
+          TrialJournal::Open(CompareJournal(*hooks_.directory, task.run, task.extended));
+      if (!opened) return opened.error();
+      journal = *std::move(opened);
+      search.recorded = journal->recorded();
+    }
     ThreadPool one(1);
     Evaluator evaluator(problem_, one);
-    CompareObserver observer(mutex_, hooks_.progress,
+    CompareObserver observer(mutex_, journal ? &*journal : nullptr, hooks_.progress,
                              {.name = fmt::format("{} seed {}", made.method, made.seed),
                               .budget = task.search.budget.samples});
-    Result<SearchResult> result = RunSearch(**searcher, evaluator, task.search, &observer);
+    Result<SearchResult> result = RunSearch(**searcher, evaluator, search, &observer);
     if (result) observer.Done(*result);
     return result;
   }
@@ -165,11 +184,14 @@ class Comparer {
   const CompareOptions& options_;
   const MappingProblem& problem_;
   const MapHooks& hooks_;
-  const ComparisonObserver& keep_;
-  std::mutex mutex_, keep_mutex_;
+  std::mutex mutex_;
 };
 
 }  // namespace
+
+JournalFile CompareJournal(const RunDirectory& directory, size_t run, bool extended) {
+  return directory.Journal(fmt::format("{:03}{}", run + 1, extended ? ".extended" : ""));
+}
 
 std::optional<int64_t> CompareRun::SamplesTo(double value) const {
   for (const Improvement& improvement : result.curve) {
@@ -188,7 +210,7 @@ std::optional<double> CompareRun::BestWithinBudget() const {
 }
 
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
-                                  const MapHooks& hooks, const ComparisonObserver& keep) {
+                                  const MapHooks& hooks) {
   const Layer& layer = job.network.layers.front().layer;
   const Result<std::unique_ptr<MappingProblem>> problem =
       MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
@@ -198,14 +220,14 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
   Comparison comparison{.best_known = options.best_known,
                         .log10_size = (*problem)->space().Log10Size(),
                         .bound = bounds->Of(job.problem.objective)};
-  for (const MethodChoice& method : options.methods) {
+  for (size_t method = 0; method < options.methods.size(); ++method) {
     for (int64_t seed = 0; seed < options.seeds; ++seed) {
-      comparison.runs.push_back({.method = method.ToString(),
+      comparison.runs.push_back({.method = options.NameOf(method),
                                  .seed = job.settings.seed + seed,
                                  .budget = job.settings.budget.samples});
     }
   }
-  Comparer comparer(job, options, **problem, hooks, keep);
+  Comparer comparer(job, options, **problem, hooks);
   if (Result<void> done = comparer.Run(comparison, threads); !done) return done.error();
   comparison.best_known = comparer.BestKnown(comparison);
   if (options.extend.empty() || !comparison.best_known) return comparison;

@@ -21,6 +21,12 @@ namespace tessera {
 struct CompareOptions {
   std::vector<MethodChoice> methods = {};
 
+  // What tables call them. Default: as they are written.
+  std::vector<std::string> names = {};
+  std::string NameOf(size_t method) const {
+    return names.empty() ? methods[method].ToString() : names[method];
+  }
+
   // Seeds per method, counted up from the job's. Default: 5.
   int64_t seeds = 5;
 
@@ -38,7 +44,14 @@ struct CompareOptions {
 
   // Default: 0.05.
   double extend_within = 0.05;
+
+  // Trials of a run, or of its extension, that are taken instead of evaluating; the search ends
+  // where they do. For verification. Default: empty.
+  std::function<std::vector<Trial>(size_t run, bool extended)> replay = {};
 };
+
+// The journal of a run of a comparison: 001.jsonl, or 001.extended.jsonl, which starts again.
+JournalFile CompareJournal(const RunDirectory& directory, size_t run, bool extended);
 
 struct CompareRun {
   std::string method = {};
@@ -63,14 +76,10 @@ struct Comparison {
   std::optional<double> bound = {};
 };
 
-// Told whenever a run has ended, one call at a time, with all that is known by then; the runs that
-// have not started have no samples.
-using ComparisonObserver = std::function<Result<void>(const Comparison&)>;
-
 // Runs side by side on `threads` threads; only the times depend on how many. The job's network has
-// one layer.
+// one layer. With a directory every run has a journal, which it goes on with.
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
-                                  const MapHooks& hooks, const ComparisonObserver& keep = {});
+                                  const MapHooks& hooks);
 
 // What all seeds of a method amount to.
 struct MethodSummary {

@@ -1,6 +1,9 @@
 // Comparisons: equal budgets, counted alike, whatever the number of threads.
 #include "tessera/mapper/compare.h"
 
+#include "tessera/base/temporary_folder.h"
+#include "tessera/mapper/compare_run.h"
+
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -45,24 +48,31 @@ TEST(Compare, GivesTheSameOnAnyNumberOfThreads) {
   EXPECT_EQ(one->runs[3].seed, 2);
 }
 
-TEST(Compare, TellsAfterEveryRunWhatIsKnown) {
-  const MapJob job = Job("l2");
-  CompareOptions options{.methods = {*ParseMethodChoice("random")}, .seeds = 3};
-  std::vector<int64_t> done;
-  const auto keep = [&](const Comparison& so_far) -> Result<void> {
-    EXPECT_TRUE(so_far.best_known);
-    done.push_back(0);
-    for (const CompareRun& run : so_far.runs) done.back() += run.result.samples > 0;
-    return {};
-  };
-  ASSERT_TRUE(CompareMethods(job, options, 2, {}, keep));
-  EXPECT_EQ(done, (std::vector<int64_t>{1, 2, 3}));
-  const auto full = [](const Comparison& /*so_far*/) -> Result<void> {
-    return Error{.kind = ErrorKind::kIo, .message = "disk full"};
-  };
-  const Result<Comparison> lost = CompareMethods(job, options, 1, {}, full);
-  ASSERT_FALSE(lost);
-  EXPECT_EQ(lost.error().message, "disk full");
+TEST(Compare, ARunGoesOnFromItsJournalsAndVerifies) {
+  CompareJob job{.problem = Job("l2")};
+  job.options = {.methods = {*ParseMethodChoice("random"), *ParseMethodChoice("ga")}, .seeds = 2};
+  const Result<Comparison> whole = CompareMethods(job.problem, job.options, 1, {});
+  ASSERT_TRUE(whole) << whole.error();
+  const TemporaryFolder folder;
+  const Result<RunDirectory> directory = CreateCompareRun(folder.File("run"), job, {});
+  ASSERT_TRUE(directory) << directory.error();
+  const Result<CompareJob> loaded = LoadCompareJob(*directory);
+  ASSERT_TRUE(loaded) << loaded.error();
+  int polls = 0;
+  ASSERT_TRUE(CompareMethods(loaded->problem, loaded->options, 1,
+                             {.stopped = [&] { return ++polls > 3; }, .directory = &*directory}));
+  const Result<Comparison> resumed =
+      CompareMethods(loaded->problem, loaded->options, 2, {.directory = &*directory});
+  ASSERT_TRUE(resumed) << resumed.error();
+  Verification found;
+  const Result<Comparison> again = CompareAgain(*loaded, *directory, {}, found);
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_TRUE(found.discrepancies.empty());
+  for (size_t i = 0; i < whole->runs.size(); ++i) {
+    EXPECT_EQ(resumed->runs[i].result.curve, whole->runs[i].result.curve);
+    EXPECT_EQ(again->runs[i].result.curve, whole->runs[i].result.curve);
+    EXPECT_EQ(again->runs[i].result.samples, whole->runs[i].result.samples);
+  }
 }
 
 Comparison Made() {

@@ -33,14 +33,14 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   return {};
 }
 
-Result<void> LayerProver::OpenJournal(const std::string& path, bool restore) {
+Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   ProofRecord record;
   if (restore) {
-    Result<ProofRecord> read = ReadProofJournal(path, layer_.layer, job_.accelerator);
+    Result<ProofRecord> read = ReadProofJournal(file, layer_.layer, job_.accelerator);
     if (!read) return read.error();
     record = *std::move(read);
   }
-  Result<std::unique_ptr<Journal>> opened = Journal::Open(path, record.bytes);
+  Result<std::unique_ptr<LineJournal>> opened = LineJournal::Open(file, record.text);
   if (!opened) return opened.error();
   journal_ = *std::move(opened);
   before_ = proof_ = written_ = record.proof;
@@ -115,7 +115,7 @@ Result<void> LayerProver::Write(bool new_mapping) {
     text = *std::move(made);
   }
   written_ = proof_;
-  return journal_->Append(ProofLine(proof_, bound_, value_, text));
+  return journal_->Append(std::vector{ProofLine(proof_, bound_, value_, text)});
 }
 
 Result<void> LayerProver::Close() {

@@ -12,7 +12,7 @@
 #include "tessera/cost/cost_model.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/proof.h"
-#include "tessera/record/journal.h"
+#include "tessera/record/line_journal.h"
 #include "tessera/search/exact/mapper.h"
 
 namespace tessera {
@@ -27,7 +27,7 @@ class LayerProver {
 
   // Writes every round to this file. With `restore`, what the file holds counts as known;
   // otherwise the rounds start again, and so does the file.
-  Result<void> OpenJournal(const std::string& path, bool restore);
+  Result<void> OpenJournal(const JournalFile& file, bool restore);
 
   // Rounds until `seconds` have passed, at least one, unless it would probably end after
   // `deadline`. What they show is kept apart until Publish.
@@ -65,7 +65,7 @@ class LayerProver {
   LayerMapping& layer_;
   std::unique_ptr<exact::Mapper> mapper_;
   std::unique_ptr<CostModel> model_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<LineJournal> journal_;
 
   // What is known; the layer has it after Publish.
   std::optional<LoopMapping> mapping_;

@@ -15,8 +15,8 @@
 #include "tessera/base/thread_pool.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/warm_start.h"
-#include "tessera/record/journal.h"
 #include "tessera/record/terminal.h"
+#include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
@@ -43,7 +43,7 @@ class SharedProgress final : public ProgressObserver {
 // Journals and reports what a search does.
 class LayerObserver final : public SearchObserver {
  public:
-  LayerObserver(Journal* journal, SharedProgress& progress, ProgressRow row)
+  LayerObserver(TrialJournal* journal, SharedProgress& progress, ProgressRow row)
       : journal_(journal), progress_(progress), row_(std::move(row)) {
     progress_.OnProgress(ProgressEvent::kStarted, row_);
   }
@@ -71,7 +71,7 @@ class LayerObserver final : public SearchObserver {
     if (row_.best && row_.bound) row_.gap = *row_.best / *row_.bound - 1;
   }
 
-  Journal* const journal_;
+  TrialJournal* const journal_;
   SharedProgress& progress_;
   ProgressRow row_;
   const int64_t samples_before_ = row_.samples;  // by the start of a proof
@@ -167,10 +167,7 @@ class Mapper {
 
   Result<void> Search(size_t index) {
     LayerMapping& made = mapping_.layers[index];
-    if (job_.prove && prover_.Done(index)) {
-      made.search.stop = StopReason::kTarget;
-      return {};
-    }
+    if (job_.prove && prover_.Done(index)) return CountRecorded(index, made);
     const Result<std::unique_ptr<MappingProblem>> problem =
         MappingProblem::Make(made.layer, job_.accelerator, job_.settings.model, job_.problem);
     if (!problem) return problem.error();
@@ -189,14 +186,9 @@ class Mapper {
                            .samples = budget.samples,
                            .hints = HintsOf(solved, made.layer, problem, job_)});
     if (!searcher) return searcher.error();
-    JournalContents recorded;
-    std::unique_ptr<Journal> journal;
+    std::optional<TrialJournal> journal;
     if (hooks_.directory != nullptr) {
-      const std::string file = hooks_.directory->JournalFile(index);
-      Result<JournalContents> read = ReadJournal(file);
-      if (!read) return read.error();
-      recorded = *std::move(read);
-      Result<std::unique_ptr<Journal>> opened = Journal::Open(file, recorded.bytes);
+      Result<TrialJournal> opened = TrialJournal::Open(SearchJournal(*hooks_.directory, index));
       if (!opened) return opened.error();
       journal = *std::move(opened);
     }
@@ -205,12 +197,13 @@ class Mapper {
                           .bound = made.bound,
                           .target_gap = job_.settings.target_gap,
                           .interrupted = hooks_.stopped,
-                          .recorded = recorded.trials};
+                          .recorded = journal ? std::span<const Trial>(journal->recorded())
+                                              : std::span<const Trial>()};
     // What the bound proves optimal needs no further search.
     if (job_.prove && !options.target_gap) options.target_gap = kEqual;
     ThreadPool one(1);  // Layers are what runs side by side.
     Evaluator evaluator(problem, one);
-    LayerObserver observer(journal.get(), progress_,
+    LayerObserver observer(journal ? &*journal : nullptr, progress_,
                            {.name = made.name,
                             .best = made.cost ? std::optional(made.value) : std::nullopt,
                             .bound = made.bound,
@@ -222,6 +215,21 @@ class Mapper {
     observer.Done(*result, job_.prove);
     made.search = *std::move(result);
     made.bound = made.search.bound;
+    return {};
+  }
+
+  // A proof that an earlier part of the run brought to its end needs no search any more, but what
+  // was searched before that is part of the run.
+  Result<void> CountRecorded(size_t index, LayerMapping& made) const {
+    made.search.stop = StopReason::kTarget;
+    if (hooks_.directory == nullptr) return {};
+    const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(*hooks_.directory, index));
+    if (!trials) return trials.error();
+    made.search.samples = std::ssize(*trials);
+    for (const Trial& trial : *trials) {
+      made.search.failed += trial.outcome.kind == OutcomeKind::kFailed;
+      made.search.infeasible += trial.outcome.kind == OutcomeKind::kInfeasible;
+    }
     return {};
   }
 
@@ -281,6 +289,14 @@ class Mapper {
 };
 
 }  // namespace
+
+JournalFile SearchJournal(const RunDirectory& directory, size_t layer) {
+  return directory.Journal(fmt::format("{:03}", layer + 1));
+}
+
+JournalFile ProofJournal(const RunDirectory& directory, size_t layer) {
+  return directory.Journal(fmt::format("{:03}.proof", layer + 1));
+}
 
 Error InLayer(std::string_view layer, Error error) {
   error.message = fmt::format("layer '{}': {}", layer, error.message);

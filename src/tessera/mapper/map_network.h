@@ -93,6 +93,10 @@ struct MapHooks {
   const RunDirectory* directory = nullptr;
 };
 
+// The journals of a layer: of its search (001.jsonl), and of its proof (001.proof.jsonl).
+JournalFile SearchJournal(const RunDirectory& directory, size_t layer);
+JournalFile ProofJournal(const RunDirectory& directory, size_t layer);
+
 // Status of a value with a bound, or without one.
 MapStatus StatusOf(double value, const std::optional<double>& bound);
 

@@ -12,7 +12,7 @@
 #include "tessera/mapper/export.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/mapper/warm_start.h"
-#include "tessera/record/journal.h"
+#include "tessera/record/trial_journal.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -131,9 +131,8 @@ TEST(MapNetwork, ResumesToTheSameResult) {
   const Result<NetworkMapping> whole = MapNetwork(job, 1, {});
   TemporaryFolder folder;
   {
-    const Result<RunDirectory> directory = RunDirectory::Create(folder.File("run"));
+    const Result<RunDirectory> directory = CreateMapRun(folder.File("run"), job, {});
     ASSERT_TRUE(directory) << directory.error();
-    ASSERT_TRUE(SaveMapJob(job, *directory));
     int polls = 0;
     const Result<NetworkMapping> part =
         MapNetwork(job, 1, {.stopped = [&] { return ++polls > 7; }, .directory = &*directory});
@@ -141,7 +140,7 @@ TEST(MapNetwork, ResumesToTheSameResult) {
     EXPECT_TRUE(part->interrupted);
     EXPECT_LT(part->total.samples, 900);
     // What kill -9 leaves: the beginning of a line.
-    std::ofstream(directory->JournalFile(1), std::ios::app) << "{\"point\":[1,2";
+    std::ofstream(SearchJournal(*directory, 1).path, std::ios::app) << "{\"point\":[1,2";
   }
   const Result<RunDirectory> directory = RunDirectory::Open(folder.File("run"));
   ASSERT_TRUE(directory) << directory.error();
@@ -151,7 +150,7 @@ TEST(MapNetwork, ResumesToTheSameResult) {
   ASSERT_TRUE(resumed) << resumed.error();
   ExpectEqual(*resumed, *whole);
   for (size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(ReadJournal(directory->JournalFile(i))->trials.size(), 300u);
+    EXPECT_EQ(ReadTrials(SearchJournal(*directory, i))->size(), 300u);
   }
 }
 
@@ -175,8 +174,8 @@ TEST(MapNetwork, LearnsFromSolvedLayers) {
   ExpectEqual(*whole, *two);
   TemporaryFolder folder;
   {
-    const Result<RunDirectory> directory = RunDirectory::Create(folder.File("run"));
-    ASSERT_TRUE(SaveMapJob(*job, *directory));
+    const Result<RunDirectory> directory = CreateMapRun(folder.File("run"), *job, {});
+    ASSERT_TRUE(directory) << directory.error();
     int polls = 0;
     ASSERT_TRUE(
         MapNetwork(*job, 1, {.stopped = [&] { return ++polls > 25; }, .directory = &*directory}));
@@ -186,13 +185,13 @@ TEST(MapNetwork, LearnsFromSolvedLayers) {
   ASSERT_TRUE(resumed) << resumed.error();
   ExpectEqual(*resumed, *whole);
   // The first sample of the second layer is the best point of the first, in its own words.
-  const Result<JournalContents> journal = ReadJournal(directory->JournalFile(1));
-  ASSERT_TRUE(journal && !journal->trials.empty());
+  const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(*directory, 1));
+  ASSERT_TRUE(trials && !trials->empty());
   const auto problem = [&](size_t i) {
     return *MappingProblem::Make(job->network.layers[i].layer, job->accelerator,
                                  job->settings.model, job->problem);
   };
-  EXPECT_EQ(journal->trials[0].point,
+  EXPECT_EQ((*trials)[0].point,
             Translate(problem(0)->space(), *whole->layers[0].point, problem(1)->space()));
 }
 
@@ -215,22 +214,6 @@ TEST(MapNetwork, StopsAtTheTargetGap) {
     EXPECT_EQ(layer.search.stop, StopReason::kTarget);
     EXPECT_LE(*layer.gap(), 10.0);
   }
-}
-
-TEST(RunDirectory, BelongsToOneRunAndOneProgram) {
-  TemporaryFolder folder;
-  const std::string path = folder.File("run");
-  EXPECT_EQ(ToString(RunDirectory::Open(path).error()),
-            path + " is not the folder of a run: it has no run.json; runs are made with --out");
-  {
-    const Result<RunDirectory> directory = RunDirectory::Create(path);
-    ASSERT_TRUE(SaveMapJob(Job({}), *directory));
-    EXPECT_EQ(ToString(RunDirectory::Open(path).error()),
-              path + " is in use by another program; wait for it, or choose another folder");
-  }
-  EXPECT_EQ(ToString(RunDirectory::Create(path).error()),
-            path + " already holds a run; continue it with 'tessera resume " + path +
-                "', or choose another folder");
 }
 
 // 29 channels and 11 rows fill an array badly with factors that divide.
@@ -270,9 +253,9 @@ TEST(MapSettings, SurviveTheirFile) {
   ASSERT_TRUE(read) << read.error();
   EXPECT_EQ(ToJsonText(*read), text);
   std::string broken = text;
-  broken.replace(broken.find("\"seed\""), 6, "\"sead\"");
+  broken.replace(broken.find("\"points\""), 8, "\"pointz\"");
   EXPECT_EQ(ToString(ParseMapSettings(broken, "run.json").error()),
-            "run.json:1:1: run without 'seed'");
+            "run.json:1:1: run without 'points'");
 }
 
 TEST(MapSettings, NamesThatDoNotExistHaveHints) {
@@ -283,11 +266,11 @@ TEST(MapSettings, NamesThatDoNotExistHaveHints) {
     return read ? "no error" : ToString(read.error());
   };
   EXPECT_EQ(message("\"marl\"", "\"gaa\""),
-            "run.json:15:12: unknown search method 'gaa'; did you mean 'ga'?");
+            "run.json:1:202: unknown search method 'gaa'; did you mean 'ga'?");
   EXPECT_EQ(message("\"latency\"", "\"speed\"").substr(0, 41),
-            "run.json:14:15: unknown objective 'speed'");
+            "run.json:1:183: unknown objective 'speed'");
   EXPECT_EQ(message("\"strict\"", "\"strickt\""),
-            "run.json:7:11: unknown legality 'strickt'; did you mean 'strict'?");
+            "run.json:1:57: unknown legality 'strickt'; did you mean 'strict'?");
 }
 
 TEST(Export, MappingsComeBackFromTheirText) {

@@ -21,9 +21,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kFormat = "tessera-run-1";
-constexpr std::string_view kCommand = "map";
-
 std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() || path.starts_with("/") ? path : folder + "/" + path;
 }
@@ -79,18 +76,6 @@ class SettingsReader {
     });
   }
 
-  // A word that says whether this program can read the rest.
-  void ReadWord(std::string_view key, std::string_view expected) {
-    std::string ignored;
-    Take(key, ignored, [&](const Node& node) -> Result<std::string> {
-      if (node.scalar == expected) return node.scalar;
-      return node.ErrorHere(ErrorKind::kBadValue,
-                            fmt::format("the run is of kind {}, but this program continues '{}'",
-                                        Quoted(node.scalar), expected),
-                            "use the version of tessera that made it");
-    });
-  }
-
   Result<void> Finish() { return status_ ? reader_.Finish() : status_; }
 
  private:
@@ -118,8 +103,6 @@ class SettingsReader {
 
 std::string ToJsonText(const MapSettings& settings) {
   Json json;
-  json["format"] = kFormat;
-  json["command"] = kCommand;
   json["network"] = settings.network;
   json["accelerator"] = settings.accelerator;
   json["constraints"] = settings.constraints;
@@ -132,7 +115,6 @@ std::string ToJsonText(const MapSettings& settings) {
   json["factors"] = NameOf(settings.factors, kFactorsNames);
   json["decide_pes"] = settings.decide_pes;
   json["bypass"] = settings.bypass;
-  json["seed"] = settings.seed;
   json["samples"] = settings.budget.samples;
   json["seconds"] = settings.budget.seconds;
   json["points"] = settings.points;
@@ -140,15 +122,13 @@ std::string ToJsonText(const MapSettings& settings) {
   json["proof_rounds"] = settings.proof_rounds;
   json["proof_memory_mib"] = settings.proof_memory_mib;
   json["target_gap"] = settings.target_gap ? Json(*settings.target_gap) : nullptr;
-  return json.dump(1) + "\n";
+  return json.dump();
 }
 
 Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& file) {
   const Result<Node> root = ParseDocument(text, file);
   if (!root) return root.error();
   SettingsReader reader(*root);
-  reader.ReadWord("format", kFormat);
-  reader.ReadWord("command", kCommand);
   MapSettings settings;
   reader.Read("network", settings.network);
   reader.Read("accelerator", settings.accelerator);
@@ -167,7 +147,6 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   });
   reader.Read("decide_pes", settings.decide_pes);
   reader.Read("bypass", settings.bypass);
-  reader.Read("seed", settings.seed);
   reader.Read("samples", settings.budget.samples);
   reader.Read("seconds", settings.budget.seconds);
   reader.Read("points", settings.points);
@@ -212,55 +191,74 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
   return job;
 }
 
-Result<void> SaveMapJob(const MapJob& job, const RunDirectory& directory) {
-  MapSettings settings = job.settings;
+Result<SavedMapJob> SaveMapJob(const MapJob& job) {
+  SavedMapJob saved{.settings = job.settings};
+  MapSettings& settings = saved.settings;
   const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
   if (!format) return format.error();
   const Result<Export> network = (*format)->write(job.network);
   if (!network) return network.error();
   settings.network = "inputs/network.yaml";
-  Result<void> written = directory.Write(settings.network, network->files.front().contents);
-  if (!written) return written;
-
-  const AcceleratorFormat* machine_format = AcceleratorFormats().front();
+  saved.inputs[settings.network] = network->files.front().contents;
   settings.accelerator = "inputs/accelerator.yaml";
-  written = directory.Write(settings.accelerator, machine_format->write(job.accelerator));
-  if (!written) return written;
-
-  const auto copy = [&](const std::string& from, const std::string& to) -> Result<void> {
-    const Result<std::string> text = ReadTextFile(from);
+  saved.inputs[settings.accelerator] = AcceleratorFormats().front()->write(job.accelerator);
+  const auto copy = [&](std::string& file, const std::string& to) -> Result<void> {
+    const Result<std::string> text = ReadTextFile(file);
     if (!text) return text.error();
-    return directory.Write(to, *text);
+    saved.inputs[to] = *text;
+    file = to;
+    return {};
   };
   if (!settings.constraints.empty()) {
-    written = copy(settings.constraints, "inputs/constraints.yaml");
-    if (!written) return written;
-    settings.constraints = "inputs/constraints.yaml";
+    Result<void> copied = copy(settings.constraints, "inputs/constraints.yaml");
+    if (!copied) return copied.error();
   }
-  if (!job.prove) {
+  if (!job.prove && job.method) {
     MethodChoice method = *job.method;
     for (std::string* file : method.Files()) {
-      const std::string kept = "inputs/method-" + std::filesystem::path(*file).filename().string();
-      written = copy(*file, kept);
-      if (!written) return written;
-      *file = kept;
+      Result<void> copied =
+          copy(*file, "inputs/method-" + std::filesystem::path(*file).filename().string());
+      if (!copied) return copied.error();
     }
     settings.method.search = std::move(method);
   }
-  // Last, because a folder with run.json is a run.
-  return directory.Write("run.json", ToJsonText(settings));
+  return saved;
+}
+
+Result<MapJob> LoadMapJob(const MapSettings& settings, const RunDirectory& directory) {
+  Result<Network> network = LoadNetwork(In(directory.path(), settings.network));
+  if (!network) return network.error();
+  Result<Accelerator> accelerator = LoadAccelerator(In(directory.path(), settings.accelerator));
+  if (!accelerator) return accelerator.error();
+  return MakeMapJob(settings, *std::move(network), *std::move(accelerator), directory.path());
+}
+
+Result<RunDirectory> CreateMapRun(const std::string& path, const MapJob& job,
+                                  const RunOrigin& origin) {
+  const Result<SavedMapJob> saved = SaveMapJob(job);
+  if (!saved) return saved.error();
+  return RunDirectory::Create(path,
+                              {.kind = std::string(kMapRun),
+                               .origin = origin,
+                               .settings = ToJsonText(saved->settings),
+                               .seed = job.settings.seed},
+                              saved->inputs);
 }
 
 Result<MapJob> LoadMapJob(const RunDirectory& directory) {
-  const Result<std::string> text = ReadTextFile(directory.File("run.json"));
-  if (!text) return text.error();
-  const Result<MapSettings> settings = ParseMapSettings(*text, directory.File("run.json"));
+  Result<MapSettings> settings =
+      ParseMapSettings(directory.header().settings, directory.File("run.json"));
   if (!settings) return settings.error();
-  Result<Network> network = LoadNetwork(In(directory.path(), settings->network));
-  if (!network) return network.error();
-  Result<Accelerator> accelerator = LoadAccelerator(In(directory.path(), settings->accelerator));
-  if (!accelerator) return accelerator.error();
-  return MakeMapJob(*settings, *std::move(network), *std::move(accelerator), directory.path());
+  settings->seed = directory.header().seed;
+  return LoadMapJob(*settings, directory);
+}
+
+Result<void> CheckMayExecute(const MapSettings& settings, bool allowed) {
+  if (allowed || !settings.model.info().takes_command) return {};
+  return Error{.kind = ErrorKind::kUsage,
+               .message = fmt::format("the run prices mappings with a program, which would run: {}",
+                                      Printable(settings.model.command())),
+               .hint = "add --allow-exec if it may"};
 }
 
 }  // namespace tessera

@@ -56,7 +56,8 @@ struct MapSettings {
   int64_t proof_memory_mib = 1024;  // Default: 1024.
 };
 
-// The settings as JSON, and back; unknown keys, names and wrong types are errors with their place.
+// The settings as JSON, all but the seed, and back; unknown keys, names and wrong types are errors
+// with their place.
 std::string ToJsonText(const MapSettings& settings);
 Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& file);
 
@@ -79,11 +80,26 @@ Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder = "");
 
-// Writes run.json and copies of the inputs into the folder of a run.
-Result<void> SaveMapJob(const MapJob& job, const RunDirectory& directory);
+// What the folder of a run needs to do a job again: settings that name files of the folder, and
+// those files.
+struct SavedMapJob {
+  MapSettings settings = {};
+  RunDirectory::Files inputs = {};
+};
+Result<SavedMapJob> SaveMapJob(const MapJob& job);
 
-// Reads them back.
+// The job of a folder with these settings.
+Result<MapJob> LoadMapJob(const MapSettings& settings, const RunDirectory& directory);
+
+// A new run of kind map, and the job of one.
+inline constexpr std::string_view kMapRun = "map";
+Result<RunDirectory> CreateMapRun(const std::string& path, const MapJob& job,
+                                  const RunOrigin& origin);
 Result<MapJob> LoadMapJob(const RunDirectory& directory);
+
+// An error unless a run that prices with a program of its own (model exec:COMMAND) may do so: a
+// folder is data, and running what stands in it is up to its reader.
+Result<void> CheckMayExecute(const MapSettings& settings, bool allowed);
 
 }  // namespace tessera
 

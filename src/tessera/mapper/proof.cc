@@ -105,7 +105,7 @@ Result<void> Prover::Start() {
       return {};
     }
     if (hooks_.directory != nullptr) {
-      const std::string file = hooks_.directory->ProofFile(i);
+      const JournalFile file = ProofJournal(*hooks_.directory, i);
       if (Result<void> opened = prover->OpenJournal(file, !Reproducible()); !opened) return opened;
     }
     ThreadPool one(1);  // Layers are what runs side by side.

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/mapper/export.h"
-#include "tessera/record/journal.h"
 
 namespace tessera {
 namespace {
@@ -39,18 +37,18 @@ std::string ProofLine(const LayerProof& proof, double bound, std::optional<doubl
                       const std::string& mapping) {
   const std::string found =
       mapping.empty() || !value ? "" : fmt::format(",\"value\":{},\"mapping\":{}", *value, mapping);
-  return fmt::format("{{\"rounds\":{},\"evaluations\":{},\"bound\":{},\"complete\":{}{}}}\n",
+  return fmt::format("{{\"rounds\":{},\"evaluations\":{},\"bound\":{},\"complete\":{}{}}}",
                      proof.rounds, proof.evaluations, bound, proof.complete, found);
 }
 
-Result<ProofRecord> ReadProofJournal(const std::string& path, const Layer& layer,
+Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer,
                                      const Accelerator& accelerator) {
   ProofRecord record;
-  const Result<JournalText> text = ReadJournalText(path);
+  Result<JournalText> text = ReadJournalText(file);
   if (!text) return text.error();
   std::string mapping;
-  Where where{.file = path}, mapping_where;
-  for (const std::string_view line : text->lines()) {
+  Where where{.file = file.path}, mapping_where;
+  for (const std::string& line : text->lines) {
     ++where.line;
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object() || !Take(json, record)) {
@@ -62,9 +60,9 @@ Result<ProofRecord> ReadProofJournal(const std::string& path, const Layer& layer
     mapping = json["mapping"].dump();
     mapping_where = where;
   }
-  record.bytes = static_cast<int64_t>(text->whole.size());
+  record.text = *std::move(text);
   if (mapping.empty()) return record;
-  Result<Mapping> parsed = ParseMappingJson(mapping, path, layer, accelerator);
+  Result<Mapping> parsed = ParseMappingJson(mapping, file.path, layer, accelerator);
   if (!parsed) {
     Error error = parsed.error();
     error.where = mapping_where;

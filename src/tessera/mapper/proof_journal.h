@@ -15,6 +15,7 @@
 #include "tessera/base/result.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapping/mapping.h"
+#include "tessera/record/line_journal.h"
 #include "tessera/workload/layer.h"
 
 namespace tessera {
@@ -25,16 +26,15 @@ struct ProofRecord {
   double bound = 0;
   std::optional<double> value = {};
   std::optional<Mapping> mapping = {};
-  int64_t bytes = 0;  // that whole lines take
+  JournalText text = {};
 };
 
-// One line, with its line end; `mapping` is JSON, or empty.
+// One object of the journal; `mapping` is JSON, or empty.
 std::string ProofLine(const LayerProof& proof, double bound, std::optional<double> value,
                       const std::string& mapping);
 
-// Reads a journal; a file that does not exist is an empty one. An end without line end is left out;
-// any other line that cannot be read is an error with its place.
-Result<ProofRecord> ReadProofJournal(const std::string& path, const Layer& layer,
+// Reads a journal (record/line_journal.h); a line that cannot be read is an error with its place.
+Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer,
                                      const Accelerator& accelerator);
 
 }  // namespace tessera

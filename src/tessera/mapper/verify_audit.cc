@@ -11,6 +11,7 @@
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
 #include "tessera/mapper/verify.h"
+#include "tessera/record/terminal.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"
@@ -54,6 +55,35 @@ Result<LayerAudit> Audit(const MapJob& job, const Layer& layer, const ProofRecor
 
 }  // namespace
 
+Result<ProvedAgain> ProveAgain(const MapJob& job, const Layer& layer,
+                               const std::optional<Mapping>& known, double bound, double deadline) {
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
+  if (!problem) return problem.error();
+  Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
+  if (!options) return options.error();
+  const auto& [loops, hierarchy] = *(*problem)->loops();
+  const Result<std::unique_ptr<exact::Mapper>> mapper =
+      exact::Mapper::Make(loops, hierarchy, *options);
+  if (!mapper) return mapper.error();
+  if (known) (*mapper)->Offer(std::get<LoopMapping>(*known));
+  ThreadPool one(1);
+  ProvedAgain again;
+  bool more = true;
+  while (more && !again.reached && SteadySeconds() < deadline) {
+    more = (*mapper)->Step(one);
+    const exact::Progress progress = (*mapper)->progress();
+    again.complete = progress.open_nodes == 0;
+    const double least = progress.best ? progress.best->value : exact::kInfinity;
+    // A search that has come to its end has shown that nothing is below what it found.
+    const double shown = again.complete ? std::max(progress.bound, least) : progress.bound;
+    again.reached = shown >= bound * (1 - exact::kTolerance);
+  }
+  const auto best = (*mapper)->progress().best;
+  again.least = best ? best->value : exact::kInfinity;
+  return again;
+}
+
 Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t most) {
   const Result<MapJob> job = LoadMapJob(directory);
   if (!job) return job.error();
@@ -68,7 +98,7 @@ Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t
   std::vector<ProofRecord> records(layers.size());
   for (size_t i = 0; i < layers.size(); ++i) {
     Result<ProofRecord> record =
-        ReadProofJournal(directory.ProofFile(i), layers[i].layer, job->accelerator);
+        ReadProofJournal(ProofJournal(directory, i), layers[i].layer, job->accelerator);
     if (!record) return record.error();
     records[i] = *std::move(record);
   }

@@ -8,6 +8,7 @@
 
 #include "tessera/report/curves.h"
 #include "tessera/report/note_json.h"
+#include "tessera/report/page.h"
 
 namespace tessera {
 namespace {
@@ -18,9 +19,23 @@ Cell OrNothing(const std::optional<double>& value) { return value ? Cell(*value)
 
 Cell IfFinite(double value) { return std::isfinite(value) ? Cell(value) : Cell(); }
 
+// Why there is nothing to compare: a run's own reason says more than an empty table.
+Result<void> CheckFound(const Comparison& comparison) {
+  for (const CompareRun& run : comparison.runs) {
+    if (run.best() || run.result.stop == StopReason::kInterrupted) return {};
+  }
+  const CompareRun& first = comparison.runs.front();
+  const bool broken = first.result.failed == first.result.samples;
+  return Error{
+      .kind = broken ? ErrorKind::kIo : ErrorKind::kBudget,
+      .message = fmt::format("no run found a feasible mapping; {} seed {}: {} samples, {}; {}",
+                             first.method, first.seed, first.result.samples,
+                             broken ? "all failed" : "none feasible", WhyNothing(first.result))};
+}
+
 }  // namespace
 
-Json ToJson(const MapJob& job, const Comparison& comparison) {
+Json ToJson(const MapJob& job, const Comparison& comparison, bool times) {
   Json json;
   json["network"] = job.network.name;
   json["layer"] = job.network.layers.front().name;
@@ -40,7 +55,6 @@ Json ToJson(const MapJob& job, const Comparison& comparison) {
                                {"samples", run.result.samples},
                                {"best", OrNull(run.best())},
                                {"best_within_budget", OrNull(run.BestWithinBudget())},
-                               {"seconds", run.result.seconds},
                                {"curve", std::move(curve)},
                                {"infeasible_samples", run.result.infeasible},
                                {"failed_samples", run.result.failed},
@@ -49,20 +63,30 @@ Json ToJson(const MapJob& job, const Comparison& comparison) {
                                                   ? Json(nullptr)
                                                   : Json(ToString(run.result.stop))},
                                {"notes", ToJson(run.result.notes)}});
+    if (times) json["results"].back()["seconds"] = run.result.seconds;
   }
   json["best_known"] = OrNull(comparison.best_known);
   json["bound"] = OrNull(comparison.bound);
-  json["summary"] = ToJson(SummaryTable(comparison));
+  json["summary"] = ToJson(SummaryTable(comparison, times));
   return json;
 }
 
-Table SummaryTable(const Comparison& comparison) {
-  Table table({"method", "median", "lower_quartile", "upper_quartile", "samples_to_10pct",
-               "samples_to_5pct", "samples_to_1pct", "seconds"});
+Table SummaryTable(const Comparison& comparison, bool times) {
+  std::vector<std::string> columns = {"method",         "median",           "lower_quartile",
+                                      "upper_quartile", "samples_to_10pct", "samples_to_5pct",
+                                      "samples_to_1pct"};
+  if (times) columns.emplace_back("seconds");
+  Table table(columns);
   for (const MethodSummary& summary : Summarize(comparison)) {
-    table.Add(summary.method, IfFinite(summary.median), IfFinite(summary.lower_quartile),
-              IfFinite(summary.upper_quartile), OrNothing(summary.to_10), OrNothing(summary.to_5),
-              OrNothing(summary.to_1), summary.seconds);
+    std::vector<Cell> row = {summary.method,
+                             IfFinite(summary.median),
+                             IfFinite(summary.lower_quartile),
+                             IfFinite(summary.upper_quartile),
+                             OrNothing(summary.to_10),
+                             OrNothing(summary.to_5),
+                             OrNothing(summary.to_1)};
+    if (times) row.emplace_back(summary.seconds);
+    table.AddRow(std::move(row));
   }
   return table;
 }
@@ -86,6 +110,34 @@ std::string CurvesSvg(const MapJob& job, const Comparison& comparison) {
     }
   }
   return ToSvg(chart);
+}
+
+Result<RunView> ViewOfCompare(const CompareRunResult& result) {
+  const MapJob& job = result.job;
+  const Comparison& comparison = result.comparison;
+  RunView view{.json = ToJson(job, comparison, /*times=*/true),
+               .text = ToText(SummaryTable(comparison, /*times=*/true)),
+               .times = {{"runs", Json::array()}},
+               .verdict = CheckFound(comparison)};
+  std::string known;
+  if (comparison.best_known) {
+    known = fmt::format("best known: {:.6g}; space: 10^{:.1f} points\n", *comparison.best_known,
+                        comparison.log10_size);
+  }
+  view.text += known;
+  for (const CompareRun& run : comparison.runs) {
+    view.interrupted |= run.result.stop == StopReason::kInterrupted;
+    view.times["runs"].push_back(
+        {{"method", run.method}, {"seed", run.seed}, {"seconds", run.result.seconds}});
+  }
+  const std::string curves = CurvesSvg(job, comparison);
+  const std::string title =
+      fmt::format("Methods on {} {}", job.network.name, job.network.layers.front().name);
+  view.files = {{"result.json", ToText(ToJson(job, comparison, /*times=*/false))},
+                {"curves.svg", curves},
+                {"report.html",
+                 Page(title, ToText(SummaryTable(comparison, /*times=*/false)) + known, curves)}};
+  return view;
 }
 
 }  // namespace tessera

@@ -4,20 +4,28 @@
 
 #include <string>
 
+#include "tessera/base/result.h"
 #include "tessera/mapper/compare.h"
 #include "tessera/report/json.h"
+#include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
+#include "tessera/study/runs.h"
 
 namespace tessera {
 
-// {"results": [{"method", "seed", "samples", "best", "seconds", "curve"}], "best_known", ...}.
-Json ToJson(const MapJob& job, const Comparison& comparison);
+// {"results": [{"method", "seed", "samples", "best", "curve"}], "best_known", ...}; with `times`
+// also the seconds of every run.
+Json ToJson(const MapJob& job, const Comparison& comparison, bool times);
 
 // One row per method.
-Table SummaryTable(const Comparison& comparison);
+Table SummaryTable(const Comparison& comparison, bool times);
 
 // The best value so far against samples, a line for every run.
 std::string CurvesSvg(const MapJob& job, const Comparison& comparison);
+
+// A run with result.json, curves.svg and report.html. Runs that all found nothing are an error of
+// the view.
+Result<RunView> ViewOfCompare(const CompareRunResult& result);
 
 }  // namespace tessera
 

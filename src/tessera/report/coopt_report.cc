@@ -194,4 +194,46 @@ std::string CooptPage(const std::string& network, const std::string& text,
   return page + "</body></html>\n";
 }
 
+Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
+  const coopt::CooptimizeJob& job = made.result.job;
+  const SessionResult& result = made.result.session;
+  const CooptProblem& problem = *job.problem;
+  RunView view{.json = Json::object(), .times = Json::object(), .interrupted = result.interrupted};
+  if (made.result.recorded > 0) {
+    view.remarks.push_back(fmt::format("resumed: {} measurements are there", made.result.recorded));
+  }
+  for (const coopt::LeftOut& layer : job.left_out) {
+    view.remarks.push_back(
+        fmt::format("not on {}: {}: {}", problem.hardware().info().name, layer.name, layer.why));
+  }
+  // Somebody stopped it before the first accelerator had all its schedules.
+  if (result.best() == nullptr) return view;
+  view.json = CooptJson({.network = job.name,
+                         .method = job.settings.method,
+                         .seed = job.seed,
+                         .validity_filter = !job.settings.as_published},
+                        problem, result, job.left_out);
+  view.text = ToText(CooptTable(problem, result));
+  if (!problem.hardware().fixed()) view.text += "\n" + ToText(ParetoTable(problem, result));
+  view.text += "\n" + CooptSummary(problem, result);
+  const std::string page = CooptPage(job.name, view.text, problem, result);
+  for (size_t i = 0; i < made.result.programs.size(); ++i) {
+    const std::string name =
+        fmt::format("programs/{:02}-{}{}", i + 1, SafeFileName(problem.layers()[i].name),
+                    problem.hardware().info().program_suffix);
+    view.json["layers"][i]["program"] = name;
+    view.files.push_back({name, made.result.programs[i]});
+  }
+  if (!made.result.programs.empty()) {
+    view.json["data_seed"] = job.seed;
+    view.json["verified"] = true;
+  }
+  view.files.push_back({std::string(problem.hardware().info().hardware_file),
+                        problem.hardware().FileText(*result.hardware)});
+  view.files.push_back({"report.txt", view.text});
+  view.files.push_back({"report.html", page});
+  view.files.push_back({"result.json", ToText(view.json)});
+  return view;
+}
+
 }  // namespace tessera

@@ -8,7 +8,9 @@
 
 #include "tessera/coopt/session.h"
 #include "tessera/report/json.h"
+#include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
+#include "tessera/study/runs.h"
 
 namespace tessera {
 
@@ -37,6 +39,10 @@ std::string CooptSummary(const coopt::CooptProblem& problem, const coopt::Sessio
 // against throughput, and how the search went.
 std::string CooptPage(const std::string& network, const std::string& text,
                       const coopt::CooptProblem& problem, const coopt::SessionResult& result);
+
+// A run with the accelerator, the programs below "programs/", result.json, report.txt and
+// report.html.
+Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& result);
 
 }  // namespace tessera
 

@@ -106,6 +106,57 @@ Json BudgetJson(const MapSettings& settings, bool prove) {
   return json;
 }
 
+// Layers without a mapping: the reason of the first is the reason of the command.
+Result<void> CheckFound(const NetworkMapping& mapping) {
+  for (const LayerMapping& layer : mapping.layers) {
+    if (layer.cost || layer.search.stop == StopReason::kInterrupted) continue;
+    if (layer.search.samples == 0) {
+      if (layer.proof && layer.proof->complete) {
+        return Error{.kind = ErrorKind::kInfeasible,
+                     .message = fmt::format("layer '{}': the space was searched to its end and "
+                                            "holds no mapping that the machine can run",
+                                            layer.name),
+                     .hint = "loosen the constraints, or let levels pass tensors by (--bypass)"};
+      }
+      return Error{.kind = ErrorKind::kBudget,
+                   .message = fmt::format("layer '{}': no mapping was found in {} rounds of exact "
+                                          "search",
+                                          layer.name, layer.proof ? layer.proof->rounds : 0),
+                   .hint = "give it more time, or use --method auto"};
+    }
+    if (layer.search.failed == layer.search.samples) {
+      return Error{
+          .kind = ErrorKind::kIo,
+          .message = fmt::format("layer '{}': all {} evaluations failed; the last one: {}",
+                                 layer.name, layer.search.samples, layer.search.last_problem)};
+    }
+    return Error{.kind = ErrorKind::kBudget,
+                 .message = fmt::format("layer '{}': no feasible mapping among {} samples; {}",
+                                        layer.name, layer.search.samples, WhyNothing(layer.search)),
+                 .hint = "try more samples, another method or a larger machine"};
+  }
+  return {};
+}
+
+// Of a network that is mapped, with its result as JSON.
+Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping,
+                                              const Json& json) {
+  std::vector<ExportedFile> all;
+  for (size_t i = 0; i < mapping.layers.size(); ++i) {
+    const LayerMapping& layer = mapping.layers[i];
+    if (!layer.mapping) continue;
+    Result<std::vector<ExportedFile>> files =
+        ExportMapping(MappingStem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
+    if (!files) return files.error();
+    std::move(files->begin(), files->end(), std::back_inserter(all));
+  }
+  all.push_back({"result.json", ToText(json)});
+  Result<std::string> page = MapPage(job, mapping);
+  if (!page) return page.error();
+  all.push_back({"report.html", *std::move(page)});
+  return all;
+}
+
 }  // namespace
 
 Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
@@ -186,23 +237,20 @@ Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces) {
   return table;
 }
 
-Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping) {
-  std::vector<ExportedFile> all;
-  for (size_t i = 0; i < mapping.layers.size(); ++i) {
-    const LayerMapping& layer = mapping.layers[i];
-    if (!layer.mapping) continue;
-    Result<std::vector<ExportedFile>> files =
-        ExportMapping(MappingStem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
-    if (!files) return files.error();
-    std::move(files->begin(), files->end(), std::back_inserter(all));
-  }
-  const Result<Json> json = ToJson(job, mapping);
+Result<RunView> ViewOfMap(const MapRunResult& result) {
+  const MapJob& job = result.job;
+  const NetworkMapping& mapping = result.mapping;
+  Result<Json> json = ToJson(job, mapping);
   if (!json) return json.error();
-  all.push_back({"result.json", ToText(*json)});
-  Result<std::string> page = MapPage(job, mapping);
-  if (!page) return page.error();
-  all.push_back({"report.html", *std::move(page)});
-  return all;
+  Result<std::vector<ExportedFile>> files = ResultFiles(job, mapping, *json);
+  if (!files) return files.error();
+  RunView view{.json = *std::move(json),
+               .text = ToText(LayerTable(mapping)) + Summary(job, mapping),
+               .files = *std::move(files),
+               .times = {{"seconds", mapping.seconds}},
+               .interrupted = mapping.interrupted,
+               .verdict = CheckFound(mapping)};
+  return view;
 }
 
 }  // namespace tessera

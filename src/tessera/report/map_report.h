@@ -9,7 +9,9 @@
 #include "tessera/base/result.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/report/json.h"
+#include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
+#include "tessera/study/runs.h"
 #include "tessera/workload/format.h"
 
 namespace tessera {
@@ -31,8 +33,9 @@ struct SpaceSize {
 };
 Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces);
 
-// Files with the best mapping of every layer, below "mappings/", result.json and report.html.
-Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMapping& mapping);
+// A run with, as files, the best mapping of every layer, below "mappings/", result.json and
+// report.html. A network of which a layer could not be mapped is an error of the view.
+Result<RunView> ViewOfMap(const MapRunResult& result);
 
 }  // namespace tessera
 

@@ -1,6 +1,6 @@
-// CSV, JSON lines, and TensorBoard's record format written by hand: two small protobuf messages in
-// frames with CRC-32C, for which a dependency on TensorFlow would be out of proportion.
-#include "tessera/rl/training_log.h"
+// Rows as lines and CSV, and TensorBoard's record format written by hand: two small protobuf
+// messages in frames with CRC-32C, for which a dependency on TensorFlow would be out of proportion.
+#include "tessera/training/training_log.h"
 
 #include <array>
 #include <chrono>
@@ -12,7 +12,6 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
-#include "tessera/base/text.h"
 
 namespace tessera {
 namespace {
@@ -93,7 +92,7 @@ std::string TensorBoardEvent(double wall_time, int64_t step,
 
 std::vector<std::string_view> TrainingColumns() {
   return {"episodes",     "env_steps", "updates", "team_return", "team_return_ci95",
-          "agent_return", "q_loss",    "p_loss",  "entropy",     "seconds"};
+          "agent_return", "q_loss",    "p_loss",  "entropy"};
 }
 
 std::vector<double> TrainingValues(const TrainingRow& row) {
@@ -106,84 +105,123 @@ std::vector<double> TrainingValues(const TrainingRow& row) {
           p.agent_return,
           p.losses.q_loss,
           p.losses.p_loss,
-          p.losses.entropy,
-          row.seconds};
+          p.losses.entropy};
 }
 
-TrainingLog::TrainingLog(std::string folder) : folder_(std::move(folder)) {
+std::string TrainingCsv(const std::vector<TrainingRow>& rows) {
+  std::string csv = fmt::format("{}\n", fmt::join(TrainingColumns(), ","));
+  for (const TrainingRow& row : rows) {
+    csv += fmt::format("{}\n", fmt::join(TrainingValues(row), ","));
+  }
+  return csv;
+}
+
+std::string TrainingLine(const TrainingRow& row) {
+  const std::vector<std::string_view> columns = TrainingColumns();
+  const std::vector<double> values = TrainingValues(row);
+  std::string line;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    line += fmt::format("{}\"{}\":{}", i == 0 ? "{" : ",", columns[i], Number(values[i]));
+  }
+  return line + "}";
+}
+
+namespace {
+
+constexpr std::string_view kJournal = "progress";
+
+Result<TrainingRow> ReadRow(const Node& node) {
+  std::vector<double> values;
+  for (const std::string_view column : TrainingColumns()) {
+    const Node* const value = node.Find(column);
+    const bool number = value != nullptr && value->kind == Node::Kind::kScalar;
+    const Result<double> parsed = number ? value->AsDouble() : Result<double>(std::nan(""));
+    if (!parsed) return parsed.error();
+    values.push_back(*parsed);
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    if (values[i] >= 0 && values[i] < 9e15) continue;
+    return node.ErrorHere(ErrorKind::kBadValue, "a row counts episodes, steps and updates");
+  }
+  TrainingRow row;
+  row.progress.episodes = static_cast<int64_t>(values[0]);
+  row.progress.env_steps = static_cast<int64_t>(values[1]);
+  row.progress.updates = static_cast<int64_t>(values[2]);
+  row.progress.team_return = values[3];
+  row.progress.team_return_ci95 = values[4];
+  row.progress.agent_return = values[5];
+  row.progress.losses = {values[6], values[7], values[8]};
+  return row;
+}
+
+Result<std::vector<TrainingRow>> RowsOf(const JournalText& text, const std::string& path) {
+  std::vector<TrainingRow> rows;
+  for (const std::string& line : text.lines) {
+    const Result<Node> node = ParseJson(line, path, std::ssize(rows) + 1);
+    if (!node) return node.error();
+    Result<TrainingRow> row = ReadRow(*node);
+    if (!row) return row.error();
+    rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<std::vector<TrainingRow>> ReadTrainingRows(const RunDirectory& directory) {
+  const JournalFile file = directory.Journal(kJournal);
+  const Result<JournalText> text = ReadJournalText(file);
+  if (!text) return text.error();
+  return RowsOf(*text, file.path);
+}
+
+TrainingLog::TrainingLog(const RunDirectory& directory, std::unique_ptr<LineJournal> journal)
+    : directory_(&directory), journal_(std::move(journal)) {
   const double now = Now();
-  csv_ = fmt::format("{}\n", fmt::join(TrainingColumns(), ","));
   events_ = TensorBoardEvent(now, 0, {});
   events_name_ = fmt::format("events.out.tfevents.{}.tessera", static_cast<int64_t>(now * 1000));
 }
 
-Result<TrainingLog> TrainingLog::Resume(const std::string& folder, int64_t episodes) {
-  TrainingLog log(folder);
-  const std::string path = folder + "/progress.jsonl";
-  const Result<std::string> text = ReadTextFile(path);
+Result<TrainingLog> TrainingLog::Open(const RunDirectory& directory, int64_t episodes) {
+  const JournalFile file = directory.Journal(kJournal);
+  Result<JournalText> text = ReadJournalText(file);
   if (!text) return text.error();
-  int64_t line_number = 0;
-  for (const std::string_view line : Split(*text, '\n')) {
-    ++line_number;
-    if (Trim(line).empty()) continue;
-    const Result<Node> node = ParseJson(line, path, line_number);
-    if (!node) return node.error();
-    std::vector<double> values;
-    for (const std::string_view column : TrainingColumns()) {
-      const Node* const value = node->Find(column);
-      const bool number = value != nullptr && value->kind == Node::Kind::kScalar;
-      const Result<double> parsed = number ? value->AsDouble() : Result<double>(std::nan(""));
-      if (!parsed) return parsed.error();
-      values.push_back(*parsed);
-    }
-    TrainingRow row;
-    row.progress.episodes = static_cast<int64_t>(values[0]);
-    row.progress.env_steps = static_cast<int64_t>(values[1]);
-    row.progress.updates = static_cast<int64_t>(values[2]);
-    row.progress.team_return = values[3];
-    row.progress.team_return_ci95 = values[4];
-    row.progress.agent_return = values[5];
-    row.progress.losses = {values[6], values[7], values[8]};
-    row.seconds = values[9];
-    if (row.progress.episodes > episodes) continue;
-    log.rows_.push_back(row);
-    log.AppendText(row);
-  }
+  Result<std::vector<TrainingRow>> rows = RowsOf(*text, file.path);
+  if (!rows) return rows.error();
+  std::erase_if(*rows, [&](const TrainingRow& row) { return row.progress.episodes > episodes; });
+  text->Keep(rows->size());
+  Result<std::unique_ptr<LineJournal>> journal = LineJournal::Open(file, *text);
+  if (!journal) return journal.error();
+  TrainingLog log(directory, *std::move(journal));
+  log.rows_ = *std::move(rows);
   return log;
-}
-
-void TrainingLog::AppendText(const TrainingRow& row) {
-  const std::vector<std::string_view> columns = TrainingColumns();
-  const std::vector<double> values = TrainingValues(row);
-  csv_ += fmt::format("{}\n", fmt::join(values, ","));
-  for (size_t i = 0; i < columns.size(); ++i) {
-    lines_ += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", columns[i], Number(values[i]));
-  }
-  lines_ += "}\n";
 }
 
 Result<void> TrainingLog::Add(const TrainingRow& row) {
   rows_.push_back(row);
-  AppendText(row);
+  if (Result<void> written = journal_->Append(std::vector{TrainingLine(row)}); !written) {
+    return written;
+  }
   const std::vector<std::string_view> columns = TrainingColumns();
   const std::vector<double> values = TrainingValues(row);
   std::vector<std::pair<std::string, float>> scalars;
   for (size_t i = 0; i < columns.size(); ++i) {
     scalars.emplace_back("train/" + std::string(columns[i]), static_cast<float>(values[i]));
   }
+  scalars.emplace_back("train/" + std::string(kSecondsColumn), static_cast<float>(row.seconds));
   events_ += TensorBoardEvent(Now(), row.progress.env_steps, scalars);
   changed_ = true;
   return std::abs(Now() - written_) < kSecondsBetweenWrites ? Result<void>() : Flush();
 }
 
 Result<void> TrainingLog::Flush() {
+  if (Result<void> synced = journal_->Sync(); !synced) return synced;
   if (!changed_) return {};
-  const std::pair<std::string, const std::string*> files[] = {
-      {"progress.csv", &csv_}, {"progress.jsonl", &lines_}, {events_name_, &events_}};
-  for (const auto& [name, contents] : files) {
-    if (Result<void> written = WriteFileAtomically(folder_ + "/" + name, *contents); !written) {
-      return written;
-    }
+  for (const auto& [name, contents] :
+       {std::pair(std::string("progress.csv"), TrainingCsv(rows_)), {events_name_, events_}}) {
+    Result<void> written =
+        WriteFileAtomically(directory_->File(name), contents, directory_->token());
+    if (!written) return written;
   }
   written_ = Now();
   changed_ = false;

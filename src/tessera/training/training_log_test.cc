@@ -1,7 +1,5 @@
 // Training logs: files that other programs read, and rows that a resumed run takes back.
-#include "tessera/rl/training_log.h"
-
-#include <filesystem>
+#include "tessera/training/training_log.h"
 
 #include <gtest/gtest.h>
 
@@ -22,37 +20,41 @@ class TrainingLogTest : public testing::Test {
     row.seconds = 0.5;
     return row;
   }
-  const TemporaryFolder temporary_;
-  const std::string folder_ = temporary_.path();
+  const TemporaryFolder folder_;
+  const Result<RunDirectory> run_ =
+      RunDirectory::Create(folder_.File("run"), {.kind = "train", .settings = "{}"}, {});
 };
 
-TEST_F(TrainingLogTest, WritesCsvAndJsonLines) {
-  TrainingLog log(folder_);
-  ASSERT_TRUE(log.Add(Row(100, -3.25)).ok());
-  ASSERT_TRUE(log.Add(Row(200, 1.5)).ok());
-  ASSERT_TRUE(log.Flush().ok());
-  EXPECT_EQ(*ReadFile(folder_ + "/progress.csv"),
+TEST_F(TrainingLogTest, WritesCsvAndAJournal) {
+  Result<TrainingLog> log = TrainingLog::Open(*run_, 0);
+  ASSERT_TRUE(log) << log.error();
+  ASSERT_TRUE(log->Add(Row(100, -3.25)));
+  ASSERT_TRUE(log->Add(Row(200, 1.5)));
+  ASSERT_TRUE(log->Flush());
+  EXPECT_EQ(*ReadFile(run_->File("progress.csv")),
             "episodes,env_steps,updates,team_return,team_return_ci95,agent_return,q_loss,p_loss,"
-            "entropy,seconds\n"
-            "100,2500,0,-3.25,0,0,0,0,0,0.5\n"
-            "200,5000,0,1.5,0,0,0,0,0,0.5\n");
-  const std::string lines = *ReadFile(folder_ + "/progress.jsonl");
-  EXPECT_EQ(Split(lines, '\n').size(), 3u);  // the last one is empty
-  EXPECT_TRUE(lines.starts_with("{\"episodes\": 100, \"env_steps\": 2500"));
+            "entropy\n"
+            "100,2500,0,-3.25,0,0,0,0,0\n"
+            "200,5000,0,1.5,0,0,0,0,0\n");
+  const Result<std::vector<TrainingRow>> rows = ReadTrainingRows(*run_);
+  ASSERT_TRUE(rows) << rows.error();
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ(TrainingLine((*rows)[0]), TrainingLine(Row(100, -3.25)));
 }
 
-TEST_F(TrainingLogTest, ResumeForgetsRowsAfterTheCheckpoint) {
-  TrainingLog log(folder_);
-  for (const int64_t episodes : {100, 200, 300}) ASSERT_TRUE(log.Add(Row(episodes, 1)).ok());
-  ASSERT_TRUE(log.Flush().ok());
-  Result<TrainingLog> resumed = TrainingLog::Resume(folder_, 200);
-  ASSERT_TRUE(resumed.ok()) << resumed.error();
+TEST_F(TrainingLogTest, ForgetsRowsAfterTheCheckpoint) {
+  {
+    Result<TrainingLog> log = TrainingLog::Open(*run_, 0);
+    for (const int64_t episodes : {100, 200, 300}) ASSERT_TRUE(log->Add(Row(episodes, 1)));
+  }
+  Result<TrainingLog> resumed = TrainingLog::Open(*run_, 200);
+  ASSERT_TRUE(resumed) << resumed.error();
   ASSERT_EQ(resumed->rows().size(), 2u);
-  ASSERT_TRUE(resumed->Add(Row(300, 2)).ok());
-  ASSERT_TRUE(resumed->Flush().ok());
-  const std::string csv = *ReadFile(folder_ + "/progress.csv");
+  ASSERT_TRUE(resumed->Add(Row(300, 2)));
+  ASSERT_TRUE(resumed->Flush());
+  const std::string csv = *ReadFile(run_->File("progress.csv"));
   EXPECT_EQ(Split(csv, '\n').size(), 5u) << csv;  // names, three rows, nothing after the last
-  EXPECT_TRUE(csv.ends_with("300,7500,0,2,0,0,0,0,0,0.5\n")) << csv;
+  EXPECT_TRUE(csv.ends_with("300,7500,0,2,0,0,0,0,0\n")) << csv;
 }
 
 TEST(TensorBoardEvent, IsAFramedRecord) {

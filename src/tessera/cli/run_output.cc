@@ -1,0 +1,64 @@
+// One way to end a run.
+#include "tessera/cli/run_output.h"
+
+#include <fmt/format.h>
+
+#include "tessera/report/run_views.h"
+
+namespace tessera {
+namespace {
+
+Result<void> Keep(const RunView& view, RunDirectory& directory) {
+  // Nothing to keep: the run was stopped before it had a result, and goes on from its journals.
+  if (view.files.empty()) return {};
+  for (const ExportedFile& file : view.files) {
+    if (Result<void> written = directory.Write(file.name, file.contents); !written) return written;
+  }
+  if (Result<void> written = directory.WriteTimes(view.times.dump()); !written) return written;
+  return directory.End(view.own_files);
+}
+
+Result<void> Show(RunView view, const RunDirectory* directory, Context& context) {
+  for (const std::string& remark : view.remarks) context.remark(remark);
+  if (directory != nullptr && view.interrupted) {
+    context.remark(
+        fmt::format("interrupted; continue with 'tessera resume {}'", directory->path()));
+  }
+  context.output.SetAll(std::move(view.json));
+  if (Result<void> shown = context.output.ShowText(view.text); !shown) return shown;
+  return view.verdict;
+}
+
+}  // namespace
+
+RunContext RunContextOf(const Context& context) {
+  return {.threads = static_cast<int>(context.options.threads),
+          .stopped = context.stopped,
+          .start_progress = context.start_progress,
+          .remark = context.remark};
+}
+
+Result<void> ShowRun(std::string_view kind, const Result<std::unique_ptr<RunResult>>& result,
+                     Context& context) {
+  if (!result) return result.error();
+  Result<RunView> view = ViewOf(kind, **result);
+  if (!view) return view.error();
+  return Show(*std::move(view), nullptr, context);
+}
+
+Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context& context) {
+  const Result<const RunKind*> kind = KindOf(directory);
+  if (!kind) return kind.error();
+  if (Result<void> begun = directory.Begin(); !begun) return begun.error();
+  Result<std::unique_ptr<RunResult>> result = (*kind)->resume(directory, RunContextOf(context));
+  if (!result) return result;
+  Result<RunView> view = ViewOf((*kind)->name, **result);
+  if (!view) return view.error();
+  if (Result<void> kept = Keep(*view, directory); !kept) return kept.error();
+  if (Result<void> shown = Show(*std::move(view), &directory, context); !shown) {
+    return shown.error();
+  }
+  return result;
+}
+
+}  // namespace tessera

@@ -1,0 +1,30 @@
+// Runs on the command line: starting one, going on with one and showing it are the same for every
+// kind.
+#ifndef TESSERA_CLI_RUN_OUTPUT_H_
+#define TESSERA_CLI_RUN_OUTPUT_H_
+
+#include <memory>
+#include <string_view>
+
+#include "tessera/base/result.h"
+#include "tessera/cli/command.h"
+#include "tessera/record/run_directory.h"
+#include "tessera/study/run_kinds.h"
+
+namespace tessera {
+
+// What a run may use of the command that it is part of.
+RunContext RunContextOf(const Context& context);
+
+// Shows what a run without a folder came to.
+Result<void> ShowRun(std::string_view kind, const Result<std::unique_ptr<RunResult>>& result,
+                     Context& context);
+
+// Goes on with the run of a folder to its end, writes its result and shows it. A new run goes on
+// from nothing, so that from the start it depends on its folder alone, as it will later. Returns
+// the result, for commands that have more to show.
+Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context& context);
+
+}  // namespace tessera
+
+#endif  // TESSERA_CLI_RUN_OUTPUT_H_

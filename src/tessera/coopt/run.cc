@@ -1,0 +1,349 @@
+// Co-optimizations as runs.
+#include "tessera/coopt/run.h"
+
+#include <filesystem>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/coopt/emit.h"
+#include "tessera/coopt/exhaustive.h"
+#include "tessera/coopt/measurement_journal.h"
+#include "tessera/coopt/methods.h"
+#include "tessera/workload/format.h"
+
+namespace tessera::coopt {
+namespace {
+
+// The settings by name, once for writing and for reading.
+struct Field {
+  std::string_view key;
+  std::variant<std::string*, int64_t*, double*, bool*> value;
+};
+std::vector<Field> FieldsOf(CooptimizeSettings& s) {
+  return {{"target", &s.target},
+          {"method", &s.method},
+          {"objective", &s.objective},
+          {"generator", &s.generator},
+          {"budget_macs", &s.limits.macs},
+          {"budget_sram_bytes", &s.limits.sram_bytes},
+          {"budget_area_um2", &s.limits.area_um2},
+          {"budget_power_mw", &s.limits.sram_power_mw},
+          {"max_batch", &s.limits.max_batch},
+          {"measurements", &s.measurements},
+          {"clock_mhz", &s.clock_mhz},
+          {"read_delay_cycles", &s.timing.read_delay_cycles},
+          {"beat_gap_cycles", &s.timing.beat_gap_cycles},
+          {"write_ack_delay_cycles", &s.timing.write_ack_delay_cycles},
+          {"bus_bytes", &s.timing.bus_bytes},
+          {"gemm_startup_cycles", &s.timing.gemm_startup_cycles},
+          {"alu_startup_cycles", &s.timing.alu_startup_cycles},
+          {"as_published", &s.as_published}};
+}
+
+std::string ToJsonText(CooptimizeSettings settings, const std::vector<std::string>& networks) {
+  nlohmann::ordered_json json;
+  json["networks"] = networks;
+  for (const Field& field : FieldsOf(settings)) {
+    std::visit([&](const auto* value) { json[std::string(field.key)] = *value; }, field.value);
+  }
+  json["hardware"] = settings.hardware ? nlohmann::ordered_json(*settings.hardware) : nullptr;
+  return json.dump();
+}
+
+Result<void> Read(const Node& node, const Field& field) {
+  const auto take = [](auto* target, const auto& value) -> Result<void> {
+    if (!value) return value.error();
+    *target = *value;
+    return {};
+  };
+  if (auto* const* text = std::get_if<std::string*>(&field.value)) {
+    return take(*text, node.AsString());
+  }
+  if (auto* const* whole = std::get_if<int64_t*>(&field.value)) return take(*whole, node.AsInt());
+  if (auto* const* real = std::get_if<double*>(&field.value)) return take(*real, node.AsDouble());
+  return take(std::get<bool*>(field.value), node.AsBool());
+}
+
+struct StoredSettings {
+  CooptimizeSettings settings = {};
+  std::vector<std::string> networks = {};
+};
+Result<StoredSettings> Parse(std::string_view text, const std::string& file) {
+  const Result<Node> root = ParseJson(text, file);
+  if (!root) return root.error();
+  MapReader reader(*root, "run");
+  StoredSettings stored;
+  const Result<const Node*> networks = reader.Require("networks");
+  if (!networks) return networks.error();
+  for (const Node& item : (*networks)->items) stored.networks.push_back(item.scalar);
+  for (const Field& field : FieldsOf(stored.settings)) {
+    const Result<const Node*> node = reader.Require(field.key);
+    if (!node) return node.error();
+    if (Result<void> read = Read(**node, field); !read) return read.error();
+  }
+  const Result<const Node*> hardware = reader.Require("hardware");
+  if (!hardware) return hardware.error();
+  if ((*hardware)->kind == Node::Kind::kScalar) stored.settings.hardware = (*hardware)->scalar;
+  if (Result<void> done = reader.Finish(); !done) return done.error();
+  return stored;
+}
+
+std::string In(const std::string& folder, const std::string& path) {
+  return folder.empty() ? path : folder + "/" + path;
+}
+
+Result<CooptOptions> OptionsOf(const CooptimizeSettings& settings, const MethodChoice& method,
+                               const TargetInfo& target) {
+  if (Result<void> valid = vta::Validate(settings.timing); !valid) return valid.error();
+  const Result<CooptObjective> objective = FindCooptObjective(settings.objective);
+  if (!objective) return objective.error();
+  const Result<Generator> generator = FindGenerator(settings.generator);
+  if (!generator) return generator.error();
+  const auto refuse = [&](std::string_view why, std::string_view hint) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("--method {} {}", method.method->name, why),
+                 .hint = std::string(hint)};
+  };
+  if (method.method->proves) {
+    if (!target.has_bounds) {
+      return refuse(fmt::format("is for --target {}", TargetsWith(&TargetInfo::has_bounds)), "");
+    }
+    if (*objective == CooptObjective::kEdpProxy) {
+      return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
+    }
+  }
+  return CooptOptions{.generator = *generator,
+                      .objective = *objective,
+                      .timing = settings.timing,
+                      .clock_mhz = settings.clock_mhz};
+}
+
+SessionResult FromOptimum(const CooptProblem& problem, const NetworkOptimum& optimum) {
+  SessionResult result;
+  HardwareScore score;
+  score.value = optimum.value;
+  score.measured_layers = optimum.layers.size();
+  for (size_t i = 0; i < optimum.layers.size(); ++i) {
+    score.layers.push_back(optimum.layers[i]);
+    score.cycles += static_cast<double>(problem.layers()[i].count) *
+                    static_cast<double>(optimum.layers[i].outcome.cycles) /
+                    static_cast<double>(problem.images(optimum.hardware));
+  }
+  result.hardware = optimum.hardware;
+  result.measurements = optimum.measured;
+  result.layer_measurements = optimum.layer_measured;
+  result.curve.push_back({optimum.measured, score.value, score.cycles});
+  result.scores.emplace(optimum.hardware, std::move(score));
+  return result;
+}
+
+Result<SessionResult> Exhaustive(const CooptProblem& problem, ThreadPool& pool,
+                                 const CooptimizeHooks& hooks) {
+  const Simulator simulator(problem, pool);
+  const auto go_on = [&](int64_t measured, std::optional<double> best) {
+    if (hooks.counted) hooks.counted(measured, best);
+    return !hooks.stopped || !hooks.stopped();
+  };
+  const Result<NetworkOptimum> optimum =
+      BestOfNetwork(problem, simulator, problem.hardware().LargestBuffers(), go_on);
+  if (!optimum) return optimum.error();
+  return FromOptimum(problem, *optimum);
+}
+
+Result<SessionResult> Search(const CooptimizeJob& job, ThreadPool& pool, SessionOptions options) {
+  options.measurements = job.settings.measurements;
+  options.validity_filter = !job.settings.as_published;
+  const Result<std::unique_ptr<JointSearcher>> searcher =
+      MakeSearcher(job.method, {.problem = *job.problem,
+                                .seed = job.seed,
+                                .measurements = job.settings.measurements,
+                                .validity_filter = options.validity_filter});
+  if (!searcher) return searcher.error();
+  return RunSession(**searcher, *job.problem, Simulator(*job.problem, pool), options);
+}
+
+Result<void> AddPrograms(CooptimizeResult& result) {
+  const bool none = result.job.problem->hardware().info().program_suffix.empty();
+  if (none || result.session.best() == nullptr) return {};
+  for (const std::optional<Measured>& layer : result.session.best()->layers) {
+    Result<std::string> program = EmitProgram(*result.job.problem, *layer, result.job.seed);
+    if (!program) return program.error();
+    result.programs.push_back(*std::move(program));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint64_t seed,
+                                        std::vector<Network> networks, const std::string& folder) {
+  Result<MethodChoice> method = ParseMethodChoice(settings.method, CooptMethods());
+  if (!method) return method.error();
+  // Files that the method names travel with the run.
+  for (std::string* file : method->Files()) *file = In(folder, *file);
+  const Result<const TargetInfo*> info = FindTarget(settings.target);
+  if (!info) return info.error();
+  const Result<CooptOptions> options = OptionsOf(settings, *method, **info);
+  if (!options) return options.error();
+  CooptimizeJob job{.settings = settings, .seed = seed, .networks = std::move(networks)};
+  for (const Network& network : job.networks) {
+    job.name += (job.name.empty() ? "" : "+") + network.name;
+  }
+  Result<TaskList> tasks = (*info)->tasks(job.networks);
+  if (!tasks) return tasks.error();
+  HardwareLimits limits = settings.limits;
+  limits.clock_mhz = settings.clock_mhz;
+  std::optional<std::string> hardware = settings.hardware;
+  if (hardware) hardware = In(folder, *hardware);
+  const Result<TargetPointer> target = MakeTarget(**info, limits, hardware);
+  if (!target) return target.error();
+  job.method = *std::move(method);
+  job.left_out = std::move(tasks->left_out);
+  job.problem = std::make_shared<CooptProblem>(std::move(tasks->layers), *target, *options);
+  if (!job.method.method->proves) return job;
+  if (Result<void> walks = CheckSize(*job.problem, (*target)->LargestBuffers()); !walks) {
+    Error error = walks.error();
+    error.hint = "use --generator reference, or a --layer with few schedules and --hardware";
+    return error;
+  }
+  return job;
+}
+
+Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const CooptimizeJob& job,
+                                         const RunOrigin& origin) {
+  CooptimizeSettings settings = job.settings;
+  RunDirectory::Files inputs;
+  std::vector<std::string> names;
+  const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
+  if (!format) return format.error();
+  for (const Network& network : job.networks) {
+    const Result<Export> text = (*format)->write(network);
+    if (!text) return text.error();
+    names.push_back(fmt::format("inputs/network-{}.yaml", names.size() + 1));
+    inputs[names.back()] = text->files.front().contents;
+  }
+  if (settings.hardware) {
+    // The one accelerator of the target, as its file.
+    settings.hardware = "inputs/" + std::string(job.problem->hardware().info().hardware_file);
+    inputs[*settings.hardware] = job.problem->hardware().FileText(0);
+  }
+  MethodChoice method = job.method;
+  for (std::string* file : method.Files()) {
+    const Result<std::string> text = ReadTextFile(*file);
+    if (!text) return text.error();
+    *file = "inputs/method-" + std::filesystem::path(*file).filename().string();
+    inputs[*file] = *text;
+  }
+  settings.method = method.ToString();
+  return RunDirectory::Create(path,
+                              {.kind = std::string(kCooptimizeRun),
+                               .origin = origin,
+                               .settings = ToJsonText(settings, names),
+                               .seed = static_cast<int64_t>(job.seed)},
+                              inputs);
+}
+
+Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory) {
+  const Result<StoredSettings> stored =
+      Parse(directory.header().settings, directory.File("run.json"));
+  if (!stored) return stored.error();
+  std::vector<Network> networks;
+  for (const std::string& name : stored->networks) {
+    Result<Network> network = LoadNetwork(directory.File(name));
+    if (!network) return network.error();
+    networks.push_back(*std::move(network));
+  }
+  return MakeCooptimizeJob(stored->settings, static_cast<uint64_t>(directory.header().seed),
+                           std::move(networks), directory.path());
+}
+
+Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const CooptimizeHooks& hooks) {
+  ThreadPool pool(threads);
+  CooptimizeResult result{.job = std::move(job)};
+  const CooptProblem& problem = *result.job.problem;
+  Result<SessionResult> session = SessionResult{};
+  if (result.job.method.method->proves) {
+    session = Exhaustive(problem, pool, hooks);
+  } else {
+    std::optional<MeasurementJournal> journal;
+    SessionOptions options = {.interrupted = hooks.stopped};
+    if (hooks.directory != nullptr) {
+      Result<MeasurementJournal> opened = MeasurementJournal::Open(*hooks.directory, problem);
+      if (!opened) return opened.error();
+      journal.emplace(*std::move(opened));
+      options.recorded = &journal->recorded();
+      result.recorded = std::ssize(journal->recorded());
+    }
+    options.observe = [&](std::span<const Measured> fresh, const SessionResult& so_far) {
+      if (hooks.progress) hooks.progress(so_far);
+      return journal ? journal->Append(fresh) : Result<void>();
+    };
+    session = Search(result.job, pool, options);
+  }
+  if (!session) return session.error();
+  result.session = *std::move(session);
+  if (result.session.best() == nullptr && !result.session.interrupted) {
+    return Error{.kind = ErrorKind::kBudget,
+                 .message = fmt::format("no accelerator has a schedule for every layer after {} "
+                                        "measurements",
+                                        result.session.measurements),
+                 .hint =
+                     "allow more --measurements or a larger budget, or use --generator "
+                     "reference, whose schedules are all known to have programs"};
+  }
+  if (hooks.directory == nullptr) return result;
+  if (Result<void> added = AddPrograms(result); !added) return added.error();
+  return result;
+}
+
+Result<CooptimizeResult> CooptimizeAgain(const RunDirectory& directory,
+                                         const VerifyOptions& options, Verification& found) {
+  Result<CooptimizeJob> job = LoadCooptimizeJob(directory);
+  if (!job) return job.error();
+  found.part = "layer";
+  if (job->method.method->proves) {
+    Result<CooptimizeResult> walked = Cooptimize(*std::move(job), options.threads, {});
+    if (!walked) return walked;
+    if (Result<void> added = AddPrograms(*walked); !added) return added.error();
+    return walked;
+  }
+  const CooptProblem& problem = *job->problem;
+  const Result<std::vector<Measured>> lines = ReadMeasurements(directory, problem);
+  if (!lines) return lines.error();
+  ThreadPool pool(options.threads);
+  std::vector<Measured> again = *lines;
+  for (Measured& item : again) item.outcome = {};
+  Simulator(problem, pool).Measure(again);
+  for (const TaskLayer& layer : problem.layers()) found.parts.push_back({.name = layer.name});
+  Outcomes outcomes;
+  for (size_t i = 0; i < again.size(); ++i) {
+    ++found.parts[again[i].request.layer].trials;
+    const std::string was = MeasurementLine((*lines)[i]), is = MeasurementLine(again[i]);
+    if (was != is) {
+      found.discrepancies.push_back({fmt::format("measurement {} of the journal", i + 1), was, is});
+    }
+    outcomes.insert_or_assign(again[i].request, again[i].outcome);
+  }
+  // The search once more on these measurements. It ends where the journal does, also if somebody
+  // interrupted it there.
+  int64_t taken = 0;
+  SessionOptions session = {.recorded = &outcomes};
+  session.observe = [&](std::span<const Measured>, const SessionResult& so_far) -> Result<void> {
+    taken = so_far.measurements + so_far.refused;
+    return {};
+  };
+  session.interrupted = [&] { return taken >= std::ssize(outcomes); };
+  CooptimizeResult result{.job = *std::move(job), .recorded = std::ssize(*lines)};
+  Result<SessionResult> made = Search(result.job, pool, session);
+  if (!made) return made.error();
+  result.session = *std::move(made);
+  if (Result<void> added = AddPrograms(result); !added) return added.error();
+  return result;
+}
+
+}  // namespace tessera::coopt

@@ -1,0 +1,39 @@
+// Comparisons of methods as runs: what was asked for as data that goes to a file and comes back,
+// and all evaluations once more to check one.
+#ifndef TESSERA_MAPPER_COMPARE_RUN_H_
+#define TESSERA_MAPPER_COMPARE_RUN_H_
+
+#include <string>
+#include <string_view>
+
+#include "tessera/base/result.h"
+#include "tessera/mapper/compare.h"
+#include "tessera/record/run_directory.h"
+#include "tessera/record/verification.h"
+
+namespace tessera {
+
+inline constexpr std::string_view kCompareRun = "compare";
+
+// A layer, and how methods are compared on it.
+struct CompareJob {
+  MapJob problem = {};
+  CompareOptions options = {};
+};
+
+// A new run, and the job of one.
+Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob& job,
+                                      const RunOrigin& origin);
+Result<CompareJob> LoadCompareJob(const RunDirectory& directory);
+
+// An error unless a run that evaluates with a program may do so (CheckMayExecute).
+Result<void> CheckCompareMayExecute(const RunDirectory& directory, bool allowed);
+
+// Evaluates everything that the journals hold again; what differs goes to `found`. Returns the
+// comparison that the repeated evaluations give.
+Result<Comparison> CompareAgain(const CompareJob& job, const RunDirectory& directory,
+                                const VerifyOptions& options, Verification& found);
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_COMPARE_RUN_H_

@@ -1,0 +1,60 @@
+// Runs of `tessera map`.
+#include <fmt/format.h>
+
+#include "tessera/mapper/verify.h"
+#include "tessera/study/runs.h"
+
+namespace tessera {
+namespace {
+
+Result<void> CheckExec(const RunDirectory& directory, bool allowed) {
+  const Result<MapSettings> settings =
+      ParseMapSettings(directory.header().settings, directory.File("run.json"));
+  return settings ? CheckMayExecute(*settings, allowed) : settings.error();
+}
+
+Result<std::unique_ptr<RunResult>> Resume(RunDirectory& directory, const RunContext& context) {
+  Result<MapJob> job = LoadMapJob(directory);
+  if (!job) return job.error();
+  return RunMap(*std::move(job), &directory, context);
+}
+
+Result<RunVerification> Verify(const RunDirectory& directory, const VerifyOptions& options) {
+  Result<Verification> found = VerifyMapRun(directory, options);
+  if (!found) return found.error();
+  return RunVerification{.found = *std::move(found)};
+}
+
+std::string Line(const RunDirectory& directory) {
+  const Result<MapJob> job = LoadMapJob(directory);
+  if (!job) return job.error().message;
+  return fmt::format("{} on {}, {}, {}", job->network.name, job->accelerator.name,
+                     ToString(job->settings.objective), job->settings.method.ToString());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunResult>> RunMap(MapJob job, const RunDirectory* directory,
+                                          const RunContext& context) {
+  std::shared_ptr<ProgressObserver> progress;
+  if (context.start_progress) progress = context.start_progress({.name_heading = "layer"});
+  auto result = std::make_unique<MapRunResult>();
+  result->job = std::move(job);
+  Result<NetworkMapping> mapping =
+      MapNetwork(result->job, context.threads,
+                 {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
+  if (!mapping) return mapping.error();
+  result->mapping = *std::move(mapping);
+  return std::unique_ptr<RunResult>(std::move(result));
+}
+
+RunKind MapRunKind() {
+  return {.name = kMapRun,
+          .summary = "the best mapping of every layer of a network",
+          .check_exec = CheckExec,
+          .resume = Resume,
+          .verify = Verify,
+          .line = Line};
+}
+
+}  // namespace tessera
