@@ -110,8 +110,9 @@ function(tessera_check_order name)
 endfunction()
 
 # Code that runs once per command or per file: most of its price is compiling it.
+set(TESSERA_COLD $<$<CONFIG:Release>:-O1> $<$<CONFIG:Sanitized>:-O0>)
 function(tessera_compile_cold target libraries)
-  target_compile_options(${target} PRIVATE ${TESSERA_WARNINGS} $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE ${TESSERA_WARNINGS} ${TESSERA_COLD})
   if("nlohmann_json::nlohmann_json" IN_LIST libraries)
     target_precompile_headers(${target} REUSE_FROM tessera_precompiled_json)
   else()
@@ -122,6 +123,7 @@ endfunction()
 # tessera_test(NAME [ORACLE] SOURCES ... LIBRARIES ...): a GoogleTest binary whose cases ctest runs one
 # by one. Tests with an ORACLE, a slow twin of what they check, are optimised a little; the others not
 # at all, because compiling them takes longer than running them.
+set(TESSERA_PLAIN_TEST $<$<CONFIG:Release,Sanitized>:-O0>)
 function(tessera_test name)
   cmake_parse_arguments(ARG "ORACLE" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -145,7 +147,7 @@ function(tessera_test name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     target_precompile_headers(${name} REUSE_FROM tessera_precompiled_oracle)
   else()
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+    target_compile_options(${name} PRIVATE ${TESSERA_PLAIN_TEST})
     target_precompile_headers(${name} REUSE_FROM tessera_precompiled_test)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600 LABELS ${name})
@@ -179,12 +181,12 @@ set(standard_headers <algorithm> <array> <cmath> <cstdint> <filesystem> <functio
 tessera_precompile(tessera_precompiled HEADERS ${standard_headers} LIBRARIES fmt::fmt)
 # JSON is apart: what it adds to every source is more than a small source takes.
 tessera_precompile(tessera_precompiled_cold HEADERS ${standard_headers}
-                   OPTIONS $<$<CONFIG:Release>:-O1> LIBRARIES fmt::fmt)
+                   OPTIONS ${TESSERA_COLD} LIBRARIES fmt::fmt)
 tessera_precompile(tessera_precompiled_json HEADERS ${standard_headers} <nlohmann/json.hpp>
-                   OPTIONS $<$<CONFIG:Release>:-O1> LIBRARIES fmt::fmt nlohmann_json::nlohmann_json)
+                   OPTIONS ${TESSERA_COLD} LIBRARIES fmt::fmt nlohmann_json::nlohmann_json)
 if(TESSERA_TESTS)
   tessera_precompile(tessera_precompiled_test PROGRAM HEADERS ${standard_headers} <gtest/gtest.h>
-                     OPTIONS $<$<CONFIG:Release>:-O0> LIBRARIES fmt::fmt GTest::gtest)
+                     OPTIONS ${TESSERA_PLAIN_TEST} LIBRARIES fmt::fmt GTest::gtest)
   tessera_precompile(tessera_precompiled_oracle PROGRAM
                      HEADERS ${standard_headers} <gtest/gtest.h> <nlohmann/json.hpp>
                      OPTIONS $<$<CONFIG:Release>:-O1>
