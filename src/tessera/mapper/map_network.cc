@@ -84,9 +84,9 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
   return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
 }
 
-class Mapper {
+class NetworkMapper {
  public:
-  Mapper(const MapJob& job, int threads, const MapHooks& hooks)
+  NetworkMapper(const MapJob& job, int threads, const MapHooks& hooks)
       : job_(job),
         hooks_(hooks),
         pool_(threads),
@@ -350,7 +350,7 @@ NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective)
 }
 
 Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const MapHooks& hooks) {
-  return Mapper(job, threads, hooks).Go();
+  return NetworkMapper(job, threads, hooks).Go();
 }
 
 }  // namespace tessera
