@@ -3,19 +3,20 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/registry.h"
+
 namespace tessera {
 
-extern const EnvInfo kPredatorPreyEnv;
-extern const EnvInfo kNavigationEnv;
-extern const EnvInfo kMappingEnv;
+#define TESSERA_ENVS(PART)        \
+  PART(EnvInfo, kPredatorPreyEnv) \
+  PART(EnvInfo, kNavigationEnv)   \
+  PART(EnvInfo, kMappingEnv)
+
+TESSERA_ENVS(TESSERA_DECLARE_PART)
 
 namespace {
 
-constexpr const EnvInfo* kEnvs[] = {
-    &kPredatorPreyEnv,
-    &kNavigationEnv,
-    &kMappingEnv,
-};
+constexpr const EnvInfo* kEnvs[] = {TESSERA_ENVS(TESSERA_PART_ADDRESS)};
 
 }  // namespace
 
