@@ -4,7 +4,7 @@
 //   RUN/inputs/       copies of everything that was read: nothing outside is read again
 //   RUN/journal/      what was evaluated, line by line (record/line_journal.h)
 //   RUN/result.json   the result, the same on every machine; report.html: the same for people
-//   RUN/times.json    clock times, which are not
+//   RUN/times.json    clock times of every sitting, which are not
 //   RUN/...           files of the kind: mappings/, programs/, checkpoint.safetensors
 #ifndef TESSERA_RECORD_RUN_DIRECTORY_H_
 #define TESSERA_RECORD_RUN_DIRECTORY_H_
@@ -26,8 +26,7 @@ namespace tessera {
 
 // Contract:
 //   Lock         one that writes holds the folder's lock while it lives, so that two programs
-//   cannot
-//                write to one run.
+//                cannot write to one run.
 //   Trust        a folder is data: symbolic links in it are refused, and inputs that are not those
 //                of run.json.
 //   Cleanliness  removes nothing but temporary files of its own run.
@@ -58,8 +57,8 @@ class RunDirectory {
 
   // Replaces a file of the run, in a folder that is made if need be. It becomes one of the results.
   Result<void> Write(const std::string& name, std::string_view contents);
-  // Clock times: an object. They are no result.
-  Result<void> WriteTimes(std::string_view object) const;
+  // Clock times of this sitting, an object; those of earlier sittings stay. They are no result.
+  Result<void> AddTimes(std::string_view object) const;
 
   // The run has ended: hashes of everything written since Begin, of all journals and of `more`
   // go to run.json.

@@ -20,7 +20,8 @@ namespace tessera {
 
 struct TrainingRow {
   TrainProgress progress = {};
-  double seconds = 0;  // of wall clock since the run began, pauses left out
+  // Of wall clock since this sitting began; none for rows of earlier ones.
+  std::optional<double> seconds = std::nullopt;
 };
 
 // Columns of the CSV and keys of the journal, in this order; then the clock's.
@@ -34,7 +35,7 @@ std::string TrainingCsv(const std::vector<TrainingRow>& rows);
 // A row as an object of the journal.
 std::string TrainingLine(const TrainingRow& row);
 
-// The rows of a run's journal; times, which are no part of it, are 0.
+// The rows of a run's journal, without times, which are no part of it.
 Result<std::vector<TrainingRow>> ReadTrainingRows(const RunDirectory& directory);
 
 // Rows are in the journal as soon as they are added. The other files are replaced as a whole, so
