@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "exact_front.h"
 #include "exact_oracle.h"
 #include "loopnest_random.h"
 #include "tessera/cost/bounds.h"
 #include "tessera/search/exact/count.h"
 #include "tessera/search/exact/mapper.h"
-#include "tessera/search/exact/pareto.h"
 #include "thorough.h"
 
 namespace tessera::exact {
