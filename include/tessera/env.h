@@ -218,6 +218,7 @@ struct LearnerInfo {
   // `assignments` win over the preset.
   Result<std::unique_ptr<Learner>> (*make)(const LearnerSetup& setup,
                                            const Assignments& assignments);
+  bool replays = false;  // learns from replay: `tessera profile` can measure its updates
 };
 
 std::span<const LearnerInfo* const> Learners();

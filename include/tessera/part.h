@@ -292,7 +292,7 @@ class CounterRng {
 //   Threads      ParallelFor is called by one thread at a time, never from inside `body`.
 //   Determinism  chunk boundaries depend on (count, chunk) alone. A body that writes only what
 //                belongs to its own indices therefore gives the same result on any number of
-//                threads; sums of floats go through ParallelSum, which adds in chunk order.
+//                threads; sums of floats are kept by chunk and added in the order of the chunks.
 //   Errors       `body` must not throw.
 class ThreadPool {
  public:
@@ -309,10 +309,6 @@ class ThreadPool {
 
   // Calls body for every chunk of [0, count) and returns when all are done.
   void ParallelFor(int64_t count, int64_t chunk, const Body& body);
-
-  // Sum over chunks of what `body` returns for them, added in chunk order.
-  double ParallelSum(int64_t count, int64_t chunk,
-                     const std::function<double(int64_t begin, int64_t end, int worker)>& body);
 
  private:
   struct Shared;

@@ -8,8 +8,8 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <vector>
 
-#include "tessera/base/checked.h"
 #include "tessera/result.h"
 
 namespace tessera {
@@ -94,18 +94,6 @@ void ThreadPool::ParallelFor(int64_t count, int64_t chunk, const Body& body) {
   shared_->TakeChunks(/*worker=*/0);
   std::unique_lock lock(shared_->mutex);
   shared_->finish.wait(lock, [&] { return shared_->busy == 0; });
-}
-
-double ThreadPool::ParallelSum(
-    int64_t count, int64_t chunk,
-    const std::function<double(int64_t begin, int64_t end, int worker)>& body) {
-  std::vector<double> parts(static_cast<size_t>(CeilDiv(count, chunk)));
-  ParallelFor(count, chunk, [&](int64_t begin, int64_t end, int worker) {
-    parts[static_cast<size_t>(begin / chunk)] = body(begin, end, worker);
-  });
-  double sum = 0;
-  for (const double part : parts) sum += part;
-  return sum;
 }
 
 }  // namespace tessera

@@ -2,17 +2,20 @@
 #include <algorithm>
 #include <array>
 
+#include "tessera/base/registry.h"
 #include "tessera/cli/evaluate.h"
 
 namespace tessera {
 
-extern const ModelEvaluator kMaestroEvaluator;   // evaluate_maestro.cc
-extern const ModelEvaluator kExternalEvaluator;  // evaluate_external.cc
-extern const ModelEvaluator kLoopnestEvaluator;  // evaluate_loopnest.cc
+#define TESSERA_MODEL_EVALUATORS(PART)     \
+  PART(ModelEvaluator, kMaestroEvaluator)  \
+  PART(ModelEvaluator, kExternalEvaluator) \
+  PART(ModelEvaluator, kLoopnestEvaluator)
+
+TESSERA_MODEL_EVALUATORS(TESSERA_DECLARE_PART)
 
 std::span<const ModelEvaluator* const> ModelEvaluators() {
-  static constexpr std::array kEvaluators = {&kMaestroEvaluator, &kExternalEvaluator,
-                                             &kLoopnestEvaluator};
+  static constexpr std::array kEvaluators = {TESSERA_MODEL_EVALUATORS(TESSERA_PART_ADDRESS)};
   return kEvaluators;
 }
 

@@ -94,11 +94,15 @@ class ProfileTable {
 Result<void> CheckHasReplay(const std::string& algorithm) {
   const Result<const LearnerInfo*> info = FindLearner(algorithm);
   if (!info) return info.error();
-  const std::vector<ParameterInfo> parameters = (*info)->parameters();
-  if (std::ranges::count(parameters, "replay", &ParameterInfo::name) > 0) return {};
+  if ((*info)->replays) return {};
+  std::string others;
+  for (const LearnerInfo* learner : Learners()) {
+    if (!learner->replays) continue;
+    others += fmt::format("{}{}", others.empty() ? "take " : " or ", learner->name);
+  }
   return Error{.kind = ErrorKind::kUnsupported,
                .message = fmt::format("algorithm {} has no replay to profile", algorithm),
-               .hint = "take maddpg or masac"};
+               .hint = others};
 }
 
 Result<TrainingProfile> Measure(const TrainingFlags& flags, const ProfileArguments& arguments,

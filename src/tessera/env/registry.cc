@@ -3,20 +3,21 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/registry.h"
+
 namespace tessera {
 
-extern const EnvInfo kPredatorPreyEnv;
-extern const EnvInfo kNavigationEnv;
-extern const EnvInfo kMappingEnv;
+#define TESSERA_ENVS(PART)        \
+  PART(EnvInfo, kPredatorPreyEnv) \
+  PART(EnvInfo, kNavigationEnv)   \
+  PART(EnvInfo, kMappingEnv)
+
+TESSERA_ENVS(TESSERA_DECLARE_PART)
 
 namespace {
 
 std::vector<const EnvInfo*>& List() {
-  static std::vector<const EnvInfo*> envs = {
-      &kPredatorPreyEnv,
-      &kNavigationEnv,
-      &kMappingEnv,
-  };
+  static std::vector<const EnvInfo*> envs = {TESSERA_ENVS(TESSERA_PART_ADDRESS)};
   return envs;
 }
 

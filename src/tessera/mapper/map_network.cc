@@ -86,9 +86,9 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
   return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
 }
 
-class Mapper {
+class NetworkMapper {
  public:
-  Mapper(const MapJob& job, int threads, const RunHooks& hooks)
+  NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks)
       : job_(job),
         hooks_(hooks),
         pool_(threads),
@@ -355,7 +355,7 @@ NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective)
 }
 
 Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks& hooks) {
-  return Mapper(job, threads, hooks).Go();
+  return NetworkMapper(job, threads, hooks).Go();
 }
 
 Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {

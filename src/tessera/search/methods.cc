@@ -2,47 +2,36 @@
 #include "tessera/search.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "tessera/base/registry.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
 
-MethodInfo RandomMethod();
-MethodInfo GridMethod();
-MethodInfo SaMethod();
-MethodInfo GaMethod();
-MethodInfo GammaMethod();
-MethodInfo BoMethod();
-MethodInfo GradientMethod();
-MethodInfo PpoMethod();
-MethodInfo PpoDiscreteMethod();
-MethodInfo MarlMethod();
-MethodInfo TeamMethod();
+// In the order of `tessera list methods`.
+#define TESSERA_SEARCH_METHODS(PART)  \
+  PART(MethodInfo, RandomMethod)      \
+  PART(MethodInfo, GridMethod)        \
+  PART(MethodInfo, SaMethod)          \
+  PART(MethodInfo, GaMethod)          \
+  PART(MethodInfo, GammaMethod)       \
+  PART(MethodInfo, BoMethod)          \
+  PART(MethodInfo, GradientMethod)    \
+  PART(MethodInfo, PpoMethod)         \
+  PART(MethodInfo, PpoDiscreteMethod) \
+  PART(MethodInfo, MarlMethod)        \
+  PART(MethodInfo, TeamMethod)
+
+TESSERA_SEARCH_METHODS(TESSERA_DECLARE_MAKER)
 
 namespace {
 
 // A deque, because lists hold pointers to methods.
 std::deque<MethodInfo>& Known() {
-  static std::deque<MethodInfo> methods = {
-      // One method a line, in the order of `tessera list methods`.
-      // clang-format off
-      RandomMethod(),
-      GridMethod(),
-      SaMethod(),
-      GaMethod(),
-      GammaMethod(),
-      BoMethod(),
-      GradientMethod(),
-      PpoMethod(),
-      PpoDiscreteMethod(),
-      MarlMethod(),
-      TeamMethod(),
-      // clang-format on
-  };
+  static std::deque<MethodInfo> methods = {TESSERA_SEARCH_METHODS(TESSERA_MADE_PART)};
   return methods;
 }
 

@@ -1,5 +1,5 @@
 // One point after the other: the least energy with fewer cycles than the last point.
-#include "tessera/search/exact/pareto.h"
+#include "exact_front.h"
 
 namespace tessera::exact {
 

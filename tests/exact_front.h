@@ -1,6 +1,8 @@
-// The mappings that trade cycles against energy: no other one has both fewer.
-#ifndef TESSERA_SEARCH_EXACT_PARETO_H_
-#define TESSERA_SEARCH_EXACT_PARETO_H_
+// The mappings that trade cycles against energy, no other one having both fewer, by one proof after
+// another: a use of the exact mapper under its limit of cycles that brute force can check point by
+// point.
+#ifndef TESSERA_TESTS_EXACT_FRONT_H_
+#define TESSERA_TESTS_EXACT_FRONT_H_
 
 #include <cstdint>
 #include <vector>
@@ -34,4 +36,4 @@ Result<ParetoFront> FindParetoFront(const LoopProblem& problem, const Hierarchy&
 
 }  // namespace tessera::exact
 
-#endif  // TESSERA_SEARCH_EXACT_PARETO_H_
+#endif  // TESSERA_TESTS_EXACT_FRONT_H_
