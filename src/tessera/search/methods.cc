@@ -2,6 +2,7 @@
 #include "tessera/search.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
