@@ -1,7 +1,7 @@
-// Environments: what agents learn in. An environment is a batch of equal worlds that step together;
-// one world is a batch of one. To train agents in a world of your own: derive from Env, fill in an
-// EnvInfo, call RegisterEnv, and name it in TrainSettings (tessera/train.h); docs/cpp.md has a
-// whole one.
+// Environments and learners: what agents learn in, and what learns. An environment is a batch of
+// equal worlds that step together; one world is a batch of one. To train agents in a world of your
+// own: derive from Env, fill in an EnvInfo, call RegisterEnv, and name it in TrainSettings
+// (tessera/train.h); docs/cpp.md has a whole one.
 #ifndef TESSERA_ENV_H_
 #define TESSERA_ENV_H_
 
@@ -137,6 +137,131 @@ std::span<const EnvInfo* const> Envs();
 Result<void> RegisterEnv(const EnvInfo& env);
 
 Result<const EnvInfo*> FindEnv(std::string_view name);
+
+// ---- Learners ----------------------------------------------------------------------------------
+//
+// Algorithms that learn to act: choose actions, take what they led to, and improve. All agents of a
+// team are one learner. The loop around it is Train (tessera/train.h), or a caller that asks for
+// actions and reports rewards itself.
+
+enum class ActMode {
+  kExplore,  // as training acts
+  kGreedy,   // the most probable action, without noise
+};
+
+// One step of every environment, row by row as Env shows them.
+struct TransitionBatch {
+  std::span<const float> observations, states, actions, rewards, next_observations, next_states;
+  std::span<const EpisodeEnd> ends;
+};
+
+// Means over agents of what an update round computed.
+struct UpdateReport {
+  double q_loss = 0;   // of critics or value functions
+  double p_loss = 0;   // of actors
+  double entropy = 0;  // of policies
+};
+
+// Contract, checked for every learner of Tessera:
+//   Threads      used by one thread at a time; the pool of its setup works inside the calls.
+//   Determinism  everything is a function of (spec, options, seed, calls so far), for any number of
+//                threads.
+//   Memory       Act, Observe and Update allocate nothing once each has run; data is read only
+//                through the spans of a call, so that a learner may keep its own copies anywhere.
+//   Resume       Load of what Save wrote continues bit for bit.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  // Actions for `rows` environments, row by row; rows is at most the lanes of the setup.
+  virtual void Act(int64_t rows, std::span<const float> observations, ActMode mode,
+                   std::span<float> actions) = 0;
+
+  // Takes a step of every lane. `actions` are those of the last Act with kExplore. A reward that is
+  // not finite is an error that names agent and environment, and nothing is stored.
+  virtual Result<void> Observe(const TransitionBatch& batch) = 0;
+
+  // Whether the schedule asks for an update now.
+  virtual bool UpdateDue() const = 0;
+  // One round: every agent of the team is updated.
+  virtual Result<UpdateReport> Update() = 0;
+
+  // Everything that the future depends on; names start with `prefix`.
+  virtual void Save(const std::string& prefix, TensorWriter& writer) const = 0;
+  virtual Result<void> Load(const std::string& prefix, const TensorReader& reader) = 0;
+};
+
+class Profiler;
+class UpdateTrace;
+
+struct LearnerSetup {
+  const EnvSpec* spec = nullptr;
+  int64_t lanes = 1;  // environments that step together
+  uint64_t seed = 1;
+  ThreadPool* pool = nullptr;    // may be null; outlives the learner
+  Profiler* profiler = nullptr;  // of Tessera's own measurements; may be null
+  UpdateTrace* trace = nullptr;  // of its comparisons with other programs; may be null
+};
+
+// A named set of options, such as the recipe of a published code base.
+struct Preset {
+  std::string_view name;
+  std::string_view summary;
+  Assignments assignments;
+};
+
+struct LearnerInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<ParameterInfo> (*parameters)();
+  std::vector<Preset> (*presets)();  // the first is the default
+  // `assignments` win over the preset.
+  Result<std::unique_ptr<Learner>> (*make)(const LearnerSetup& setup,
+                                           const Assignments& assignments);
+};
+
+std::span<const LearnerInfo* const> Learners();
+Result<const LearnerInfo*> FindLearner(std::string_view name);
+
+// A learner by preset and further assignments. Errors: unknown preset or parameter, an environment
+// that the algorithm cannot handle, a batch larger than replay.
+Result<std::unique_ptr<Learner>> MakeLearner(const LearnerInfo& info, std::string_view preset,
+                                             const Assignments& assignments,
+                                             const LearnerSetup& setup);
+
+// Where a run stands. Returns are undiscounted sums of an episode's rewards.
+struct TrainProgress {
+  int64_t episodes = 0;  // finished
+  int64_t env_steps = 0;
+  int64_t updates = 0;  // rounds
+  // Over the last `window` episodes:
+  int64_t window = 0;
+  double team_return = 0;       // summed over agents, as the MADDPG reference reports it
+  double agent_return = 0;      // mean over agents
+  double team_return_ci95 = 0;  // half-width of the 95 % interval of the mean
+  UpdateReport losses = {};     // of the last round
+};
+
+// An episode to look at: as frames of text and as a drawing.
+struct PlayedEpisode {
+  std::vector<std::string> frames = {};  // text, the start included
+  std::string svg = {};                  // the whole episode, animated
+  double team_return = 0;                // rewards of all agents over all steps
+};
+
+// Plays an episode in the first environment of a batch, greedily or (learner null) at random; a
+// function of the environment, the learner and the seed. The error is for environments without a
+// view: only the particle worlds have one.
+Result<PlayedEpisode> PlayEpisode(Env& env, Learner* learner, uint64_t seed);
+
+// Plays one recorded episode again and returns it as a line with the same keys: `pos`, `lm`,
+// `obs0` and, at every step, `a`, `r`, `p`, `v`, `o`. Of each step only `a` is read: per agent an
+// integer 0..4 or five weights. Without `pos` and `lm` the start is the one that the original
+// program draws from `seed`. `compat` (the argument if absent), `local_ratio`, `predators`,
+// `prey`, `agents` and `landmarks` describe the world (the last two may be left to the lengths of
+// `pos` and `lm`); further keys are passed through.
+Result<std::string> ReplayEpisode(std::string_view line, const Where& where,
+                                  const std::string& compat = "openai");
 
 }  // namespace tessera
 

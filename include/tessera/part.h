@@ -425,6 +425,9 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 // and values outside 64 bits are errors (kBadValue, kOverflow) that quote the text.
 Result<int64_t> ParseInt(std::string_view text);
 
+// A finite decimal number and nothing else: "0.5", "1e-3".
+Result<double> ParseDouble(std::string_view text);
+
 // 1814073344 -> "1,814,073,344".
 std::string WithThousands(int64_t value);
 
@@ -446,7 +449,12 @@ struct ReadLimits {
 // such as /dev/stdin are read to their end.
 Result<std::string> ReadFile(const std::string& path, const ReadLimits& limits = {});
 
-// The same for text: UTF-8 of at most 64 MiB, without a byte order mark, with LF for CRLF.
+// Checks that `bytes` can be text: not empty, at most 64 MiB, no UTF-16 or UTF-32 byte order
+// mark, no NUL, valid UTF-8. Returns it without a UTF-8 byte order mark and with CRLF turned into
+// LF.
+Result<std::string> ToText(std::string bytes, const std::string& path);
+
+// ReadFile followed by ToText; larger files are refused before they are read.
 Result<std::string> ReadTextFile(const std::string& path);
 
 // Replaces `path` by `contents`: readers see the old file or the new one, never a part, even after

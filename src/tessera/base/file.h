@@ -15,11 +15,6 @@ namespace tessera {
 // The most bytes that a text input may have.
 inline constexpr int64_t kMaxTextBytes = int64_t{64} << 20;
 
-// Checks that `bytes` can be text: not empty, at most kMaxTextBytes, no UTF-16 or UTF-32 byte order
-// mark, no NUL, valid UTF-8. Returns it without a UTF-8 byte order mark and with CRLF turned into
-// LF.
-Result<std::string> ToText(std::string bytes, const std::string& path);
-
 // WriteFileAtomically for contents that come in parts and may be larger than memory. Without Commit
 // nothing happens to `path`, and the temporary is removed. Who may read the file is up to the
 // umask.

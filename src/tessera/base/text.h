@@ -12,9 +12,6 @@
 
 namespace tessera {
 
-// A finite decimal number and nothing else: "0.5", "1e-3".
-Result<double> ParseDouble(std::string_view text);
-
 // `text` as a YAML scalar that reads back the same: plain where that is safe anywhere.
 std::string YamlScalar(std::string_view text);
 

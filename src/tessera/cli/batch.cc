@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
 #include "tessera/part.h"
 
 namespace tessera {

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/accelerator.h"
-#include "tessera/base/file.h"
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
 #include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
 #include "tessera/report/network_report.h"
 

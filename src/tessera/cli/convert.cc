@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
 #include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -10,8 +10,7 @@
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
 #include "tessera/env.h"
-#include "tessera/env/mpe/episode.h"
-#include "tessera/training/train_run.h"
+#include "tessera/train.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/network_argument.h"
 #include "tessera/cost.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

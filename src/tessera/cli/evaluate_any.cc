@@ -7,11 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/accelerator.h"
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 #include "tessera/part.h"
 
 namespace tessera {

@@ -9,8 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/arch/timeloop_write.h"
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cli/loopnest_arguments.h"
 #include "tessera/cost.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cost/maestro/batch.h"
 #include "tessera/cost/maestro/explain.h"

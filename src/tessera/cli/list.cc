@@ -9,21 +9,19 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/accelerator.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
-#include "tessera/coopt/methods.h"
+#include "tessera/cooptimize.h"
 #include "tessera/cost.h"
 #include "tessera/env.h"
-#include "tessera/mapper/methods.h"
+#include "tessera/map.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
-#include "tessera/rl/learner.h"
-#include "tessera/rl/replay/sampler.h"
+#include "tessera/runs.h"
 #include "tessera/search.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/train.h"
 #include "tessera/vta.h"
 
 namespace tessera {
@@ -105,10 +103,10 @@ std::vector<Item> AlgorithmItems() {
 
 std::vector<Item> SamplerItems() {
   std::vector<Item> items;
-  for (const SamplerInfo* sampler : Samplers()) {
-    items.push_back({sampler->name,
-                     {sampler->changes_distribution, sampler->summary, sampler->distribution},
-                     sampler->parameters()});
+  for (const ReplaySampler& sampler : ReplaySamplers()) {
+    items.push_back({sampler.name,
+                     {sampler.changes_distribution, sampler.summary, sampler.distribution},
+                     sampler.parameters});
   }
   return items;
 }

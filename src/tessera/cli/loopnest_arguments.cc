@@ -8,11 +8,10 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/arch/energy_table.h"
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
 #include "tessera/mapping/loop_shape.h"
 #include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

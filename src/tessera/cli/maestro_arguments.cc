@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "tessera/accelerator.h"
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
 #include "tessera/part.h"
 #include "tessera/workload/maestro_file.h"

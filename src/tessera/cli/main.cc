@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tessera/cli/run.h"
-#include "tessera/record/signals.h"
+#include "tessera/run.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "tessera/cli/command.h"
 #include "tessera/cli/model_arguments.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 

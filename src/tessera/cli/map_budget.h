@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/cli/command.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 #include "tessera/result.h"
 
 namespace tessera {

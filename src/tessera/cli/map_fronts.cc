@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/mapper/pareto.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
 #include "tessera/report/pareto_report.h"
 
 namespace tessera {

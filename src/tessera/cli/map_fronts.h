@@ -3,7 +3,7 @@
 #define TESSERA_CLI_MAP_FRONTS_H_
 
 #include "tessera/cli/command.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 #include "tessera/result.h"
 
 namespace tessera {

@@ -5,7 +5,6 @@
 #include "tessera/env.h"
 #include "tessera/report/output.h"
 #include "tessera/result.h"
-#include "tessera/rl/learner.h"
 
 namespace tessera {
 

@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/help.h"
 #include "tessera/cli/parse.h"
-#include "tessera/record/progress.h"
-#include "tessera/record/signals.h"
+#include "tessera/part.h"
+#include "tessera/report/progress.h"
+#include "tessera/run.h"
 #include "tessera/version.h"
 
 namespace tessera {

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "tessera/cli/command.h"
-#include "tessera/record/run_directory.h"
 #include "tessera/result.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/run.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

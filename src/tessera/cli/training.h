@@ -10,7 +10,7 @@
 
 #include "tessera/cli/command.h"
 #include "tessera/result.h"
-#include "tessera/training/config.h"
+#include "tessera/train.h"
 
 namespace tessera {
 

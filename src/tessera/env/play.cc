@@ -1,4 +1,5 @@
-#include "tessera/env/play.h"
+// Episodes of the particle worlds to look at.
+#include "tessera/env.h"
 
 #include <span>
 

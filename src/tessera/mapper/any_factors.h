@@ -3,7 +3,7 @@
 #ifndef TESSERA_MAPPER_ANY_FACTORS_H_
 #define TESSERA_MAPPER_ANY_FACTORS_H_
 
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 

@@ -1,5 +1,5 @@
 // Mappings as text of several kinds.
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <cctype>

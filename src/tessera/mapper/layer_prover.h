@@ -8,8 +8,7 @@
 #include <optional>
 
 #include "tessera/cost.h"
-#include "tessera/mapper/map_network.h"
-#include "tessera/mapper/proof.h"
+#include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/record/line_journal.h"
 #include "tessera/result.h"

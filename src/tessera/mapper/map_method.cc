@@ -1,8 +1,8 @@
-#include "tessera/mapper/map_method.h"
+// Methods of mapping by name.
+#include "tessera/map.h"
 
 #include <fmt/format.h>
 
-#include "tessera/mapper/methods.h"
 #include "tessera/result.h"
 
 namespace tessera {

@@ -1,5 +1,6 @@
 // Settings of mapping runs to and from files.
 #include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 
 #include <filesystem>
 #include <utility>
@@ -12,7 +13,6 @@
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/mapper/any_factors.h"
-#include "tessera/mapper/proof.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
 

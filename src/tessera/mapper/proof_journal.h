@@ -12,7 +12,7 @@
 #include <string>
 
 #include "tessera/accelerator.h"
-#include "tessera/mapper/proof.h"
+#include "tessera/map.h"
 #include "tessera/mapping.h"
 #include "tessera/network.h"
 #include "tessera/record/line_journal.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 #include "tessera/space.h"
 
 namespace tessera {

@@ -20,14 +20,9 @@
 #include <vector>
 
 #include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
-
-// Where a journal is, and what its first sum starts from.
-struct JournalFile {
-  std::string path = {};
-  std::string start = {};
-};
 
 // The lines of a journal that were written to their end.
 struct JournalText {

@@ -1,5 +1,5 @@
 // A flag that signal handlers may set.
-#include "tessera/record/signals.h"
+#include "tessera/run.h"
 
 #include <unistd.h>
 

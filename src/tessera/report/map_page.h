@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 #include "tessera/result.h"
 
 namespace tessera {

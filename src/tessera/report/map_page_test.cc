@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/accelerator.h"
+#include "tessera/mapper/map_network.h"
 #include "tessera/report/curves.h"
 
 namespace tessera {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tessera/mapper/pareto.h"
+#include "tessera/map.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
 #include "tessera/result.h"

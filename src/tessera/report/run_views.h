@@ -10,11 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/network.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
 #include "tessera/report/json.h"
 #include "tessera/result.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/run.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

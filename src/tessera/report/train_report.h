@@ -4,7 +4,7 @@
 
 #include "tessera/report/run_views.h"
 #include "tessera/result.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

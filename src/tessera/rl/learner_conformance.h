@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "tessera/env.h"
 #include "tessera/result.h"
 #include "tessera/rl/env_conformance.h"
-#include "tessera/rl/learner.h"
 
 namespace tessera {
 

@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/rl/learner.h"
+#include "tessera/env.h"
+#include "tessera/rl/check_rewards.h"
 
 namespace tessera {
 

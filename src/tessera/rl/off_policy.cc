@@ -9,6 +9,8 @@
 #include "tessera/base/text.h"
 #include "tessera/nn/heads.h"
 #include "tessera/nn/init.h"
+#include "tessera/rl/check_rewards.h"
+#include "tessera/rl/profiler.h"
 
 namespace tessera {
 namespace {

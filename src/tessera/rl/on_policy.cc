@@ -10,7 +10,9 @@
 #include "tessera/nn/heads.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
+#include "tessera/rl/check_rewards.h"
 #include "tessera/rl/policy_unit.h"
+#include "tessera/rl/profiler.h"
 
 namespace tessera {
 namespace {

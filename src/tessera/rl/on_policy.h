@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/env.h"
 #include "tessera/part.h"
-#include "tessera/rl/learner.h"
 
 namespace tessera {
 

@@ -8,7 +8,6 @@
 
 #include "tessera/env.h"
 #include "tessera/result.h"
-#include "tessera/rl/learner.h"
 #include "tessera/rl/profiler.h"
 
 namespace tessera {

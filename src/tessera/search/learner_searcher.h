@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "tessera/env.h"
 #include "tessera/env/decision_agents.h"
-#include "tessera/rl/learner.h"
 #include "tessera/search.h"
 
 namespace tessera {

@@ -12,21 +12,11 @@
 #include <vector>
 
 #include "tessera/record/line_journal.h"
-#include "tessera/record/run_directory.h"
 #include "tessera/result.h"
-#include "tessera/rl/trainer.h"
+#include "tessera/run.h"
+#include "tessera/train.h"
 
 namespace tessera {
-
-struct TrainingRow {
-  TrainProgress progress = {};
-  double seconds = 0;  // of wall clock since the run began, pauses left out
-};
-
-// Columns of the CSV and keys of the journal, in this order; then the clock's.
-std::vector<std::string_view> TrainingColumns();
-std::vector<double> TrainingValues(const TrainingRow& row);  // without seconds
-inline constexpr std::string_view kSecondsColumn = "seconds";
 
 // progress.csv of these rows.
 std::string TrainingCsv(const std::vector<TrainingRow>& rows);

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/env/mpe/episode.h"
+#include "tessera/env.h"
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/env/mpe/numpy_random.h"
 #include "tessera/env/mpe/render.h"

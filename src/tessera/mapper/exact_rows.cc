@@ -1,11 +1,11 @@
-#include "tessera/cli/map_exact_batch.h"
+// Proved optima of problems that are rows of a file.
+#include "tessera/map.h"
 
 #include <chrono>
 
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json.h"
-#include "tessera/cli/batch.h"
 #include "tessera/part.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/count.h"
@@ -34,8 +34,8 @@ Json LoopsJson(const LoopProblem& problem, const Factors& factors, const Order& 
 }
 
 // A mapping as rows of `tessera evaluate --batch` have it.
-Json MappingJson(const LoopMapping& mapping, const LoopProblem& problem,
-                 const Hierarchy& hierarchy) {
+Json RowMappingJson(const LoopMapping& mapping, const LoopProblem& problem,
+                    const Hierarchy& hierarchy) {
   Json levels = Json::array();
   for (size_t i = 0; i < mapping.view().size(); ++i) {
     const LoopLevel& level = mapping.levels[i];
@@ -68,14 +68,13 @@ Json AuditJson(const exact::Auditor& auditor) {
 
 struct Solver {
   const exact::ProblemRow& row;
-  const ExactBatchOptions& options;
-  uint64_t seed;
+  const ExactRowOptions& options;
   int64_t evaluations = 0;
 
   Result<Json> Solve(exact::Goal goal) {
     const Clock::time_point start = Clock::now();
     const Hierarchy& hierarchy = *row.machine.hierarchy;
-    exact::Auditor auditor(goal, seed, /*per_part=*/1, options.audit);
+    exact::Auditor auditor(goal, options.seed, /*per_part=*/1, options.audit);
     const auto mapper = exact::Mapper::Make(row.problem, hierarchy,
                                             {.goal = goal,
                                              .semantics = options.semantics,
@@ -96,19 +95,21 @@ struct Solver {
     json["value"] = progress.best->value;
     json["cycles"] = static_cast<int64_t>(progress.best->cycles);
     json["energy"] = progress.best->energy_pj;
-    json["mapping"] = MappingJson(progress.best->mapping, row.problem, hierarchy);
+    json["mapping"] = RowMappingJson(progress.best->mapping, row.problem, hierarchy);
     return json;
   }
 };
 
-Result<std::string> Answer(std::string_view line, const Where& where,
-                           const ExactBatchOptions& options, uint64_t seed) {
+}  // namespace
+
+Result<std::string> AnswerExactRow(std::string_view line, const Where& where,
+                                   const ExactRowOptions& options) {
   const Clock::time_point start = Clock::now();
   const Result<Node> node = ParseJson(line, where.file, where.line);
   if (!node) return node.error();
   const Result<exact::ProblemRow> row = exact::ReadProblemRow(*node);
   if (!row) return row.error();
-  Solver solver{*row, options, seed};
+  Solver solver{*row, options};
   Json optimum = Json::object();
   for (const auto& [goal, name] :
        {std::pair(exact::Goal::kCycles, "cycles"), std::pair(exact::Goal::kEnergy, "energy"),
@@ -127,17 +128,6 @@ Result<std::string> Answer(std::string_view line, const Where& where,
               {"evaluations", solver.evaluations},
               {"seconds", SecondsSince(start)}}
       .dump();
-}
-
-}  // namespace
-
-Result<void> MapExactBatch(const std::string& path, const ExactBatchOptions& options,
-                           Context& context) {
-  const auto seed = static_cast<uint64_t>(context.options.seed);
-  return AnswerLines(
-      path,
-      [&](std::string_view line, const Where& where) { return Answer(line, where, options, seed); },
-      context);
 }
 
 }  // namespace tessera

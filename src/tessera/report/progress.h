@@ -3,8 +3,8 @@
 //
 //   name            best      bound     gap   samples       samples/s  ETA
 //   layer1.0.conv1  1.23e+06  1.19e+06  3.2%  12,000/20,000    48,100  0:02
-#ifndef TESSERA_RECORD_PROGRESS_H_
-#define TESSERA_RECORD_PROGRESS_H_
+#ifndef TESSERA_REPORT_PROGRESS_H_
+#define TESSERA_REPORT_PROGRESS_H_
 
 #include <cstdint>
 #include <functional>
@@ -14,52 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/record/terminal.h"
+#include "tessera/report/terminal.h"
+#include "tessera/run.h"
 
 namespace tessera {
-
-enum class ProgressEvent {
-  kStarted,    // work on something began
-  kAdvanced,   // more samples, nothing better
-  kImproved,   // a better result
-  kMilestone,  // a mark on a long way: worth a line where there is no table
-  kDone,       // finished; the row will not change any more
-};
-
-// The state of one piece of work: a layer, a file, a training run.
-struct ProgressRow {
-  std::string name;                            // unique among the rows of one reporter
-  std::optional<double> best = std::nullopt;   // best value so far
-  std::optional<double> bound = std::nullopt;  // no value can be below it
-  std::optional<double> gap = std::nullopt;    // best / bound - 1
-  int64_t samples = 0;                         // done
-  int64_t budget = 0;                          // to do; 0: not known
-};
-
-// Contract: called by one thread at a time; must not fail or throw.
-class ProgressObserver {
- public:
-  virtual ~ProgressObserver() = default;
-  virtual void OnProgress(ProgressEvent event, const ProgressRow& row) = 0;
-};
-
-struct ProgressOptions {
-  // Heading of the first column: "layer". Default: "name".
-  std::string name_heading = "name";
-
-  // Heading of the samples: "files". Default: "samples".
-  std::string samples_heading = "samples";
-
-  // Heading of the results: "team_return". Default: "best".
-  std::string best_heading = "best";
-
-  // Nothing is shown before the work has taken this long; what is short needs no progress.
-  // Default: 0.5.
-  double quiet_seconds = 0.5;
-
-  // Least time between two drawings of the table. Default: 0.1.
-  double redraw_seconds = 0.1;
-};
 
 class ProgressReporter final : public ProgressObserver {
  public:
@@ -115,4 +73,4 @@ std::string DurationText(double seconds);
 
 }  // namespace tessera
 
-#endif  // TESSERA_RECORD_PROGRESS_H_
+#endif  // TESSERA_REPORT_PROGRESS_H_

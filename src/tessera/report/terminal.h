@@ -1,8 +1,11 @@
-// What stderr is connected to: a terminal that can redraw lines, or a file or pipe.
-#ifndef TESSERA_RECORD_TERMINAL_H_
-#define TESSERA_RECORD_TERMINAL_H_
+// What stderr is connected to, a terminal that can redraw lines, or a file or pipe; and the clock
+// that says when to redraw them.
+#ifndef TESSERA_REPORT_TERMINAL_H_
+#define TESSERA_REPORT_TERMINAL_H_
 
 #include <cstdint>
+
+#include "tessera/record/clock.h"  // IWYU pragma: export
 
 namespace tessera {
 
@@ -18,9 +21,6 @@ struct Terminal {
 // Asks the system now; a window may have changed its size since the last call.
 Terminal StderrTerminal();
 
-// Seconds of a clock that never goes back.
-double SteadySeconds();
-
 }  // namespace tessera
 
-#endif  // TESSERA_RECORD_TERMINAL_H_
+#endif  // TESSERA_REPORT_TERMINAL_H_

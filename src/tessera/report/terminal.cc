@@ -1,10 +1,9 @@
-// Terminal size and clock of the system.
-#include "tessera/record/terminal.h"
+// Terminal size of the system.
+#include "tessera/report/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <string_view>
 
@@ -21,11 +20,6 @@ Terminal StderrTerminal() {
     terminal.lines = size.ws_row;
   }
   return terminal;
-}
-
-double SteadySeconds() {
-  using std::chrono::duration;
-  return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace tessera

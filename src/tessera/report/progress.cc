@@ -1,5 +1,5 @@
 // Live tables with ANSI escapes, or plain lines.
-#include "tessera/record/progress.h"
+#include "tessera/report/progress.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Progress with a clock and a terminal of our own, so that every character is known.
-#include "tessera/record/progress.h"
+#include "tessera/report/progress.h"
 
 #include <sstream>
 
