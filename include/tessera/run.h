@@ -5,7 +5,7 @@
 //   RUN/inputs/       copies of everything that was read: nothing outside is read again
 //   RUN/journal/      what was evaluated, line by line, with chained checksums
 //   RUN/result.json   the result, the same on every machine; report.html: the same for people
-//   RUN/times.json    clock times, which are not
+//   RUN/times.json    clock times of every sitting, which are not
 //   RUN/...           files of the kind: mappings/, programs/, checkpoint.safetensors
 #ifndef TESSERA_RUN_H_
 #define TESSERA_RUN_H_
@@ -206,8 +206,8 @@ class RunDirectory {
 
   // Replaces a file of the run, in a folder that is made if need be. It becomes one of the results.
   Result<void> Write(const std::string& name, std::string_view contents);
-  // Clock times: an object. They are no result.
-  Result<void> WriteTimes(std::string_view object) const;
+  // Clock times of this sitting, an object; those of earlier sittings stay. They are no result.
+  Result<void> AddTimes(std::string_view object) const;
 
   // The run has ended: hashes of everything written since Begin, of all journals and of `more`
   // go to run.json.

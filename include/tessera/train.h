@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,7 +59,8 @@ Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Pro
 
 struct TrainingRow {
   TrainProgress progress = {};
-  double seconds = 0;  // of wall clock since the run began, pauses left out
+  // Of wall clock since this sitting began; none for rows of earlier ones.
+  std::optional<double> seconds = std::nullopt;
 };
 
 // Columns of the CSV and keys of the journal, in this order; then the clock's.

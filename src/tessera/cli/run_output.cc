@@ -14,7 +14,7 @@ Result<void> Keep(const RunView& view, RunDirectory& directory) {
   for (const ExportedFile& file : view.files) {
     if (Result<void> written = directory.Write(file.name, file.contents); !written) return written;
   }
-  if (Result<void> written = directory.WriteTimes(view.times.dump()); !written) return written;
+  if (Result<void> written = directory.AddTimes(view.times.dump()); !written) return written;
   return directory.End(view.own_files);
 }
 

@@ -82,6 +82,28 @@ Result<Stored> ReadSettings(const RunDirectory& directory) {
   return Stored{*std::move(root), *std::move(settings)};
 }
 
+// No journal tells whether a clock or a user ended a search before its samples were spent: the
+// result is believed where a clock could have.
+void TrustClocks(const CompareJob& job, const RunDirectory& directory, Comparison& comparison,
+                 Verification& found) {
+  if (job.problem.settings.budget.seconds <= 0) return;
+  const Result<std::string> text = ReadTextFile(directory.File("result.json"));
+  const Json reported = Json::parse(text ? *text : "", nullptr, /*allow_exceptions=*/false);
+  int64_t trusted = 0;
+  for (size_t i = 0; i < comparison.runs.size(); ++i) {
+    StopReason& stop = comparison.runs[i].result.stop;
+    if (stop != StopReason::kInterrupted) continue;
+    const Json::json_pointer place(fmt::format("/results/{}/stopped_by", i));
+    if (reported.value(place, "") != ToString(StopReason::kSeconds)) continue;
+    stop = StopReason::kSeconds;
+    ++trusted;
+  }
+  if (trusted > 0) {
+    found.trusted.push_back(
+        fmt::format("that the clock ended {} of {} searches", trusted, comparison.runs.size()));
+  }
+}
+
 }  // namespace
 
 Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob& job,
@@ -200,7 +222,9 @@ Result<Comparison> CompareAgain(const CompareJob& job, const RunDirectory& direc
   }
   CompareOptions replay = job.options;
   replay.replay = [&](size_t run, bool extended) { return again[run][extended ? 1 : 0]; };
-  return CompareMethods(job.problem, replay, options.threads, {});
+  Result<Comparison> comparison = CompareMethods(job.problem, replay, options.threads, {});
+  if (comparison) TrustClocks(job, directory, *comparison, found);
+  return comparison;
 }
 
 }  // namespace tessera

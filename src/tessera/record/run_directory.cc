@@ -184,8 +184,9 @@ Result<void> RunDirectory::Write(const std::string& name, std::string_view conte
   return Put(name, contents);
 }
 
-Result<void> RunDirectory::WriteTimes(std::string_view object) const {
-  return Put(std::string(kTimes), Sealed(object));
+Result<void> RunDirectory::AddTimes(std::string_view object) const {
+  const Result<std::string> earlier = ReadFile(File(kTimes));
+  return Put(std::string(kTimes), WithSitting(earlier ? *earlier : "", object));
 }
 
 Result<void> RunDirectory::End(const std::vector<std::string>& more) {

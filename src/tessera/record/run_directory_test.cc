@@ -75,7 +75,7 @@ TEST_F(RunDirectoryTest, ResultsAreSealedUntilTheRunGoesOn) {
   Result<RunDirectory> run = Make();
   ASSERT_TRUE(run->Begin());
   ASSERT_TRUE(run->Write("result.json", "{}"));
-  ASSERT_TRUE(run->WriteTimes("{\"seconds\":1.5}"));
+  ASSERT_TRUE(run->AddTimes("{\"seconds\":1.5}"));
   Write("journal/001.jsonl", "");
   ASSERT_TRUE(run->End());
   const Result<RunDirectory> look = RunDirectory::ReadOnly(path_);
@@ -88,6 +88,19 @@ TEST_F(RunDirectoryTest, ResultsAreSealedUntilTheRunGoesOn) {
   EXPECT_EQ(look->CheckFiles().discrepancies.size(), 3u);
   ASSERT_TRUE(run->Begin());
   EXPECT_FALSE(RunDirectory::ReadOnly(path_)->header().ended());
+}
+
+TEST_F(RunDirectoryTest, ClockTimesOfEverySittingStay) {
+  const Result<RunDirectory> run = Make();
+  ASSERT_TRUE(run->AddTimes("{\"seconds\":1.5}"));
+  ASSERT_TRUE(run->AddTimes("{\"seconds\":2.5}"));
+  const std::string both = *ReadFile(path_ + "/times.json");
+  EXPECT_NE(both.find("1.5"), std::string::npos);
+  EXPECT_NE(both.find("2.5"), std::string::npos);
+  // What somebody changed is not carried on.
+  Write("times.json", "{\"sittings\":[{\"seconds\":9.5}],\"seal\":\"\"}");
+  ASSERT_TRUE(run->AddTimes("{\"seconds\":3.5}"));
+  EXPECT_EQ(ReadFile(path_ + "/times.json")->find("9.5"), std::string::npos);
 }
 
 TEST_F(RunDirectoryTest, OnlyItsOwnTemporaryFilesAreRemoved) {

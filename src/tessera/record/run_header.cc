@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "tessera-run-2";
 constexpr std::string_view kOldFormat = "tessera-run-1";
+constexpr std::string_view kSittings = "sittings";
 constexpr size_t kIdDigits = 16;
 
 // Without blanks; bytes that are no UTF-8, as file names may have, do not stop it.
@@ -144,7 +145,14 @@ Result<RunHeader> ParseRunHeader(std::string_view text, const std::string& file)
   return header;
 }
 
-std::string Sealed(std::string_view object) { return WithSeal(Json::parse(object)); }
+std::string WithSitting(std::string_view earlier, std::string_view sitting) {
+  Json json = ParseLimited(earlier);
+  if (!TakeSeal(json) || !json.contains(kSittings) || !json[kSittings].is_array()) {
+    json = Json{{kSittings, Json::array()}};
+  }
+  json[kSittings].push_back(Json::parse(sitting));
+  return WithSeal(std::move(json));
+}
 
 bool SealFits(std::string_view text) {
   Json json = ParseLimited(text);

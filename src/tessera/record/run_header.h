@@ -28,8 +28,9 @@ std::string ToJsonText(const RunHeader& header);
 // the wrong type.
 Result<RunHeader> ParseRunHeader(std::string_view text, const std::string& file);
 
-// A JSON object with a seal of its own, for files that belong to no result, and whether it fits.
-std::string Sealed(std::string_view object);
+// times.json, {"sittings": [{...}, ...], "seal": "<sha256>"}, with one more sitting, an object; an
+// earlier text whose seal does not fit is begun anew. And whether the seal of a text fits.
+std::string WithSitting(std::string_view earlier, std::string_view sitting);
 bool SealFits(std::string_view text);
 
 }  // namespace tessera

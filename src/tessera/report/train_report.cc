@@ -21,13 +21,12 @@ Table RowsTable(const std::vector<TrainingRow>& rows, bool seconds) {
   if (seconds) columns.emplace_back(kSecondsColumn);
   Table table(columns);
   for (const TrainingRow& row : rows) {
-    std::vector<double> values = TrainingValues(row);
-    if (seconds) values.push_back(row.seconds);
     std::vector<Cell> cells;
-    for (const double value : values) {
+    for (const double value : TrainingValues(row)) {
       const bool whole = std::abs(value) < 9e15 && value == std::floor(value);
       cells.push_back(whole ? Cell(static_cast<int64_t>(value)) : Cell(value));
     }
+    if (seconds) cells.push_back(row.seconds ? Cell(*row.seconds) : Cell());
     table.AddRow(std::move(cells));
   }
   return table;
@@ -57,7 +56,8 @@ Result<RunView> ViewOfTrain(const TrainRunResult& result) {
   view.text = ToText(timed);
   view.times = {{"rows", Json::array()}};
   for (const TrainingRow& row : outcome.rows) {
-    view.times["rows"].push_back({{"episodes", row.progress.episodes}, {"seconds", row.seconds}});
+    if (!row.seconds) continue;
+    view.times["rows"].push_back({{"episodes", row.progress.episodes}, {"seconds", *row.seconds}});
   }
   const Json kept = {{"config", config},
                      {"episodes", outcome.episodes},

@@ -156,7 +156,7 @@ Result<void> CheckCheckpoint(const RunDirectory& directory, const std::vector<Tr
   const Result<TensorReader> reader = TensorReader::Open(directory.File(kCheckpoint));
   if (!reader) return reader.error();
   if (Result<void> loaded = trainer.Load(*reader); !loaded) return loaded;
-  const TrainingRow stored{trainer.progress(), 0};
+  const TrainingRow stored{trainer.progress()};
   ++found.parts.front().files;
   if (rows.empty() || rows.back().progress.episodes != stored.progress.episodes) return {};
   found.parts.front().numbers += std::ssize(TrainingColumns());
@@ -178,7 +178,7 @@ Result<bool> CheckRows(const TrainSettings& settings, const std::vector<Training
           row.progress.episodes, trainer.progress().episodes, settings.episodes));
       return false;
     }
-    const TrainingRow again{trainer.progress(), 0};
+    const TrainingRow again{trainer.progress()};
     found.parts.front().numbers += std::ssize(TrainingColumns());
     found.parts.front().trials = again.progress.episodes;
     const std::string was = TrainingLine(row), is = TrainingLine(again);

@@ -208,7 +208,8 @@ Result<void> TrainingLog::Add(const TrainingRow& row) {
   for (size_t i = 0; i < columns.size(); ++i) {
     scalars.emplace_back("train/" + std::string(columns[i]), static_cast<float>(values[i]));
   }
-  scalars.emplace_back("train/" + std::string(kSecondsColumn), static_cast<float>(row.seconds));
+  scalars.emplace_back("train/" + std::string(kSecondsColumn),
+                       static_cast<float>(row.seconds.value_or(0)));
   events_ += TensorBoardEvent(Now(), row.progress.env_steps, scalars);
   changed_ = true;
   return std::abs(Now() - written_) < kSecondsBetweenWrites ? Result<void>() : Flush();

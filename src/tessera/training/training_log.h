@@ -24,7 +24,7 @@ std::string TrainingCsv(const std::vector<TrainingRow>& rows);
 // A row as an object of the journal.
 std::string TrainingLine(const TrainingRow& row);
 
-// The rows of a run's journal; times, which are no part of it, are 0.
+// The rows of a run's journal, without times, which are no part of it.
 Result<std::vector<TrainingRow>> ReadTrainingRows(const RunDirectory& directory);
 
 // Rows are in the journal as soon as they are added. The other files are replaced as a whole, so
