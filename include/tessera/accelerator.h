@@ -164,6 +164,12 @@ std::span<const EmbeddedFile> AcceleratorPresets();
 // name; write ./eyeriss-256 for the file.
 Result<Accelerator> LoadAccelerator(const std::string& name_or_path);
 
+// Puts the energies of a file into a machine, so that one architecture can be priced with several
+// technologies: Tessera's own tables, and the reference tables (ERT) of Accelergy
+// (docs/accelerators.md). Components that the machine does not have are notes; if none fits, that
+// is an error. Returns the notes.
+Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path, Accelerator& accelerator);
+
 }  // namespace tessera
 
 #endif  // TESSERA_ACCELERATOR_H_

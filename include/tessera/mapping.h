@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "tessera/accelerator.h"
 #include "tessera/network.h"
 #include "tessera/result.h"
 
@@ -341,6 +343,26 @@ enum class MappingForm : uint8_t {
 inline MappingForm FormOf(const Mapping& mapping) {
   return static_cast<MappingForm>(mapping.index());
 }
+
+// ---- Files of Timeloop -------------------------------------------------------------------------
+//
+// Problem, architecture and mapping, in files of their own or together in one (docs/formats.md).
+
+// Whether a file is a YAML or JSON document with one of these keys: "problem", "mapping", ...
+bool FileHasKey(const std::string& path, std::initializer_list<std::string_view> keys);
+
+// The problem of a file, whatever its shape, as long as it is dense and fits into a LoopProblem.
+Result<LoopProblem> LoadTimeloopProblem(const std::string& path);
+
+// The mapping of a file. What is left out has Timeloop's defaults.
+Result<LoopMapping> LoadTimeloopMapping(const std::string& path, const LoopProblem& problem,
+                                        const Hierarchy& hierarchy);
+
+// arch.yaml, ert.yaml if there is something for it, problem.yaml and mapping.yaml for a version of
+// Timeloop. The error says what the version cannot express.
+std::vector<std::string> TimeloopVersions();  // "0.3", "0.4"
+Result<Export> ExportToTimeloop(const LoopProblem& problem, const Accelerator& accelerator,
+                                const LoopMapping& mapping, std::string_view version);
 
 }  // namespace tessera
 

@@ -35,6 +35,11 @@ Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& conte
   return {};
 }
 
+Result<void> ShowAnswers(const RowAnswers& answers, Context& context) {
+  for (const Error& error : answers.complaints) context.complain(error);
+  return ShowAnswers(answers.lines, context);
+}
+
 Result<void> AnswerLines(
     const std::string& path,
     const std::function<Result<std::string>(std::string_view line, const Where& where)>& answer,

@@ -18,7 +18,7 @@ std::span<const ModelEvaluator* const> ModelEvaluators() {
 
 const ModelEvaluator* FindEvaluator(const CostModelInfo& model) {
   const auto found = std::ranges::find_if(ModelEvaluators(), [&](const ModelEvaluator* evaluator) {
-    return evaluator->model == &model;
+    return evaluator->model == model.name;
   });
   return found == ModelEvaluators().end() ? nullptr : *found;
 }

@@ -1,4 +1,4 @@
-// The kinds of base/error.h as numbers for scripts.
+// The kinds of tessera/result.h as numbers for scripts.
 #include "tessera/cli/exit_code.h"
 
 namespace tessera {

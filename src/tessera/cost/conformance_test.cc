@@ -1,4 +1,4 @@
-// What every cost model promises (cost/cost_model.h), checked for all of the registry.
+// What every cost model promises (tessera/cost.h), checked for all of the registry.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Every registered environment keeps the contract of rl/env.h.
+// Every registered environment keeps the contract of tessera/env.h.
 #include <gtest/gtest.h>
 
 #include "tessera/base/temporary_folder.h"

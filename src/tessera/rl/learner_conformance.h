@@ -1,4 +1,4 @@
-// Checks of the contract of Learner (rl/learner.h), for every algorithm on a given environment.
+// Checks of the contract of Learner (tessera/env.h), for every algorithm on a given environment.
 #ifndef TESSERA_RL_LEARNER_CONFORMANCE_H_
 #define TESSERA_RL_LEARNER_CONFORMANCE_H_
 
