@@ -81,7 +81,12 @@ struct Solver {
                                              .semantics = options.semantics,
                                              .keep = row.keep,
                                              .observer = options.audit > 0 ? &auditor : nullptr});
-    if (!mapper) return mapper.error();
+    if (!mapper) {
+      if (mapper.error().kind != ErrorKind::kInfeasible) return mapper.error();
+      return Json{{"status", exact::kStatusNames[static_cast<size_t>(exact::Status::kInfeasible)]},
+                  {"bound", nullptr},
+                  {"reason", mapper.error().message}};
+    }
     ThreadPool one(1);  // Rows are what runs side by side.
     while ((*mapper)->Step(one)) {
       const double limit = options.time_limit_seconds;

@@ -2,6 +2,7 @@
 #include "tessera/space/loop_space.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -253,19 +254,20 @@ void LoopSpace::FitFactors(Point& point) const {
     }
   }
   for (size_t i = 0; i <= outermost; ++i) {
-    int64_t left_x = levels_[i].fan_x, left_y = levels_[i].fan_y;
-    for (const bool fixed : {true, false}) {
-      for (size_t d = 0; d < dims_.size(); ++d) {
-        const size_t decision = dims_[d].spatial[i];
-        if (decision == kNone || open(decision) == fixed) continue;
-        int64_t& left = OnX(point, d, i) ? left_x : left_y;
-        if (fixed) {
-          left /= decisions()[decision].value(point[decision]);
-          continue;
-        }
-        point[decision] = Fit(decisions()[decision], point[decision], rest[d], left);
-        left /= take(d, decision);
-      }
+    FitAxes(point, i);
+    int64_t used_x = 1, used_y = 1;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      (OnX(point, d, i) ? used_x : used_y) *= LeastParallel(d, i);
+    }
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const size_t decision = dims_[d].spatial[i];
+      if (!open(decision)) continue;
+      const bool on_x = OnX(point, d, i);
+      int64_t& used = on_x ? used_x : used_y;
+      used /= LeastParallel(d, i);
+      const int64_t most = (on_x ? levels_[i].fan_x : levels_[i].fan_y) / used;
+      point[decision] = Fit(decisions()[decision], point[decision], rest[d], most);
+      used *= take(d, decision);
     }
   }
   for (size_t i = 0; i < outermost; ++i) {
@@ -278,13 +280,75 @@ void LoopSpace::FitFactors(Point& point) const {
   }
 }
 
+// The least factor that a dimension may have in parallel at a level: constraints can ask for more
+// than 1.
+int64_t LoopSpace::LeastParallel(size_t dim, size_t level) const {
+  const size_t decision = dims_[dim].spatial[level];
+  return decision == kNone ? 1 : decisions()[decision].value(0);
+}
+
+// Constraints may ask for parallel factors and say nothing about their axes: if they do not fit
+// where the point puts them, the axes with the fewest changes on which they do are taken.
+void LoopSpace::FitAxes(Point& point, size_t level) const {
+  std::vector<size_t> movable;
+  for (size_t d = 0; d < dims_.size(); ++d) {
+    const size_t axis = dims_[d].axis[level];
+    const bool open = axis != kNone && decisions()[axis].size() > 1;
+    if (open && LeastParallel(d, level) > 1) movable.push_back(d);
+  }
+  if (movable.empty()) return;
+  const auto fits = [&](uint32_t moved) {
+    int64_t x = 1, y = 1;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      const auto at = std::find(movable.begin(), movable.end(), d) - movable.begin();
+      const bool moves = (moved >> at & 1) != 0;
+      (OnX(point, d, level) != moves ? x : y) *= LeastParallel(d, level);
+    }
+    return x <= levels_[level].fan_x && y <= levels_[level].fan_y;
+  };
+  if (fits(0)) return;
+  uint32_t best = 0;
+  for (uint32_t moved = 1; moved < 1u << movable.size(); ++moved) {
+    const bool fewer = best == 0 || std::popcount(moved) < std::popcount(best);
+    if (fewer && fits(moved)) best = moved;
+  }
+  for (size_t k = 0; k < movable.size(); ++k) {
+    if ((best >> k & 1) == 0) continue;
+    int32_t& axis = point[dims_[movable[k]].axis[level]];
+    axis = 1 - axis;
+  }
+}
+
 void LoopSpace::FitMemories(Point& point) const {
   for (size_t i = 0; i + 1 < levels_.size(); ++i) {
     if (!levels_[i].entries) continue;
     while (TileWords(point, FactorsOf(point), i) > *levels_[i].entries) {
-      if (!MoveOutward(point, i)) break;
+      if (!MoveOutward(point, i) && !PassBy(point, i)) break;
     }
   }
+}
+
+// Tiles cannot get smaller: the largest tensor that the level need not hold passes it by.
+bool LoopSpace::PassBy(Point& point, size_t level) const {
+  const Factors factors = FactorsOf(point);
+  const int64_t all = TileWords(point, factors, level);
+  size_t largest = kNone;
+  int64_t most = 0;
+  for (size_t t = 0; t < problem_.tensor_view().size(); ++t) {
+    const size_t decision = levels_[level].keep_decision[t];
+    if (decision == kNone || decisions()[decision].value(point[decision]) != 0) continue;
+    const int32_t bypass = decisions()[decision].Find(1);
+    if (bypass < 0) continue;
+    Point without = point;
+    without[decision] = bypass;
+    const int64_t words = all - TileWords(without, factors, level);
+    if (words <= most) continue;
+    most = words;
+    largest = decision;
+  }
+  if (largest == kNone) return false;
+  point[largest] = decisions()[largest].Find(1);
+  return true;
 }
 
 // Makes the tile of a level smaller by one prime factor of its largest loop, which the next level

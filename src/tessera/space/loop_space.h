@@ -100,6 +100,9 @@ class LoopSpace final : public MappingSpace {
   void FitFactors(Point& point) const;
   void FitMemories(Point& point) const;
   bool MoveOutward(Point& point, size_t level) const;
+  bool PassBy(Point& point, size_t level) const;
+  void FitAxes(Point& point, size_t level) const;
+  int64_t LeastParallel(size_t dim, size_t level) const;
   bool EncodeFactors(const LoopLevel& level, size_t at, size_t d, Point& point) const;
   void EncodeOrder(size_t decision, const std::array<uint8_t, kMaxDims>& innermost_first,
                    Point& point) const;

@@ -178,6 +178,33 @@ TEST(LoopSpace, SaysWhyNothingIsPossible) {
             "c.yaml:2:9: M_RF is '5', but must be one of 1, 2, 4, 8, 16");
 }
 
+// Axes that constraints leave open follow from what fits.
+TEST(LoopSpace, ParallelFactorsFindTheirAxes) {
+  EXPECT_EQ(MessageOf("fixed: {M_GLB_par: 16, N_GLB_par: 8}"), "no error");
+  EXPECT_EQ(MessageOf("fixed: {M_GLB_par: 16, N_GLB_par: 8, M_GLB_axis: X}"), "no error");
+  EXPECT_EQ(MessageOf("fixed: {M_GLB_par: 16, N_GLB_par: 8, M_GLB_axis: Y}"), "no error");
+  EXPECT_EQ(MessageOf("fixed: {M_GLB_par: 16, N_GLB_par: 8, K_GLB_par: 2}"), "no error");
+  EXPECT_NE(MessageOf("fixed: {M_GLB_par: 16, N_GLB_par: 8, K_GLB_par: 4}"), "no error");
+  const auto constraints = ParseConstraints(
+      "format: tessera-constraints-1\nfixed: {M_GLB_par: 16, N_GLB_par: 8, K_GLB_par: 2}\n",
+      "c.yaml");
+  const auto space = MakeSpace(Gemm(16, 8, 4), ThreeLevels(), {.constraints = *constraints});
+  const Result<void> checked = CheckSpace(*space, 1);
+  EXPECT_TRUE(checked) << checked.error();
+}
+
+// golden/refuted F3: a register of one word may hold one of the three tensors.
+TEST(LoopSpace, TensorsPassBySmallLevels) {
+  Hierarchy tiny = ThreeLevels();
+  for (const int64_t entries : {1, 2}) {
+    tiny.levels[0].entries = entries;
+    const auto space = LoopSpace::Make(Gemm(4, 4, 4), tiny, {.decide_keep = true});
+    ASSERT_TRUE(space) << space.error();
+    const Result<void> checked = CheckSpace(**space, 1);
+    EXPECT_TRUE(checked) << checked.error();
+  }
+}
+
 // Two positions of stride 2 and a kernel of one column touch two columns of three.
 TEST(LoopSpace, HolesOfStridesAreStoredUnderTimeloopsRulesOnly) {
   const LoopProblem strided = *MakeLoopProblem(
