@@ -52,6 +52,23 @@ TEST(Check, TokensThatNeverComeOrNeverGo) {
             "error: instruction 1: finish_early: FINISH does not wait for STORE instruction 0");
 }
 
+TEST(Check, TheLastInstructionMustBeFinish) {
+  EXPECT_EQ(First("NOP.COMPUTE\nNOP.LOAD"),
+            "error: instruction 1: missing_finish: the program has no FINISH instruction");
+  for (const char* last :
+       {"LOAD.UOP dram=1024 size=2x1", "LOAD.INP size=2x1", "NOP.STORE", "NOP.COMPUTE"}) {
+    const CheckReport report = Check(std::string("NOP.COMPUTE\nFINISH\n") + last);
+    EXPECT_FALSE(report.ok()) << last;
+    ASSERT_EQ(report.diagnostics.size(), 2u) << last;
+    EXPECT_EQ(ToString(report.diagnostics[0]),
+              "error: instruction 2: missing_finish: the last instruction is not FINISH");
+    EXPECT_EQ(ToString(report.diagnostics[1]),
+              "warning: instruction 1: finish_not_last: instructions follow FINISH");
+  }
+  EXPECT_EQ(First("FINISH\nNOP.COMPUTE\nFINISH"),
+            "warning: instruction 0: finish_not_last: instructions follow FINISH");
+}
+
 TEST(Check, ComputedIndices) {
   EXPECT_EQ(First("LOAD.UOP dram=1024 size=2x1\nGEMM.RESET uop=0..2 iter=2x3 dst=2000,30\nFINISH"),
             "error: instruction 1: tile_index_range: micro-op 0 and the loops give ACC index 2060 "
