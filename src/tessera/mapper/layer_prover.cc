@@ -24,6 +24,7 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   options->max_nodes = std::min(options->max_nodes, max_nodes);
   constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work
   options->split_steps = kSplitSteps;
+  options->stopped = [this] { return SteadySeconds() >= stop_at_ || (stopped_ && stopped_()); };
   const auto& [loops, hierarchy] = *(*problem)->loops();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();
@@ -65,12 +66,12 @@ double LayerProver::Gap() const {
 
 Result<void> LayerProver::Run(double seconds, double deadline, ThreadPool& pool) {
   const double start = SteadySeconds();
+  stop_at_ = deadline;
   double now = start;
   do {
     if (Result<void> done = Round(pool); !done) return done;
-    const double after = SteadySeconds();
-    round_seconds_ = after - std::exchange(now, after);
-  } while (!done_ && now < start + seconds && CanStep(now, deadline));
+    now = SteadySeconds();
+  } while (!done_ && now < std::min(start + seconds, deadline) && !(stopped_ && stopped_()));
   spent_seconds_ += now - start;
   return {};
 }
@@ -92,6 +93,7 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
       .evaluations = before_.evaluations + progress.counters.evaluations,
       .complete = progress.open_nodes == 0 && (progress.status == exact::Status::kOptimal ||
                                                progress.status == exact::Status::kInfeasible)};
+  gave_up_ = progress.gave_up;
   const bool better = progress.best && progress.best->value < value_;
   if (better) {
     // Priced like every other mapping, so that all numbers come from one place.

@@ -3,9 +3,11 @@
 #define TESSERA_MAPPER_LAYER_PROVER_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "tessera/cost.h"
 #include "tessera/map.h"
@@ -18,8 +20,9 @@ namespace tessera {
 
 class LayerProver {
  public:
-  // Job and layer outlive it.
-  LayerProver(const MapJob& job, LayerMapping& layer) : job_(job), layer_(layer) {}
+  // Job and layer outlive it. `stopped` may be empty; it ends rounds where they are.
+  LayerProver(const MapJob& job, LayerMapping& layer, std::function<bool()> stopped)
+      : job_(job), layer_(layer), stopped_(std::move(stopped)) {}
 
   // Prepares the search with at most so many open nodes.
   Result<void> Make(int64_t max_nodes);
@@ -28,8 +31,8 @@ class LayerProver {
   // otherwise the rounds start again, and so does the file.
   Result<void> OpenJournal(const JournalFile& file, bool restore);
 
-  // Rounds until `seconds` have passed, at least one, unless it would probably end after
-  // `deadline`. What they show is kept apart until Publish.
+  // Rounds until `seconds` have passed, at least one; the last one ends at `deadline` where it is.
+  // What they show is kept apart until Publish.
   Result<void> Run(double seconds, double deadline, ThreadPool& pool);
 
   // Takes over the layer's mapping, if it is better than what is known here.
@@ -42,10 +45,7 @@ class LayerProver {
   void Publish();
 
   bool done() const { return done_; }
-  // Whether one more round would probably end before this time.
-  bool CanStep(double now, double deadline) const {
-    return rounds_here_ == 0 || now + round_seconds_ <= deadline;
-  }
+  bool out_of_memory() const { return gave_up_; }  // the proof cannot be completed
   // How much of the network's gap is this layer's, by the time already spent on it.
   double Urgency() const;
 
@@ -62,6 +62,7 @@ class LayerProver {
 
   const MapJob& job_;
   LayerMapping& layer_;
+  const std::function<bool()> stopped_;
   std::unique_ptr<exact::Mapper> mapper_;
   std::unique_ptr<CostModel> model_;
   std::unique_ptr<LineJournal> journal_;
@@ -76,8 +77,9 @@ class LayerProver {
   LayerProof before_;   // of an earlier run, which the mapper does not count
 
   bool done_ = false, improved_ = false, better_ = false;
+  bool gave_up_ = false;
   int64_t rounds_here_ = 0;
-  double round_seconds_ = 0;  // of the last round
+  double stop_at_ = std::numeric_limits<double>::infinity();
   double spent_seconds_ = 0;
 };
 

@@ -105,7 +105,10 @@ class Mapper {
       return ready.error();
     }
     if (job_.prove) {
-      if (Result<void> started = prover_.Start(); !started) return started.error();
+      // A first answer for everything before any layer is looked into.
+      constexpr double kStartShare = 0.2;
+      const double seconds = kStartShare * job_.settings.budget.seconds;
+      if (Result<void> started = prover_.Start(seconds); !started) return started.error();
     }
     if (job_.method) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();

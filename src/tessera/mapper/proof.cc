@@ -92,13 +92,16 @@ void Prover::Offer(size_t layer) {
   provers_[layer]->Publish();
 }
 
-Result<void> Prover::Start() {
+Result<void> Prover::Start(double seconds) {
+  const double share = seconds > 0 ? seconds * static_cast<double>(pool_.threads()) /
+                                         static_cast<double>(std::max<size_t>(1, layers_.size()))
+                                   : std::numeric_limits<double>::infinity();
   const int64_t nodes = (job_.settings.proof_memory_mib << 20) / kNodeBytes /
                         std::max<int64_t>(1, std::ssize(layers_));
   provers_.resize(layers_.size());
   std::vector<Result<void>> outcomes(layers_.size());
   const auto start = [&](size_t i) -> Result<void> {
-    auto prover = std::make_unique<LayerProver>(job_, layers_[i]);
+    auto prover = std::make_unique<LayerProver>(job_, layers_[i], hooks_.stopped);
     if (Result<void> made = prover->Make(std::max<int64_t>(1, nodes)); !made) {
       const bool skip = job_.method.has_value() && made.error().kind == ErrorKind::kUnsupported;
       if (!skip) return InLayer(layers_[i].name, made.error());
@@ -111,7 +114,7 @@ Result<void> Prover::Start() {
     }
     ThreadPool one(1);  // Layers are what runs side by side.
     if (!prover->done() && !(hooks_.stopped && hooks_.stopped())) {
-      if (Result<void> ran = prover->Run(0, deadline_, one); !ran) return ran;
+      if (Result<void> ran = prover->Run(0, SteadySeconds() + share, one); !ran) return ran;
     }
     prover->Publish();
     const std::lock_guard<std::mutex> guard(shared_->mutex);
@@ -138,13 +141,11 @@ size_t Prover::Open() const {
                     [](const auto& prover) { return prover != nullptr && !prover->done(); }));
 }
 
-// The most urgent layer that nobody works on and that has time for a round; null if there is none.
+// The most urgent layer that nobody works on; null if there is none.
 LayerProver* Prover::Next() {
-  const double now = SteadySeconds();
   LayerProver* next = nullptr;
   for (const auto& prover : provers_) {
     if (prover == nullptr || prover->done() || prover->busy) continue;
-    if (!prover->CanStep(now, deadline_)) continue;
     if (next == nullptr || prover->Urgency() > next->Urgency()) next = prover.get();
   }
   return next;

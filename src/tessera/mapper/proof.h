@@ -37,9 +37,10 @@ class Prover {
          std::vector<LayerMapping>& layers);
   ~Prover();
 
-  // A first mapping and a first bound of every layer, in some hundredths of a second each. Layers
-  // that the exact mapper cannot take are left to the search with method auto; they are listed.
-  Result<void> Start();
+  // A first mapping and a first bound of every layer, in some hundredths of a second each, or in
+  // their part of `seconds`, if there are any. Layers that the exact mapper cannot take are left to
+  // the search with method auto; they are listed.
+  Result<void> Start(double seconds);
 
   // Whether nothing is left to do for a layer.
   bool Done(size_t layer) const;
@@ -49,7 +50,7 @@ class Prover {
   void Offer(size_t layer);
 
   // Rounds until everything is proved, limits are reached, the user stops it, or SteadySeconds()
-  // comes near to `deadline`.
+  // is `deadline`.
   Result<void> Go(double deadline);
 
  private:

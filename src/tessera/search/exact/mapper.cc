@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -131,6 +132,8 @@ struct Mapper::State {
   std::vector<Model> models;                 // one per choice of kept tensors
   std::vector<std::unique_ptr<Tree>> trees;  // per thread and choice, made when needed
   std::vector<Entry> queue;                  // a heap
+  std::vector<Branch> put_off;               // splits that took too many steps
+  int64_t patience = 1;                      // by how much more steps they get the next time
   int64_t made = 0;
   Candidate best;
   bool started = false, has_mapping = false;
@@ -143,9 +146,10 @@ struct Mapper::State {
     const size_t index = static_cast<size_t>(worker) * models.size() + static_cast<size_t>(choice);
     if (trees.size() <= index) trees.resize(index + 1);
     if (!trees[index]) {
-      trees[index] = std::make_unique<Tree>(
-          models[static_cast<size_t>(choice)],
-          TreeOptions{options.goal, options.max_cycles, options.bound_scale, options.observer});
+      trees[index] =
+          std::make_unique<Tree>(models[static_cast<size_t>(choice)],
+                                 TreeOptions{options.goal, options.max_cycles, options.bound_scale,
+                                             options.observer, options.stopped});
     }
     return *trees[index];
   }
@@ -180,10 +184,15 @@ struct Mapper::State {
     Candidate best;
     std::vector<Branch> children = {};  // if it took too long and was split instead
     double given_up = kInfinity;
+    bool put_off = false;  // splitting took too long, too
+    bool stopped = false;  // it has to be searched again
     Counters counters = {};
   };
 
   void Start();
+  bool Start(Branch root);
+  int64_t SplitSteps() const;
+  bool TakeUpWhatWasPutOff();
   std::vector<Branch> NextRound();
   Outcome SearchNode(const Branch& node, Tree& tree) const;
   void SearchRound(std::span<const Branch> nodes, ThreadPool& pool);
@@ -191,22 +200,62 @@ struct Mapper::State {
 
 void Mapper::State::Start() {
   started = true;
-  for (size_t k = 0; k < models.size(); ++k) {
+  bool stopped = false;
+  // Those that hold most come last in the list and are the best guess.
+  for (size_t k = models.size(); k-- > 0;) {
     Branch root{.tree = static_cast<int32_t>(k)};
-    Tree& tree = TreeOf(0, root.tree);
-    tree.SetLimit(best.value);
-    tree.ResetCounters();
-    if (options.dive_width > 0) {
-      tree.Dive(root, options.dive_width);
-      Take(tree.best(), true);
+    // Choices that there was no time for wait like any other node.
+    if (stopped) {
+      Push(std::move(root));
+    } else {
+      stopped = !Start(std::move(root));
     }
-    std::vector<Branch> children;
-    tree.SetLimit(best.value);
-    given_up = std::min(given_up, tree.Split(root, MostChildren(), options.split_steps, children));
-    for (Branch& child : children) Push(std::move(child));
-    counters.Add(tree.counters());
   }
   Shrink();
+}
+
+// A first mapping and the first nodes of one choice of kept tensors; false if it was stopped.
+bool Mapper::State::Start(Branch root) {
+  Tree& tree = TreeOf(0, root.tree);
+  tree.SetLimit(best.value);
+  tree.ResetCounters();
+  bool stopped = false;
+  if (options.dive_width > 0) {
+    tree.Dive(root, options.dive_width);
+    Take(tree.best(), true);
+    stopped = tree.stopped();
+  }
+  std::vector<Branch> children;
+  tree.SetLimit(best.value);
+  Tree::Rest rest;
+  if (!stopped) {
+    rest = tree.Split(root, MostChildren(), options.split_steps, children);
+    stopped = tree.stopped();
+  }
+  counters.Add(tree.counters());
+  if (stopped) {
+    Push(std::move(root));
+    return false;
+  }
+  given_up = std::min(given_up, rest.given_up);
+  if (rest.cut) put_off.push_back(std::move(root));
+  for (Branch& child : children) Push(std::move(child));
+  return true;
+}
+
+int64_t Mapper::State::SplitSteps() const {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  return options.split_steps > kMost / patience ? kMost : options.split_steps * patience;
+}
+
+// What was put off, with more patience. A part of it is searched twice, so patience grows fast.
+bool Mapper::State::TakeUpWhatWasPutOff() {
+  constexpr int64_t kGrowth = 8, kMost = int64_t{1} << 40;
+  patience = std::min(patience * kGrowth, kMost);
+  for (Branch& node : std::exchange(put_off, {})) {
+    if (node.bound < Limit()) Push(std::move(node));
+  }
+  return !queue.empty();
 }
 
 // The nodes of the next round; those that cannot hold anything better are dropped.
@@ -216,11 +265,13 @@ std::vector<Branch> Mapper::State::NextRound() {
   constexpr int64_t kMostDoublings = 62;  // that fit an int64_t
   const int64_t most =
       std::min(options.round_nodes, int64_t{1} << std::min<int64_t>(rounds - 1, kMostDoublings));
+  if (queue.empty() && !TakeUpWhatWasPutOff()) return nodes;
   while (!queue.empty() && std::ssize(nodes) < most) {
     std::pop_heap(queue.begin(), queue.end(), Later());
     Branch node = std::move(queue.back().node);
     queue.pop_back();
     if (node.bound < Limit()) nodes.push_back(std::move(node));
+    if (queue.empty() && nodes.empty()) TakeUpWhatWasPutOff();
   }
   return nodes;
 }
@@ -234,9 +285,12 @@ Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, Tree& tree)
   // A node of all levels cannot be split.
   const bool whole = tree.LevelsDecided(node) == models[static_cast<size_t>(node.tree)].num_levels;
   const int64_t steps = whole ? std::numeric_limits<int64_t>::max() : options.node_steps;
-  if (!tree.Search(node, steps)) {
-    outcome.given_up = tree.Split(node, MostChildren(), options.split_steps, outcome.children);
+  if (!tree.Search(node, steps) && !tree.stopped()) {
+    const Tree::Rest rest = tree.Split(node, MostChildren(), SplitSteps(), outcome.children);
+    outcome.given_up = rest.given_up;
+    outcome.put_off = rest.cut;
   }
+  outcome.stopped = tree.stopped();
   outcome.best = tree.best();
   outcome.counters = tree.counters();
   return outcome;
@@ -254,9 +308,15 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, ThreadPool& pool)
       outcomes[static_cast<size_t>(k)] = SearchNode(node, TreeOf(worker, node.tree));
     }
   });
-  for (Outcome& outcome : outcomes) {
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    Outcome& outcome = outcomes[k];
     Take(outcome.best, true);
     counters.Add(outcome.counters);
+    if (outcome.stopped) {
+      Push(nodes[k]);
+      continue;
+    }
+    if (outcome.put_off) put_off.push_back(nodes[k]);
     given_up = std::min(given_up, outcome.given_up);
     for (Branch& child : outcome.children) Push(std::move(child));
   }
@@ -326,13 +386,16 @@ bool Mapper::Step(ThreadPool& pool) {
   ++state.rounds;
   state.bound =
       std::min(state.given_up, state.queue.empty() ? kInfinity : state.queue.front().node.bound);
-  return !state.queue.empty();
+  for (const Branch& node : state.put_off) state.bound = std::min(state.bound, node.bound);
+  return !state.queue.empty() || !state.put_off.empty();
 }
 
 Progress Mapper::progress() const {
   const State& state = *state_;
-  Progress progress{
-      .rounds = state.rounds, .open_nodes = std::ssize(state.queue), .counters = state.counters};
+  Progress progress{.rounds = state.rounds,
+                    .open_nodes = std::ssize(state.queue) + std::ssize(state.put_off),
+                    .gave_up = !std::isinf(state.given_up),
+                    .counters = state.counters};
   if (state.has_mapping) progress.best = state.best;
   if (!state.started) return progress;
   progress.bound = std::min(state.bound, state.best.value);

@@ -10,6 +10,7 @@
 #define TESSERA_SEARCH_EXACT_MAPPER_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -71,8 +72,8 @@ struct MapperOptions {
   // bytes, and 8 more per dimension and level. Default: 4'000'000.
   int64_t max_nodes = 4'000'000;
 
-  // Steps after which splitting a node ends, and the rest of it is given up. It keeps rounds short
-  // where there is little time. Default: no limit.
+  // Steps after which splitting a node is put off until nothing else is left to do; it then gets
+  // more. It keeps rounds short where there is little time. Default: no limit.
   int64_t split_steps = std::numeric_limits<int64_t>::max();
 
   // Mappings tried at the start, per level, along the best bounds. 0: none, only what Offer was
@@ -85,6 +86,10 @@ struct MapperOptions {
 
   // Told of everything that is left out; used with one thread only. Default: none.
   PruneObserver* observer = nullptr;
+
+  // Asked by all threads, every millisecond or so: true ends the round where it is; what it had not
+  // searched stays open. Results then depend on when that was. Default: never.
+  std::function<bool()> stopped = {};
 };
 
 // Where a search stands.
@@ -94,6 +99,7 @@ struct Progress {
   double bound = 0;  // no mapping of the space has a lower value
   int64_t rounds = 0;
   int64_t open_nodes = 0;
+  bool gave_up = false;  // max_nodes was too few: the search cannot end with a proof
   Counters counters = {};
 
   // best / bound - 1, or infinity without a mapping or a bound.

@@ -66,6 +66,7 @@ void Tree::ForEachTile(int level, const Use& use) {
   const auto choose = [&](const auto& self, int d) -> void {
     if (work_left_ < 0) return;
     if (d == model_.num_dims) {
+      Look();
       bounder_.Measure(tile);
       use();
       return;
@@ -112,6 +113,7 @@ void Tree::ForEachSpatial(int level, const Use& use) {
   const auto choose = [&](const auto& self, int d, int64_t product) -> void {
     if (work_left_ < 0) return;
     if (d == model_.num_dims) {
+      Look();
       if (!SpatialFits(level, spatial)) return;
       bounder_.MakeFrame(frames_, level, tile, spatial);
       if (model_.restrictions->none || AllowsTemporal(level)) use();
@@ -339,6 +341,7 @@ void Tree::EvaluatePlacement(Placing& placing) {
 void Tree::Evaluate(const LoopMapping& mapping) {
   ++counters_.evaluations;
   --work_left_;
+  Look();
   loopnest::Evaluate(*model_.setup, mapping, workspace_);
   last_value_ = kInfinity;
   if (workspace_.nest_error.kind != loopnest::NestError::Kind::kNone) return;
@@ -398,9 +401,10 @@ bool Tree::Load(const Branch& node) {
   return true;
 }
 
-double Tree::Split(const Branch& node, int64_t most, int64_t work, std::vector<Branch>& children) {
-  work_left_ = work;
-  if (!Load(node)) return kInfinity;
+Tree::Rest Tree::Split(const Branch& node, int64_t most, int64_t work,
+                       std::vector<Branch>& children) {
+  Begin(work);
+  if (!Load(node)) return {};
   double given_up = kInfinity;
   const auto shrink = [&] {
     const auto end = children.begin() + most;
@@ -418,11 +422,11 @@ double Tree::Split(const Branch& node, int64_t most, int64_t work, std::vector<B
     if (std::ssize(children) >= 2 * most) shrink();
   });
   if (std::ssize(children) > most) shrink();
-  return work_left_ < 0 ? std::min(given_up, node.bound) : given_up;
+  return {.given_up = given_up, .cut = work_left_ < 0};
 }
 
 bool Tree::Search(const Branch& node, int64_t work) {
-  work_left_ = work;
+  Begin(work);
   if (!Load(node)) return true;
   const int level = model_.num_levels - 1 - LevelsDecided(node);
   if (level >= 0) {
@@ -435,7 +439,7 @@ bool Tree::Search(const Branch& node, int64_t work) {
 
 void Tree::Dive(const Branch& node, int width) {
   diving_ = true;
-  work_left_ = kNoLimit;
+  Begin(kNoLimit);
   std::vector<Branch> beam = {node};
   for (int level = model_.num_levels - 1 - LevelsDecided(node); level >= 0; --level) {
     beam = Narrow(beam, level, static_cast<size_t>(width));
@@ -454,7 +458,7 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
     Tile tile;
   };
   std::vector<Start> starts;
-  for (size_t k = 0; k < beam.size(); ++k) {
+  for (size_t k = 0; k < beam.size() && !stopped_; ++k) {
     if (!Load(beam[k])) continue;
     ForEachTile(level, [&] {
       const double bound = level == 0 ? 0
@@ -466,6 +470,7 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
   KeepLowest(width, starts);
   std::vector<Branch> children;
   for (const Start& start : starts) {
+    if (stopped_) break;
     if (!Load(beam[start.node])) continue;
     tiles_[level] = start.tile;
     ForEachSpatial(level, [&] {

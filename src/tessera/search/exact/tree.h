@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -72,6 +73,7 @@ struct TreeOptions {
   double max_cycles = kInfinity;  // mappings with more do not count
   double bound_scale = 1;         // for tests of the audit only: anything else makes proofs false
   PruneObserver* observer = nullptr;
+  std::function<bool()> stopped = {};  // asked every millisecond or so; empty: never
 };
 
 class Tree {
@@ -84,10 +86,15 @@ class Tree {
   const Counters& counters() const { return counters_; }
   void ResetCounters() { counters_ = {}; }
 
+  // What a split left out.
+  struct Rest {
+    double given_up = kInfinity;  // least bound of children beyond `most`
+    bool cut = false;             // `work` steps or the user's patience were over before the end
+  };
   // Puts the children of a node that may hold something better into `children`: at most `most`,
-  // those of the lowest bounds, found in about `work` steps. Returns the least bound of what had to
-  // be given up for these limits. A node whose levels are all decided has no children.
-  double Split(const Branch& node, int64_t most, int64_t work, std::vector<Branch>& children);
+  // those of the lowest bounds, found in about `work` steps. A node whose levels are all decided
+  // has no children.
+  Rest Split(const Branch& node, int64_t most, int64_t work, std::vector<Branch>& children);
   int LevelsDecided(const Branch& node) const;
 
   // Searches everything below a node, or gives up after about `work` steps and returns false.
@@ -96,6 +103,9 @@ class Tree {
   // Evaluates mappings below the most promising children, `width` at each level, to have something
   // to compare with.
   void Dive(const Branch& node, int width);
+
+  // Whether the last Split, Search or Dive ended because options.stopped said so.
+  bool stopped() const { return stopped_; }
 
   // Evaluates one mapping of the space.
   void Try(const LoopMapping& mapping) { Evaluate(mapping); }
@@ -119,6 +129,18 @@ class Tree {
     bool one_will_do = false, done = false;
     Axis x = {}, y = {};
   };
+
+  // Called wherever a little work is done.
+  void Look() {
+    constexpr uint32_t kLooks = 64;
+    if (++looks_ % kLooks != 0 || !options_.stopped || !options_.stopped()) return;
+    stopped_ = true;
+    work_left_ = -1;
+  }
+  void Begin(int64_t work) {
+    work_left_ = work;
+    stopped_ = false;
+  }
 
   double Limit() const { return best_.value * (1 - kTolerance); }
   // Chains that cannot lead to anything better are dropped; but then bounds of inner levels hold
@@ -169,6 +191,8 @@ class Tree {
   Candidate best_;
   Counters counters_;
   int64_t work_left_ = 0;
+  uint32_t looks_ = 0;
+  bool stopped_ = false;
 };
 
 }  // namespace tessera::exact
