@@ -15,6 +15,7 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/base/text.h"
+#include "tessera/cost/loopnest/loopnest.h"
 #include "tessera/mapping.h"
 #include "tessera/network.h"
 #include "tessera/search.h"

@@ -17,6 +17,7 @@
 #include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
+#include "tessera/cost/maestro/options.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
