@@ -9,7 +9,7 @@
 #include "tessera/vta/codegen/reference.h"
 #include "tessera/vta/codegen/tiled.h"
 #include "tessera/vta/sim/cycles.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
 
 namespace tessera::vta {
 namespace {
