@@ -140,7 +140,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
 TEST(ExactAudit, BoundsTwoPercentTooHighAreNoticed) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
     Audits audits;
-    audits.RunRandom(semantics, Thorough(70, 35), 1.02);
+    audits.RunRandom(semantics, 70, 1.02);
     audits.Print("bounds multiplied by 1.02");
     for (size_t r = 0; r < kRules; ++r) {
       EXPECT_GT(audits.rules()[r].violations, 0) << kRuleNames[r];

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "tessera/base/file.h"
-#include "tessera/base/registry.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

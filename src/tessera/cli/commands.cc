@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "tessera/base/registry.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

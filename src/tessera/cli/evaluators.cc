@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "tessera/base/registry.h"
 #include "tessera/cli/evaluate.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/registry.h"
 #include "tessera/coopt/layer_searchers.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/registry.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 

@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/part.h"
-#include "tessera/base/registry.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {

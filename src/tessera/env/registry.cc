@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/registry.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/registry.h"
 #include "tessera/env.h"
+#include "tessera/part.h"
 #include "tessera/rl/check_rewards.h"
 
 namespace tessera {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/registry.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

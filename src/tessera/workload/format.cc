@@ -13,8 +13,8 @@
 #include <fmt/ranges.h>
 
 #include "tessera/base/file.h"
-#include "tessera/base/registry.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 #include "tessera/workload/builder.h"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/registry.h"
+#include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 // their programs pass every check.
 #include <gtest/gtest.h>
 
+#include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/best.h"
@@ -9,7 +10,6 @@
 #include "tessera/vta/codegen/reference.h"
 #include "tessera/vta/codegen/tiled.h"
 #include "tessera/vta/sim/cycles.h"
-#include "tessera/network.h"
 
 namespace tessera::vta {
 namespace {
