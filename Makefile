@@ -19,7 +19,8 @@ demo: build  ## a real network through Tessera, from import to report
 test: setup  ## fast lint, every test, the examples of the docs, a choice of tests under sanitizers
 	@scripts/test
 
-test-full: test lint mutants fuzz faults soak  ## all of it: also clang-tidy, mutants, fuzzers, every sanitizer
+test-full: export TESSERA_THOROUGH = 1
+test-full: test lint mutants fuzz faults soak  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
 
 bench: build  ## benchmarks: ratios against a baseline of the same run
 	@scripts/bench

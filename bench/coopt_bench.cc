@@ -26,7 +26,7 @@
 #include "tessera/coopt/methods.h"
 #include "tessera/coopt/session.h"
 #include "tessera/coopt/vta_target.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
 
 namespace tessera::coopt {
 namespace {

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "harness.h"
-#include "tessera/base/rng.h"
-#include "tessera/env/registry.h"
+#include "tessera/env.h"
 #include "tessera/nn/kernels.h"
-#include "tessera/rl/learner.h"
+#include "tessera/part.h"
 #include "tessera/rl/profile_run.h"
+#include "tessera/rl/profiler.h"
 
 namespace tessera::bench {
 namespace {

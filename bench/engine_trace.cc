@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/tensor_file.h"
 #include "tessera/base/text.h"
-#include "tessera/env/registry.h"
-#include "tessera/rl/learner.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
 #include "tessera/rl/off_policy.h"
 #include "tessera/rl/profile_run.h"
+#include "tessera/rl/profiler.h"
 
 namespace tessera {
 namespace {

@@ -13,14 +13,15 @@
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/text.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/cost/loopnest/loopnest.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/search.h"
 #include "tessera/search/driver.h"
 #include "tessera/search/exact/mapper.h"
-#include "tessera/search/method.h"
-#include "tessera/space/mapping_problem.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/space.h"
 
 namespace tessera {
 namespace {

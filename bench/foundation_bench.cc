@@ -5,9 +5,8 @@
 #include "harness.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
-#include "tessera/base/rng.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera::bench {
 namespace {

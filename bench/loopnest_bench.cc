@@ -7,11 +7,11 @@
 #include "harness.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
-#include "tessera/base/rng.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/loopnest/evaluation.h"
 #include "tessera/cost/loopnest/loopnest.h"
 #include "tessera/cost/loopnest/row.h"
+#include "tessera/part.h"
 
 namespace tessera::bench {
 namespace {

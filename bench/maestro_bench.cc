@@ -10,12 +10,12 @@
 
 #include "harness.h"
 #include "maestro_oracle.h"
-#include "tessera/base/check.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/maestro/batch.h"
 #include "tessera/cost/maestro/maestro.h"
 #include "tessera/cost/maestro/network.h"
+#include "tessera/result.h"
 
 namespace tessera::bench {
 namespace {

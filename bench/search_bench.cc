@@ -14,15 +14,16 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/check.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/cost/maestro/options.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 #include "tessera/search/driver.h"
-#include "tessera/search/method.h"
-#include "tessera/space/mapping_problem.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/space.h"
 
 namespace tessera::bench {
 namespace {

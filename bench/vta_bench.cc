@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "harness.h"
-#include "tessera/base/check.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/best.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/reference.h"
 #include "tessera/vta/sim/cycles.h"
 #include "tessera/vta/sim/step.h"
-#include "tessera/workload/zoo.h"
 
 namespace tessera::bench {
 namespace {

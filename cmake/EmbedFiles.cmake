@@ -11,7 +11,7 @@ file(WRITE "${output}" "// Made by cmake/EmbedFiles.cmake.
 #include <array>
 #include <span>
 
-#include \"tessera/base/embedded.h\"
+#include \"tessera/part.h\"
 
 namespace tessera {
 

@@ -2,7 +2,7 @@
 #
 # Makes the source OUTPUT, to be listed among a folder's SOURCES. It defines
 #   std::span<const tessera::EmbeddedFile> tessera::function();
-# over the text files folder/*.extension, sorted by name (base/embedded.h). A file that is added,
+# over the text files folder/*.extension, sorted by name (tessera/part.h). A file that is added,
 # removed or changed makes it anew.
 function(tessera_embed output)
   cmake_parse_arguments(ARG "" "FUNCTION;FOLDER;EXTENSION" "" ${ARGN})

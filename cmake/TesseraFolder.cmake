@@ -1,9 +1,10 @@
-# tessera_folder(NAME [COLD] SOURCES ... [COLD_SOURCES ...] [PUBLIC header ...] [TESTS ...]
+# tessera_folder(NAME [COLD] [ORACLE] SOURCES ... [COLD_SOURCES ...] [PUBLIC header ...] [TESTS ...]
 #                [TEST_SUPPORT ...] [DEPENDS folder ...] [PRIVATE_DEPENDS folder ...] [TEST_DEPENDS target ...]
 #                [LIBRARIES target ...] [PRIVATE_LIBRARIES target ...])
 #
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
 #   COLD               no loop of NAME is hot: it is optimised less and compiles faster
+#   ORACLE             its tests hold an oracle, see tessera_test()
 #   COLD_SOURCES       the same for single sources of a folder that is hot
 #   PUBLIC             headers of include/tessera that NAME implements
 #   TEST_SUPPORT       sources that only tests use (conformance libraries, toys): tessera::NAME_testing
@@ -17,7 +18,7 @@
 # tree, so that a folder that is not named is not on the include path. What comes with the headers of
 # a named one is: scripts/check-tree, part of `make test`, refuses to include it unnamed.
 function(tessera_folder name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;COLD_SOURCES;PUBLIC;TESTS;TEST_SUPPORT;DEPENDS;PRIVATE_DEPENDS;\
+  cmake_parse_arguments(ARG "COLD;ORACLE" "" "SOURCES;COLD_SOURCES;PUBLIC;TESTS;TEST_SUPPORT;DEPENDS;PRIVATE_DEPENDS;\
 TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
   tessera_check_order(${name} ${ARG_DEPENDS} ${ARG_PRIVATE_DEPENDS})
   list(TRANSFORM ARG_DEPENDS PREPEND tessera::)
@@ -53,9 +54,9 @@ TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
                           ${ARG_PRIVATE_DEPENDS} ${ARG_PRIVATE_LIBRARIES})
     tessera_compile_cold(tessera_${name}_cold "${ARG_LIBRARIES};${ARG_PRIVATE_LIBRARIES}")
     target_sources(tessera_${name} PRIVATE $<TARGET_OBJECTS:tessera_${name}_cold>)
-    tessera_unite(tessera_${name}_cold ${ARG_COLD_SOURCES})
+    tessera_unite(tessera_${name}_cold)
   endif()
-  tessera_unite(tessera_${name} ${ARG_SOURCES})
+  tessera_unite(tessera_${name})
   set_property(GLOBAL APPEND PROPERTY TESSERA_LIBRARIES tessera_${name})
 
   set(own tessera::${name})
@@ -65,32 +66,30 @@ TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
     target_link_libraries(tessera_${name}_testing PUBLIC tessera::${name}
                           PRIVATE ${ARG_PRIVATE_DEPENDS} ${ARG_PRIVATE_LIBRARIES})
     tessera_compile_cold(tessera_${name}_testing "")
+    tessera_unite(tessera_${name}_testing)
     list(APPEND own tessera::${name}_testing)
   endif()
   if(TESSERA_TESTS AND ARG_TESTS)
-    tessera_test(tessera_${name}_test SOURCES ${ARG_TESTS}
+    set(oracle)
+    if(ARG_ORACLE)
+      set(oracle ORACLE)
+    endif()
+    tessera_test(tessera_${name}_test ${oracle} SOURCES ${ARG_TESTS}
                  LIBRARIES ${own} ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS} ${ARG_PRIVATE_LIBRARIES})
   endif()
 endfunction()
 
-# Compiles the target's sources in the groups that scripts/unity chose, if make asked it to.
+# Compiles the target's sources in the units that scripts/unity wrote, if make asked it to.
 include(${PROJECT_BINARY_DIR}/unity.cmake OPTIONAL RESULT_VARIABLE TESSERA_UNITY)
 if(TESSERA_UNITY)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${TESSERA_UNITY})
 endif()
 function(tessera_unite target)
-  if(NOT TESSERA_UNITY)
+  if(NOT TESSERA_UNITS_${target})
     return()
   endif()
-  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
-             OUTPUT_VARIABLE folder)
-  foreach(source IN LISTS ARGN)
-    get_source_file_property(own_options ${source} SKIP_PRECOMPILE_HEADERS)
-    if(DEFINED TESSERA_GROUP_${folder}/${source} AND NOT own_options)
-      set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${TESSERA_GROUP_${folder}/${source}})
-    endif()
-  endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_property(SOURCE ${TESSERA_UNITED_${target}} PROPERTY HEADER_FILE_ONLY ON)
+  target_sources(${target} PRIVATE ${TESSERA_UNITS_${target}})
   # A class of a header may have members of a local type of its source, which g++ takes for a header now.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
@@ -111,8 +110,9 @@ function(tessera_check_order name)
 endfunction()
 
 # Code that runs once per command or per file: most of its price is compiling it.
+set(TESSERA_COLD $<$<CONFIG:Release>:-O1> $<$<CONFIG:Sanitized>:-O0>)
 function(tessera_compile_cold target libraries)
-  target_compile_options(${target} PRIVATE ${TESSERA_WARNINGS} $<$<CONFIG:Release>:-O1>)
+  target_compile_options(${target} PRIVATE ${TESSERA_WARNINGS} ${TESSERA_COLD})
   if("nlohmann_json::nlohmann_json" IN_LIST libraries)
     target_precompile_headers(${target} REUSE_FROM tessera_precompiled_json)
   else()
@@ -123,15 +123,16 @@ endfunction()
 # tessera_test(NAME [ORACLE] SOURCES ... LIBRARIES ...): a GoogleTest binary whose cases ctest runs one
 # by one. Tests with an ORACLE, a slow twin of what they check, are optimised a little; the others not
 # at all, because compiling them takes longer than running them.
+set(TESSERA_PLAIN_TEST $<$<CONFIG:Release,Sanitized>:-O0>)
 function(tessera_test name)
   cmake_parse_arguments(ARG "ORACLE" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS})
-  tessera_unite(${name} ${ARG_SOURCES})
-  # Those of tests/ all read golden data. Beside the code, only sources that mention a path get it: with
-  # a path on its command line, an object in ccache serves no other checkout.
+  tessera_unite(${name})
+  # Those of tests/ all read golden data, and a unit may hold anything. Otherwise only sources that mention
+  # a path get it: with a path on its command line, an object in ccache serves no other checkout.
   set(paths TESSERA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TESSERA_BINARY="${PROJECT_BINARY_DIR}/tessera")
-  if(CMAKE_CURRENT_SOURCE_DIR STREQUAL "${PROJECT_SOURCE_DIR}/tests")
+  if(TESSERA_UNITY OR CMAKE_CURRENT_SOURCE_DIR STREQUAL "${PROJECT_SOURCE_DIR}/tests")
     target_compile_definitions(${name} PRIVATE ${paths})
   else()
     foreach(source IN LISTS ARG_SOURCES)
@@ -146,7 +147,7 @@ function(tessera_test name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     target_precompile_headers(${name} REUSE_FROM tessera_precompiled_oracle)
   else()
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+    target_compile_options(${name} PRIVATE ${TESSERA_PLAIN_TEST})
     target_precompile_headers(${name} REUSE_FROM tessera_precompiled_test)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600 LABELS ${name})
@@ -180,12 +181,12 @@ set(standard_headers <algorithm> <array> <cmath> <cstdint> <filesystem> <functio
 tessera_precompile(tessera_precompiled HEADERS ${standard_headers} LIBRARIES fmt::fmt)
 # JSON is apart: what it adds to every source is more than a small source takes.
 tessera_precompile(tessera_precompiled_cold HEADERS ${standard_headers}
-                   OPTIONS $<$<CONFIG:Release>:-O1> LIBRARIES fmt::fmt)
+                   OPTIONS ${TESSERA_COLD} LIBRARIES fmt::fmt)
 tessera_precompile(tessera_precompiled_json HEADERS ${standard_headers} <nlohmann/json.hpp>
-                   OPTIONS $<$<CONFIG:Release>:-O1> LIBRARIES fmt::fmt nlohmann_json::nlohmann_json)
+                   OPTIONS ${TESSERA_COLD} LIBRARIES fmt::fmt nlohmann_json::nlohmann_json)
 if(TESSERA_TESTS)
   tessera_precompile(tessera_precompiled_test PROGRAM HEADERS ${standard_headers} <gtest/gtest.h>
-                     OPTIONS $<$<CONFIG:Release>:-O0> LIBRARIES fmt::fmt GTest::gtest)
+                     OPTIONS ${TESSERA_PLAIN_TEST} LIBRARIES fmt::fmt GTest::gtest)
   tessera_precompile(tessera_precompiled_oracle PROGRAM
                      HEADERS ${standard_headers} <gtest/gtest.h> <nlohmann/json.hpp>
                      OPTIONS $<$<CONFIG:Release>:-O1>

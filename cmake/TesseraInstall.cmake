@@ -1,15 +1,23 @@
-# Installs the libraries, headers and the CMake package, so that another project can
-# find_package(tessera) and link tessera::workload (tests/install is such a project).
+# Installs the front door: the headers of include/tessera, the libraries behind them and the CMake
+# package, so that another project can find_package(tessera) and link tessera::tessera
+# (tests/consumer is such a project). Headers of src/ stay here.
 include(CMakePackageConfigHelpers)
 
+# Commands and what they show are the program's.
 get_property(libraries GLOBAL PROPERTY TESSERA_LIBRARIES)
-install(TARGETS ${libraries} EXPORT tesseraTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+list(REMOVE_ITEM libraries tessera_report tessera_cli)
+add_library(tessera_door INTERFACE)
+set_target_properties(tessera_door PROPERTIES EXPORT_NAME tessera)
+target_link_libraries(tessera_door INTERFACE ${libraries})
+add_library(tessera::tessera ALIAS tessera_door)
+
+install(TARGETS tessera_door ${libraries} EXPORT tesseraTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tessera)
   install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+install(FILES ${TESSERA_VERSION_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera)
 install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in

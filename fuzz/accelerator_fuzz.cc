@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/check.h"
+#include "tessera/accelerator.h"
+#include "tessera/result.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

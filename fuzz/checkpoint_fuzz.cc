@@ -5,8 +5,8 @@
 
 #include "input_file.h"
 #include "small_training.h"
-#include "tessera/base/check.h"
-#include "tessera/base/tensor_file.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/trainer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/base/file.h"
-#include "tessera/space/constraints.h"
+#include "tessera/space.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;

@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tessera/base/check.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tessera/base/check.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/workload/onnx/onnx_format.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

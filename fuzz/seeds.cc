@@ -6,14 +6,13 @@
 #include <string_view>
 
 #include "small_training.h"
-#include "tessera/base/check.h"
 #include "tessera/base/file.h"
-#include "tessera/base/tensor_file.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/trainer.h"
 #include "tessera/vta/isa/assembly.h"
 #include "tessera/vta/program.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/zoo.h"
 
 namespace {
 

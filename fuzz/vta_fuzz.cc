@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 #include "tessera/vta/check/static.h"
 #include "tessera/vta/isa/assembly.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 #include "tessera/vta/batch/rows.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 // No mapping costs less than its bounds: all golden rows, and random mappings by the million, under
 // each semantics.
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +13,7 @@
 
 #include "loopnest_golden.h"
 #include "loopnest_random.h"
+#include "tessera/cost/compute_cycles.h"
 #include "tessera/cost/loopnest/evaluation.h"
 
 namespace tessera {

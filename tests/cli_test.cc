@@ -44,7 +44,7 @@ void Prepare(const Prepared& prepared, const fs::path& folder) {
 }
 
 // In the child: runs the step in `folder` with its output in files; never returns.
-[[noreturn]] void Execute(const Step& step, const fs::path& folder, const fs::path& out,
+[[noreturn]] void Execute(const TranscriptStep& step, const fs::path& folder, const fs::path& out,
                           const fs::path& err) {
   constexpr int kCannotRun = 127;
   const int in_fd = ::open("/dev/null", O_RDONLY);
@@ -69,7 +69,8 @@ void Prepare(const Prepared& prepared, const fs::path& folder) {
 }
 
 // The exit code, or 128 + signal as a shell shows it.
-int RunStep(const Step& step, const fs::path& folder, const fs::path& out, const fs::path& err) {
+int RunStep(const TranscriptStep& step, const fs::path& folder, const fs::path& out,
+            const fs::path& err) {
   const pid_t child = ::fork();
   if (child == 0) Execute(step, folder, out, err);
   int status = 0;
@@ -121,7 +122,7 @@ void Compare(const Expectation& expectation, const std::string& actual) {
   }
 }
 
-void Check(const Step& step, const fs::path& folder, const std::string& out,
+void Check(const TranscriptStep& step, const fs::path& folder, const std::string& out,
            const std::string& err) {
   bool tells_stderr = false;
   for (const Expectation& expectation : step.expected) {
@@ -145,10 +146,10 @@ void Check(const Step& step, const fs::path& folder, const std::string& out,
 class CliTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(CliTest, MatchesTranscript) {
-  const Result<std::vector<Step>> steps = ReadTranscript(GetParam());
+  const Result<std::vector<TranscriptStep>> steps = ReadTranscript(GetParam());
   ASSERT_TRUE(steps) << steps.error();
   const TemporaryFolder folder, outputs;
-  for (const Step& step : *steps) {
+  for (const TranscriptStep& step : *steps) {
     SCOPED_TRACE(ToString(step.where));
     for (const Prepared& prepared : step.prepared) Prepare(prepared, folder.path());
     const fs::path out = outputs.File("stdout"), err = outputs.File("stderr");

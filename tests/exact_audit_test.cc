@@ -7,10 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "loopnest_random.h"
-#include "tessera/arch/format.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/mapper.h"
+#include "thorough.h"
 
 namespace tessera::exact {
 namespace {
@@ -21,7 +22,7 @@ using loopnest::Semantics;
 constexpr int kRounds = 40;
 
 // Rules that come up more often than others are left alone after so many mappings.
-constexpr int64_t kEnough = 200'000;
+const int64_t kEnough = static_cast<int64_t>(Thorough(200'000, 30'000));
 
 class Audits {
  public:
@@ -95,7 +96,7 @@ class Audits {
   std::string first_violation_;
 };
 
-constexpr uint64_t kCases = 350;
+const uint64_t kCases = Thorough(350, 175);
 
 TEST(ExactAudit, NoMappingIsBelowItsBound) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
@@ -104,7 +105,7 @@ TEST(ExactAudit, NoMappingIsBelowItsBound) {
     audits.Print(loopnest::kSemanticsNames[static_cast<size_t>(semantics)].data());
     for (size_t r = 0; r < kRules; ++r) {
       EXPECT_EQ(audits.rules()[r].violations, 0) << audits.first_violation();
-      EXPECT_GE(audits.rules()[r].audited, 100'000) << kRuleNames[r];
+      EXPECT_GE(audits.rules()[r].audited, kEnough / 2) << kRuleNames[r];
     }
   }
 }
@@ -139,7 +140,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
 TEST(ExactAudit, BoundsTwoPercentTooHighAreNoticed) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
     Audits audits;
-    audits.RunRandom(semantics, kCases / 5, 1.02);
+    audits.RunRandom(semantics, 70, 1.02);
     audits.Print("bounds multiplied by 1.02");
     for (size_t r = 0; r < kRules; ++r) {
       EXPECT_GT(audits.rules()[r].violations, 0) << kRuleNames[r];

@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "exact_front.h"
 #include "exact_oracle.h"
 #include "loopnest_random.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/search/exact/count.h"
 #include "tessera/search/exact/mapper.h"
-#include "tessera/search/exact/pareto.h"
+#include "thorough.h"
 
 namespace tessera::exact {
 namespace {
@@ -102,8 +103,12 @@ void CheckMany(Semantics semantics, uint64_t cases, int levels, double most_mapp
   EXPECT_GT(tally.cases, static_cast<int64_t>(cases / 4));
 }
 
-TEST(ExactBruteForce, Timeloop3) { CheckMany(Semantics::kTimeloop3, 3'000, 4, 6'000); }
-TEST(ExactBruteForce, ExactSemantics) { CheckMany(Semantics::kExact, 3'000, 4, 6'000); }
+TEST(ExactBruteForce, Timeloop3) {
+  CheckMany(Semantics::kTimeloop3, Thorough(3'000, 800), 4, 6'000);
+}
+TEST(ExactBruteForce, ExactSemantics) {
+  CheckMany(Semantics::kExact, Thorough(3'000, 800), 4, 6'000);
+}
 TEST(ExactBruteForce, FiveLevelsTimeloop3) { CheckMany(Semantics::kTimeloop3, 300, 5, 12'000); }
 TEST(ExactBruteForce, FiveLevelsExactSemantics) { CheckMany(Semantics::kExact, 300, 5, 12'000); }
 
@@ -132,8 +137,12 @@ void CheckBypasses(Semantics semantics, uint64_t cases) {
   tally.Print();
 }
 
-TEST(ExactBruteForce, BypassesTimeloop3) { CheckBypasses(Semantics::kTimeloop3, 400); }
-TEST(ExactBruteForce, BypassesExactSemantics) { CheckBypasses(Semantics::kExact, 400); }
+TEST(ExactBruteForce, BypassesTimeloop3) {
+  CheckBypasses(Semantics::kTimeloop3, Thorough(400, 120));
+}
+TEST(ExactBruteForce, BypassesExactSemantics) {
+  CheckBypasses(Semantics::kExact, Thorough(400, 120));
+}
 
 // Random constraints, in the mapper's terms and as plain questions about a mapping.
 struct RandomRules {
@@ -215,8 +224,12 @@ void CheckConstraints(Semantics semantics, uint64_t cases) {
   tally.Print();
 }
 
-TEST(ExactBruteForce, ConstraintsTimeloop3) { CheckConstraints(Semantics::kTimeloop3, 800); }
-TEST(ExactBruteForce, ConstraintsExactSemantics) { CheckConstraints(Semantics::kExact, 800); }
+TEST(ExactBruteForce, ConstraintsTimeloop3) {
+  CheckConstraints(Semantics::kTimeloop3, Thorough(800, 250));
+}
+TEST(ExactBruteForce, ConstraintsExactSemantics) {
+  CheckConstraints(Semantics::kExact, Thorough(800, 250));
+}
 
 // The front of cycles and energy, point by point.
 void CheckFronts(Semantics semantics, uint64_t cases) {

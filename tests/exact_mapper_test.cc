@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "exact_front.h"
 #include "exact_oracle.h"
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/search/exact/imperfect.h"
 #include "tessera/search/exact/mapper.h"
-#include "tessera/search/exact/pareto.h"
 #include "tessera/search/exact/problem_options.h"
-#include "tessera/space/mapping_problem.h"
+#include "tessera/space.h"
 
 namespace tessera::exact {
 namespace {

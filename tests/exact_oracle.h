@@ -9,10 +9,9 @@
 #include <map>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/cost/loopnest/semantics.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
 
 namespace tessera {
 

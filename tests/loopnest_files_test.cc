@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "loopnest_golden.h"
+#include "tessera/accelerator.h"
 #include "tessera/arch/energy_table.h"
-#include "tessera/arch/format.h"
 #include "tessera/arch/timeloop_write.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/cost/loopnest/evaluation.h"
 #include "tessera/cost/loopnest/explain.h"
 #include "tessera/cost/loopnest/result_json.h"

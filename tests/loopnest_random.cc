@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
-#include "tessera/base/check.h"
 #include "tessera/base/document.h"
 #include "tessera/mapping/loop_shape.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/rng.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapping.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

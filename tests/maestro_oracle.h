@@ -4,11 +4,11 @@
 #ifndef TESSERA_TESTS_MAESTRO_ORACLE_H_
 #define TESSERA_TESTS_MAESTRO_ORACLE_H_
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
 
 namespace tessera {
 

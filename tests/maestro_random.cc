@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

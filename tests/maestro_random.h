@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
 
 namespace tessera {
 

@@ -9,7 +9,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/env/mpe/episode.h"
+#include "tessera/env.h"
 
 namespace tessera {
 namespace {

@@ -10,8 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/workload/format.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
 
 namespace tessera {
 namespace {

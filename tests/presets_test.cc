@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"

@@ -55,14 +55,14 @@ class Reader {
  public:
   explicit Reader(std::string path) : path_(std::move(path)) {}
 
-  Result<std::vector<Step>> Read(std::string_view text) {
+  Result<std::vector<TranscriptStep>> Read(std::string_view text) {
     for (const std::string_view line : Split(text, '\n')) {
       ++line_;
       if (Result<void> ok = ReadLine(line); !ok) return ok.error();
     }
     if (Result<void> ok = EndBlock(); !ok) return ok.error();
     if (steps_.empty()) return Bad("a transcript without 'run'");
-    for (const Step& step : steps_) {
+    for (const TranscriptStep& step : steps_) {
       const bool tells =
           std::any_of(step.expected.begin(), step.expected.end(),
                       [](const Expectation& e) { return e.where == Expectation::Where::kStderr; });
@@ -102,7 +102,8 @@ class Reader {
 
   Result<void> StartBlock(std::string_view directive, std::string_view rest) {
     if (directive == "run" || directive == "shell") {
-      Step step{.where = {.file = path_, .line = line_}, .prepared = std::move(prepared_)};
+      TranscriptStep step{.where = {.file = path_, .line = line_},
+                          .prepared = std::move(prepared_)};
       prepared_.clear();
       if (directive == "run") step.words = WordsOf(rest);
       if (directive == "shell") step.shell = rest;
@@ -125,7 +126,7 @@ class Reader {
       return {};
     }
     if (steps_.empty()) return Bad(fmt::format("'{}' before the first 'run'", directive));
-    Step& step = steps_.back();
+    TranscriptStep& step = steps_.back();
     if (directive == "exit") {
       const Result<int64_t> code = ParseInt(rest);
       if (!code) return Bad(code.error().message);
@@ -184,7 +185,7 @@ class Reader {
 
   const std::string path_;
   int64_t line_ = 0;
-  std::vector<Step> steps_;
+  std::vector<TranscriptStep> steps_;
   std::vector<Prepared> prepared_;
   std::string block_, rest_;  // the open directive that takes lines, and what followed its name
   std::vector<std::string> body_;
@@ -193,7 +194,7 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<Step>> ReadTranscript(const std::string& path) {
+Result<std::vector<TranscriptStep>> ReadTranscript(const std::string& path) {
   const Result<std::string> text = ReadTextFile(path);
   if (!text) return text.error();
   return Reader(path).Read(*text);

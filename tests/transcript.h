@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
@@ -27,7 +27,7 @@ struct Expectation {
   std::vector<std::string> lines = {};  // as written, without the indentation
 };
 
-struct Step {
+struct TranscriptStep {
   ::tessera::Where where;  // of its `run` or `shell` line
   std::vector<Prepared> prepared = {};
   std::vector<std::string> words = {};  // run: arguments of tessera
@@ -36,7 +36,7 @@ struct Step {
   std::vector<Expectation> expected = {};
 };
 
-Result<std::vector<Step>> ReadTranscript(const std::string& path);
+Result<std::vector<TranscriptStep>> ReadTranscript(const std::string& path);
 
 }  // namespace tessera
 

@@ -25,8 +25,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 namespace tessera::vta {
 
@@ -173,7 +173,7 @@ enum class Severity : uint8_t { kError, kWarning };
 // In the order in which they are looked for: a program with several defects is described by the
 // first of its errors, or by its first warning.
 enum class Defect : uint8_t {
-  kMissingFinish,  // no FINISH instruction
+  kMissingFinish,  // no FINISH instruction, or others after the last one
   kBadOpcode,      // opcode without a meaning
   kBadMemoryType,  // a memory that this instruction cannot reach
   kBadAluOpcode,
@@ -184,7 +184,7 @@ enum class Defect : uint8_t {
   kDramRange,          // bytes outside the memory image
   kUopRange,           // micro-ops beyond the end of their buffer
   kFinishFlags,        // warning: tokens on FINISH
-  kFinishNotLast,      // warning: instructions after FINISH
+  kFinishNotLast,      // warning: FINISH, and other instructions after it
   kEmptyIteration,     // warning: a loop of no rounds, which hardware takes for 16384
   kFinishEarly,        // FINISH may run before a LOAD or STORE has
   kTokenDeadlock,      // an instruction waits for a token that never comes

@@ -1,8 +1,8 @@
 // A layer of ResNet-18 on VTA: compiled, run on random data, compared, timed. Prints the cycles.
 #include <cstdio>
 
+#include "tessera/network.h"
 #include "tessera/vta.h"
-#include "tessera/workload/format.h"
 
 int main() {
   using namespace tessera;

@@ -12,9 +12,8 @@
 
 #include "tessera/agents/clustering.h"
 #include "tessera/agents/correlation.h"
-#include "tessera/base/result.h"
-#include "tessera/space/decision_space.h"
-#include "tessera/space/problem.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/text.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/agents/correlation.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

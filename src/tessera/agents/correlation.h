@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/space/decision_space.h"
-#include "tessera/space/problem.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

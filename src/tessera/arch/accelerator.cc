@@ -1,5 +1,5 @@
 // Sanity of machines, and the fan-out that follows from the meshes.
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 
 #include <algorithm>
 #include <string_view>

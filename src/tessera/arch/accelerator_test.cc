@@ -1,5 +1,5 @@
 // What makes a machine a machine; every complaint names the part and the rule.
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 
 #include <functional>
 #include <string>

@@ -283,4 +283,11 @@ std::string WriteEnergyTable(const Hierarchy& hierarchy) {
   return text;
 }
 
+Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path,
+                                                 Accelerator& accelerator) {
+  const Result<EnergyTable> table = ReadEnergyTable(path);
+  if (!table) return table.error();
+  return ApplyEnergyTable(*table, accelerator);
+}
+
 }  // namespace tessera

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/decimal.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

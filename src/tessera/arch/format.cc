@@ -1,5 +1,5 @@
 // The list of accelerator formats, and how an ACCELERATOR argument finds its format.
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 
 #include <algorithm>
 #include <array>
@@ -10,17 +10,20 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 
 namespace tessera {
 
-extern const AcceleratorFormat kNativeAcceleratorFormat;    // native.cc
-extern const AcceleratorFormat kMaestroAcceleratorFormat;   // maestro.cc
-extern const AcceleratorFormat kTimeloopAcceleratorFormat;  // timeloop.cc
+#define TESSERA_ACCELERATOR_FORMATS(PART)            \
+  PART(AcceleratorFormat, kNativeAcceleratorFormat)  \
+  PART(AcceleratorFormat, kMaestroAcceleratorFormat) \
+  PART(AcceleratorFormat, kTimeloopAcceleratorFormat)
+
+TESSERA_ACCELERATOR_FORMATS(TESSERA_DECLARE_PART)
 
 namespace {
 
-constexpr std::array kFormats = {&kNativeAcceleratorFormat, &kMaestroAcceleratorFormat,
-                                 &kTimeloopAcceleratorFormat};
+constexpr std::array kFormats = {TESSERA_ACCELERATOR_FORMATS(TESSERA_PART_ADDRESS)};
 
 // A name that exists nowhere was meant as a file if it looks like a path.
 bool LooksLikePath(const std::string& name) {

@@ -1,5 +1,5 @@
 // Presets and the ACCELERATOR argument, and the contract of every accelerator format.
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 
 #include <algorithm>
 #include <filesystem>

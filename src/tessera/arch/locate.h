@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/base/document.h"
-#include "tessera/base/error.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

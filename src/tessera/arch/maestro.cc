@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 

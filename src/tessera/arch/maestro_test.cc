@@ -1,7 +1,7 @@
 // Hardware files of MAESTRO, with its defaults and without its traps.
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 
 namespace tessera {
 namespace {

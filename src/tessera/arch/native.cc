@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/arch/locate.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"

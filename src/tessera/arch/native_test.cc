@@ -2,7 +2,7 @@
 // stand.
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 
 namespace tessera {
 namespace {

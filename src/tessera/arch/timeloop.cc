@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/arch/locate.h"
 #include "tessera/arch/timeloop_level.h"
 #include "tessera/base/checked.h"

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera::timeloop {
 

@@ -1,7 +1,7 @@
 // Timeloop architectures in their three shapes, and what of them is not used.
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 
 namespace tessera {

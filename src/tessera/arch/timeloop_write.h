@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

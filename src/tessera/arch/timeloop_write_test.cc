@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/accelerator.h"
 #include "tessera/arch/energy_table.h"
-#include "tessera/arch/format.h"
 
 namespace tessera {
 namespace {

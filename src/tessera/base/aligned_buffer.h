@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

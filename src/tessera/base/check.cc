@@ -1,5 +1,5 @@
 // The one place where the library prints and aborts: a defect of Tessera itself.
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // Decimals: text to mantissa and exponent, and exact division of a count.
-#include "tessera/base/decimal.h"
+#include "tessera/part.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,12 +1,11 @@
 // Decimals keep what was written, and divide exactly.
-#include "tessera/base/decimal.h"
+#include "tessera/part.h"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "tessera/base/checked.h"
-#include "tessera/base/rng.h"
 
 namespace tessera {
 namespace {

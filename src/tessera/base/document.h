@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/decimal.h"
-#include "tessera/base/result.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

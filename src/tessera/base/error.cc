@@ -1,5 +1,5 @@
 // Printing of errors, and the nearest name for a misspelt one.
-#include "tessera/base/error.h"
+#include "tessera/result.h"
 
 #include <algorithm>
 #include <cctype>

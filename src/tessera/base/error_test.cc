@@ -1,12 +1,10 @@
 // Errors read "file:line:column: message; hint", and a misspelt name gets the nearest one.
-#include "tessera/base/error.h"
+#include "tessera/result.h"
 
 #include <array>
 #include <string_view>
 
 #include <gtest/gtest.h>
-
-#include "tessera/base/result.h"
 
 namespace tessera {
 namespace {

@@ -44,4 +44,13 @@ Result<void> FileSet::Commit() {
   return {};
 }
 
+Result<void> WriteTogether(const std::string& folder, std::span<const ExportedFile> files) {
+  Result<FileSet> set = FileSet::Open(folder);
+  if (!set) return set.error();
+  for (const ExportedFile& file : files) {
+    if (Result<void> added = set->Add(file.name, file.contents); !added) return added;
+  }
+  return set->Commit();
+}
+
 }  // namespace tessera

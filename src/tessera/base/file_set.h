@@ -10,7 +10,8 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/folder_lock.h"
-#include "tessera/base/result.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

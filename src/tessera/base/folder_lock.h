@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

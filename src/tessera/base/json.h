@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

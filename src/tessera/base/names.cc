@@ -1,11 +1,12 @@
-#include "tessera/base/names.h"
+// Words of enums: where one stands in its table.
+#include "tessera/part.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "tessera/base/error.h"
 #include "tessera/base/text.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // Values of parameters to and from text, with messages that name the rule.
-#include "tessera/base/parameter.h"
+#include "tessera/part.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Parameters: what a declaration says is what users can set, and nothing else.
-#include "tessera/base/parameter.h"
+#include "tessera/part.h"
 
 #include <gtest/gtest.h>
 

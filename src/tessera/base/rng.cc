@@ -1,10 +1,10 @@
 // Philox 4x32-10 and the draws made of it.
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 #include <cmath>
 #include <numbers>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

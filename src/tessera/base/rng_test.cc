@@ -1,5 +1,5 @@
 // Philox against its published vectors; draws are functions of their position, and uniform.
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 #include <algorithm>
 #include <cmath>

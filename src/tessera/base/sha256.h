@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -9,23 +9,13 @@
 #include <atomic>
 #include <string>
 
-#include "tessera/base/error.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
-inline constexpr int kInterruptedExitCode = 130;
-
 // The longest that anything waits without looking at the flag.
 inline constexpr int kStopPollMilliseconds = 100;
-
-// Whether somebody asked to stop. Any thread may ask, and so may a signal handler.
-bool StopRequested();
-
-// Asks to stop, and returns whether somebody had asked before.
-bool RequestStop();
-
-// Forgets a request.
-void ResetStop();
 
 // The error of work that was given up: "interrupted while DOING".
 Error Interrupted(const std::string& doing);

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

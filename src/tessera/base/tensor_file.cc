@@ -1,5 +1,5 @@
 // safetensors: header with fmt and the JSON reader, data straight from and to memory.
-#include "tessera/base/tensor_file.h"
+#include "tessera/part.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,9 +14,9 @@
 #include <fmt/ranges.h>
 #include <zlib.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

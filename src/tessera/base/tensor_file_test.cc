@@ -1,5 +1,5 @@
 // Files of arrays: round trips, damaged files, arrays of another shape, writes that fail.
-#include "tessera/base/tensor_file.h"
+#include "tessera/part.h"
 
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // A fixed set of threads that take chunks of the current job from one counter.
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 
 #include <sched.h>
 
@@ -10,9 +10,9 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
-#include "tessera/base/check.h"
-#include "tessera/base/checked.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {
@@ -108,18 +108,6 @@ void ThreadPool::ParallelFor(int64_t count, int64_t chunk, const Body& body) {
   std::unique_lock lock(shared_->mutex);
   shared_->finish.wait(lock, [&] { return shared_->busy == 0; });
   if (shared_->thrown != nullptr) std::rethrow_exception(std::exchange(shared_->thrown, nullptr));
-}
-
-double ThreadPool::ParallelSum(
-    int64_t count, int64_t chunk,
-    const std::function<double(int64_t begin, int64_t end, int worker)>& body) {
-  std::vector<double> parts(static_cast<size_t>(CeilDiv(count, chunk)));
-  ParallelFor(count, chunk, [&](int64_t begin, int64_t end, int worker) {
-    parts[static_cast<size_t>(begin / chunk)] = body(begin, end, worker);
-  });
-  double sum = 0;
-  for (const double part : parts) sum += part;
-  return sum;
 }
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
 // The accelerator that a command line names.
 #include "tessera/cli/accelerator_argument.h"
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/choices.h"
 
 namespace tessera {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/vta_arguments.h"
+#include "tessera/part.h"
 #include "tessera/vta.h"
 
 namespace tessera {

@@ -3,10 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
-#include "tessera/mapper/assign.h"
+#include "tessera/map.h"
 #include "tessera/report/assignment_report.h"
 
 namespace tessera {
@@ -57,13 +56,13 @@ std::vector<Flag> Flags(AssignArguments& arguments) {
        .target = &arguments.linkage,
        .help = "distance between groups",
        .value = "L",
-       .choices = AsChoices<kLinkageNames>,
+       .choices = LinkageNames,
        .closed = true},
       {.name = "--distance",
        .target = &arguments.distance,
        .help = "distance between decisions: of rows of the matrix, or 1 - |r|",
        .value = "D",
-       .choices = AsChoices<kDistanceNames>,
+       .choices = DistanceNames,
        .closed = true},
       {.name = "--orders",
        .target = &arguments.orders,
@@ -81,16 +80,16 @@ std::vector<Flag> Flags(AssignArguments& arguments) {
   return flags;
 }
 
-AssignmentOptions Options(const AssignArguments& arguments) {
-  AssignmentOptions options{.distance = *FindDistance(arguments.distance),
-                            .linkage = *FindLinkage(arguments.linkage),
-                            .agents = arguments.agents.value_or(0),
-                            .threshold = arguments.threshold.value_or(0)};
-  options.correlation = {
-      .top = arguments.top_percent / 100,
-      .orders = arguments.orders == "lehmer" ? OrderColumns::kLehmer : OrderColumns::kPositions,
-      .reward = arguments.reward == "log" ? RewardScale::kLog : RewardScale::kInverse};
-  return options;
+AssignOptions Options(const AssignArguments& arguments, const Context& context) {
+  return {.agents = arguments.agents.value_or(0),
+          .threshold = arguments.threshold.value_or(0),
+          .top = arguments.top_percent / 100,
+          .linkage = arguments.linkage,
+          .distance = arguments.distance,
+          .orders = arguments.orders,
+          .reward = arguments.reward,
+          .threads = static_cast<int>(context.options.threads),
+          .stopped = context.stopped};
 }
 
 Result<void> Run(const AssignArguments& arguments, Context& context) {
@@ -103,16 +102,13 @@ Result<void> Run(const AssignArguments& arguments, Context& context) {
   if (!job) return job.error();
   const Result<MethodChoice> policy = ParseMethodChoice(arguments.policy);
   if (!policy) return policy.error();
-  const Result<AssignmentStudy> study =
-      AssignAgents(*job, *policy,
-                   {.assignment = Options(arguments),
-                    .threads = static_cast<int>(context.options.threads),
-                    .stopped = context.stopped});
-  if (!study) return study.error();
+  const Result<AgentAssignment> assigned = AssignAgents(*job, *policy, Options(arguments, context));
+  if (!assigned) return assigned.error();
   if (!context.options.out.empty()) {
-    if (Result<void> written = WriteFiles(*study, context.options.out); !written) return written;
+    if (Result<void> written = WriteFiles(*assigned->study, context.options.out); !written)
+      return written;
   }
-  return Show(*study, context.output);
+  return Show(*assigned->study, context.output);
 }
 
 }  // namespace

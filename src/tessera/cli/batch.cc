@@ -4,9 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 
 namespace tessera {
 
@@ -35,6 +33,11 @@ Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& conte
     if (Result<void> shown = context.output.ShowText(answer + "\n"); !shown) return shown;
   }
   return {};
+}
+
+Result<void> ShowAnswers(const RowAnswers& answers, Context& context) {
+  for (const Error& error : answers.complaints) context.complain(error);
+  return ShowAnswers(answers.lines, context);
 }
 
 Result<void> AnswerLines(

@@ -8,20 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
+#include "tessera/report/evaluation.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
-// The lines of a --batch file, each with its number. Empty lines are left out.
-struct BatchLine {
-  int64_t number = 0;
-  std::string text = {};
-};
+// The lines of a --batch file. Empty lines are left out.
 Result<std::vector<BatchLine>> ReadBatch(const std::string& path);
 
 // Shows one line of JSON per answer; with --json, one list under `rows`.
 Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& context);
+// The same after complaints about the rows that have none.
+Result<void> ShowAnswers(const RowAnswers& answers, Context& context);
 
 // Answers every line of a file on all threads and shows the answers in the file's order. Lines
 // without an answer are complained about; the others are answered all the same.

@@ -6,12 +6,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/checked.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/loopnest_arguments.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
+#include "tessera/part.h"
 #include "tessera/report/loopnest_report.h"
 
 namespace tessera {

@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/file.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
 #include "tessera/report/network_report.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/zoo.h"
 
 namespace tessera {
 namespace {

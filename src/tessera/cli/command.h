@@ -27,10 +27,9 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/record/progress.h"
-#include "tessera/record/run_header.h"
 #include "tessera/report/output.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
 

@@ -1,57 +1,39 @@
-// All commands: one line in each of the two lists.
+// All commands, one line each.
 #include "tessera/cli/commands.h"
 
 #include <array>
 
+#include "tessera/part.h"
+
 namespace tessera {
 
-extern const Command kZooCommand;
-extern const Command kCheckCommand;
-extern const Command kConvertCommand;
-extern const Command kEvaluateCommand;
-extern const Command kBoundCommand;
-extern const Command kMapCommand;
-extern const Command kResumeCommand;
-extern const Command kVerifyCommand;
-extern const Command kCompareCommand;
-extern const Command kAssignCommand;
-extern const Command kTrainCommand;
-extern const Command kProfileCommand;
-extern const Command kEnvCommand;
-extern const Command kCooptimizeCommand;
-extern const Command kCompileCommand;
-extern const Command kSimulateCommand;
-extern const Command kAssembleCommand;
-extern const Command kDisassembleCommand;
-extern const Command kListCommand;
-extern const Command kCompletionCommand;
+// In the order of the help.
+#define TESSERA_COMMANDS(PART)       \
+  PART(Command, kZooCommand)         \
+  PART(Command, kCheckCommand)       \
+  PART(Command, kConvertCommand)     \
+  PART(Command, kEvaluateCommand)    \
+  PART(Command, kBoundCommand)       \
+  PART(Command, kMapCommand)         \
+  PART(Command, kResumeCommand)      \
+  PART(Command, kVerifyCommand)      \
+  PART(Command, kCompareCommand)     \
+  PART(Command, kAssignCommand)      \
+  PART(Command, kTrainCommand)       \
+  PART(Command, kProfileCommand)     \
+  PART(Command, kEnvCommand)         \
+  PART(Command, kCooptimizeCommand)  \
+  PART(Command, kCompileCommand)     \
+  PART(Command, kSimulateCommand)    \
+  PART(Command, kAssembleCommand)    \
+  PART(Command, kDisassembleCommand) \
+  PART(Command, kListCommand)        \
+  PART(Command, kCompletionCommand)
+
+TESSERA_COMMANDS(TESSERA_DECLARE_PART)
 
 std::span<const Command* const> Commands() {
-  static constexpr std::array kCommands = {
-      // One command a line, in the order of the help.
-      // clang-format off
-      &kZooCommand,
-      &kCheckCommand,
-      &kConvertCommand,
-      &kEvaluateCommand,
-      &kBoundCommand,
-      &kMapCommand,
-      &kResumeCommand,
-      &kVerifyCommand,
-      &kCompareCommand,
-      &kAssignCommand,
-      &kTrainCommand,
-      &kProfileCommand,
-      &kEnvCommand,
-      &kCooptimizeCommand,
-      &kCompileCommand,
-      &kSimulateCommand,
-      &kAssembleCommand,
-      &kDisassembleCommand,
-      &kListCommand,
-      &kCompletionCommand,
-      // clang-format on
-  };
+  static constexpr std::array kCommands = {TESSERA_COMMANDS(TESSERA_PART_ADDRESS)};
   return kCommands;
 }
 

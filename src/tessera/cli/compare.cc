@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
 #include "tessera/cli/run_output.h"
-#include "tessera/study/runs.h"
+#include "tessera/part.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file_set.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {
@@ -37,15 +37,6 @@ std::vector<Flag> Flags(ConvertArguments& arguments) {
   return flags;
 }
 
-Result<void> WriteFiles(const Export& exported, const std::string& folder) {
-  Result<FileSet> set = FileSet::Open(folder);
-  if (!set) return set.error();
-  for (const ExportedFile& file : exported.files) {
-    if (Result<void> written = set->Add(file.name, file.contents); !written) return written;
-  }
-  return set->Commit();
-}
-
 // One file as it is; several as a stream of YAML documents with their names.
 std::string Stream(const Export& exported) {
   if (exported.files.size() == 1) return exported.files.front().contents;
@@ -58,7 +49,7 @@ std::string Stream(const Export& exported) {
 
 Result<void> Show(const Export& exported, const std::string& folder, Output& output) {
   if (folder.empty()) return output.ShowText(Stream(exported));
-  if (Result<void> written = WriteFiles(exported, folder); !written) return written;
+  if (Result<void> written = WriteTogether(folder, exported.files); !written) return written;
   for (const ExportedFile& file : exported.files) {
     Result<void> shown =
         output.ShowText(fmt::format("{}\n", (std::filesystem::path(folder) / file.name).string()));

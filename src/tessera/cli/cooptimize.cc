@@ -7,10 +7,9 @@
 #include "tessera/cli/network_argument.h"
 #include "tessera/cli/run_output.h"
 #include "tessera/cli/vta_arguments.h"
-#include "tessera/coopt/methods.h"
-#include "tessera/coopt/run.h"
-#include "tessera/coopt/targets.h"
-#include "tessera/study/runs.h"
+#include "tessera/cooptimize.h"
+#include "tessera/part.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {
@@ -19,6 +18,8 @@ struct CooptimizeArguments {
   std::vector<std::string> networks;
   std::optional<std::string> layer;
   std::vector<std::string> bind;
+  std::string objective{NameOf(coopt::CooptObjective::kThroughput, coopt::kCooptObjectiveNames)};
+  std::string generator{NameOf(coopt::Generator::kBest, coopt::kGeneratorNames)};
   coopt::CooptimizeSettings settings;
 };
 
@@ -79,13 +80,13 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .least = 1,
        .most = 1e9},
       {.name = "--objective",
-       .target = &arguments.settings.objective,
+       .target = &arguments.objective,
        .help = "cycles per image, cycles per batch, or energy times cycles",
        .value = "NAME",
        .choices = AsChoices<coopt::kCooptObjectiveNames>,
        .closed = true},
       {.name = "--generator",
-       .target = &arguments.settings.generator,
+       .target = &arguments.generator,
        .help = "of programs: the improved one, or the reference template",
        .value = "NAME",
        .choices = AsChoices<coopt::kGeneratorNames>,
@@ -125,11 +126,24 @@ Result<std::vector<Network>> LoadNetworks(const CooptimizeArguments& arguments) 
   return networks;
 }
 
+Result<coopt::CooptimizeSettings> SettingsOf(const CooptimizeArguments& arguments) {
+  coopt::CooptimizeSettings settings = arguments.settings;
+  const Result<coopt::CooptObjective> objective = coopt::FindCooptObjective(arguments.objective);
+  if (!objective) return objective.error();
+  const Result<coopt::Generator> generator = coopt::FindGenerator(arguments.generator);
+  if (!generator) return generator.error();
+  settings.objective = *objective;
+  settings.generator = *generator;
+  return settings;
+}
+
 Result<void> Run(const CooptimizeArguments& arguments, Context& context) {
   Result<std::vector<Network>> networks = LoadNetworks(arguments);
   if (!networks) return networks.error();
+  const Result<coopt::CooptimizeSettings> settings = SettingsOf(arguments);
+  if (!settings) return settings.error();
   Result<coopt::CooptimizeJob> job = coopt::MakeCooptimizeJob(
-      arguments.settings, static_cast<uint64_t>(context.options.seed), *std::move(networks));
+      *settings, static_cast<uint64_t>(context.options.seed), *std::move(networks));
   if (!job) return job.error();
   if (context.options.out.empty()) {
     return ShowRun(coopt::kCooptimizeRun,

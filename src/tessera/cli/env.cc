@@ -9,9 +9,8 @@
 #include "tessera/cli/command.h"
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
-#include "tessera/env/mpe/episode.h"
-#include "tessera/env/registry.h"
-#include "tessera/training/train_run.h"
+#include "tessera/env.h"
+#include "tessera/train.h"
 
 namespace tessera {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {
@@ -68,7 +68,10 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
 const CostModelInfo& DefaultModel(const EvaluateArguments& arguments) {
   for (const ModelEvaluator* evaluator : ModelEvaluators()) {
     const std::string_view extension = evaluator->mapping_extension;
-    if (!extension.empty() && arguments.mapping.ends_with(extension)) return *evaluator->model;
+    if (!extension.empty() && arguments.mapping.ends_with(extension)) {
+      const Result<const CostModelInfo*> model = FindCostModel(evaluator->model);
+      if (model) return **model;
+    }
   }
   return *CostModels().front();
 }
@@ -92,11 +95,10 @@ Result<void> CheckInputs(const EvaluateArguments& arguments) {
 Error NetworkNotTaken(const std::string& network, const CostModelChoice& model) {
   const auto taker = std::ranges::find_if(
       ModelEvaluators(), [](const ModelEvaluator* evaluator) { return evaluator->takes_network; });
-  return Error{
-      .kind = ErrorKind::kUsage,
-      .message = fmt::format("{} names a layer for model '{}', but the model is {}",
-                             Quoted(network), (*taker)->model->name, Quoted(model.ToString())),
-      .hint = "mapping files of MAESTRO bring their layers along"};
+  return Error{.kind = ErrorKind::kUsage,
+               .message = fmt::format("{} names a layer for model '{}', but the model is {}",
+                                      Quoted(network), (*taker)->model, Quoted(model.ToString())),
+               .hint = "mapping files of MAESTRO bring their layers along"};
 }
 
 Result<void> Run(const EvaluateArguments& arguments, Context& context) {
@@ -113,6 +115,12 @@ Result<void> Run(const EvaluateArguments& arguments, Context& context) {
 }
 
 }  // namespace
+
+Result<void> Show(EvaluationView view, Context& context) {
+  for (const Error& error : view.complaints) context.complain(error);
+  context.output.SetAll(std::move(view.json));
+  return context.output.ShowText(view.text);
+}
 
 EvaluateArguments::EvaluateArguments()
     : settings([](const CostModelInfo& info) { return !HasOwnFlags(info); }) {}

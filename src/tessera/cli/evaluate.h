@@ -11,12 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/batch.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/maestro_arguments.h"
 #include "tessera/cli/model_arguments.h"
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
+#include "tessera/report/evaluation.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
@@ -48,7 +49,7 @@ struct EvaluateArguments {
 };
 
 struct ModelEvaluator {
-  const CostModelInfo* model;  // whose mappings it evaluates
+  std::string_view model;  // whose mappings it evaluates
 
   // Extension of mapping files that are this model's unless --model says otherwise; empty: none.
   std::string_view mapping_extension = {};
@@ -70,6 +71,9 @@ std::span<const ModelEvaluator* const> ModelEvaluators();
 
 // The evaluator of a model; null: it has none of its own.
 const ModelEvaluator* FindEvaluator(const CostModelInfo& model);
+
+// Complaints first, then what was evaluated.
+Result<void> Show(EvaluationView view, Context& context);
 
 // Evaluates a mapping as `tessera map` writes it (mappings/*.json) with any model.
 Result<void> EvaluateAny(const EvaluateArguments& arguments, const CostModelChoice& model,

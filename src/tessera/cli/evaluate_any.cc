@@ -6,13 +6,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

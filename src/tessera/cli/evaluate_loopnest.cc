@@ -5,30 +5,19 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/timeloop_write.h"
-#include "tessera/base/file_set.h"
-#include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cli/evaluate.h"
 #include "tessera/cli/loopnest_arguments.h"
-#include "tessera/cost/bounds.h"
-#include "tessera/cost/loopnest/batch.h"
-#include "tessera/cost/loopnest/explain.h"
-#include "tessera/cost/loopnest/loopnest.h"
-#include "tessera/cost/loopnest/violation.h"
-#include "tessera/mapping/loop_shape.h"
-#include "tessera/mapping/timeloop_mapping.h"
-#include "tessera/report/loopnest_report.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/part.h"
+#include "tessera/report/evaluation.h"
 
 namespace tessera {
 namespace {
 
 using loopnest::Semantics;
-
-std::vector<std::string> TimeloopVersions() { return {"0.3", "0.4"}; }
 
 Error Usage(std::string message, std::string hint) {
   return {.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
@@ -37,23 +26,9 @@ Error Usage(std::string message, std::string hint) {
 Result<void> EvaluateBatchFile(const EvaluateArguments& arguments, Context& context) {
   const Result<std::vector<BatchLine>> lines = ReadBatch(arguments.batch);
   if (!lines) return lines.error();
-  const std::optional<Semantics> semantics = SemanticsOf(arguments.semantics);
-  ThreadPool pool(static_cast<int>(context.options.threads));
-  std::vector<loopnest::Workspace> workspaces(static_cast<size_t>(pool.threads()));
-  std::vector<loopnest::BatchAnswer> answers(lines->size());
-  pool.ParallelFor(std::ssize(*lines), /*chunk=*/16, [&](int64_t begin, int64_t end, int worker) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const Where where{.file = arguments.batch, .line = (*lines)[i].number};
-      answers[i] = loopnest::AnswerRow((*lines)[i].text, where, semantics,
-                                       workspaces[static_cast<size_t>(worker)]);
-    }
-  });
-  std::vector<std::string> texts;
-  for (loopnest::BatchAnswer& answer : answers) {
-    if (answer.error) context.complain(*answer.error);
-    texts.push_back(std::move(answer.text));
-  }
-  return ShowAnswers(texts, context);
+  return ShowAnswers(AnswerLoopRows(*lines, arguments.batch, SemanticsOf(arguments.semantics),
+                                    static_cast<int>(context.options.threads)),
+                     context);
 }
 
 // Which file has what. Timeloop's files may hold problem, architecture and mapping together, so
@@ -85,15 +60,7 @@ Result<Inputs> FindInputs(const EvaluateArguments& arguments) {
   return inputs;
 }
 
-// A mapping with all that it is about.
-struct Case {
-  LoopLayer layer;
-  Accelerator machine;
-  LoopMapping mapping;
-  std::string mapping_file;
-};
-
-Result<Case> LoadCase(const EvaluateArguments& arguments, Context& context) {
+Result<LoopEvaluation> LoadCase(const EvaluateArguments& arguments, Context& context) {
   const Result<Inputs> inputs = FindInputs(arguments);
   if (!inputs) return inputs.error();
   const Result<std::vector<LoopLayer>> layers =
@@ -104,90 +71,44 @@ Result<Case> LoadCase(const EvaluateArguments& arguments, Context& context) {
                              layers->size()),
                  "choose one with --layer");
   }
+  const LoopLayer& layer = layers->front();
   Result<Accelerator> machine = LoadLoopMachine(inputs->machine, arguments.energy, context);
   if (!machine) return machine.error();
-  const Result<Node> document = LoadDocument(inputs->mapping);
-  if (!document) return document.error();
   const Result<LoopMapping> mapping =
-      ReadTimeloopMapping(*document, layers->front().problem, *machine->hierarchy);
+      LoadTimeloopMapping(inputs->mapping, layer.problem, *machine->hierarchy);
   if (!mapping) return mapping.error();
-  return Case{layers->front(), *std::move(machine), *mapping, inputs->mapping};
+  return LoopEvaluation{.layer = layer.name,
+                        .problem = layer.problem,
+                        .machine = *std::move(machine),
+                        .mapping = *mapping,
+                        .file = inputs->mapping,
+                        .semantics = SemanticsOf(arguments.semantics).value_or(Semantics::kExact)};
 }
 
 // Writes problem, architecture and mapping for Timeloop into the folder.
-Result<void> WriteTimeloopFiles(const Case& item, TimeloopVersion version, Context& context) {
+Result<void> WriteTimeloopFiles(const LoopEvaluation& item, const std::string& version,
+                                Context& context) {
   const std::string& folder = context.options.out;
-  const Result<TimeloopArchitecture> architecture =
-      WriteTimeloopArchitecture(item.machine, version);
-  if (!architecture) return architecture.error();
-  Result<FileSet> set = FileSet::Open(folder);
-  if (!set) return set.error();
-  const struct {
-    std::string_view name;
-    std::string text;
-  } files[] = {{"arch.yaml", architecture->text},
-               {"ert.yaml", architecture->ert},
-               {"problem.yaml", WriteLoopProblem(item.layer.problem, version)},
-               {"mapping.yaml",
-                WriteTimeloopMapping(item.mapping, item.layer.problem, *item.machine.hierarchy)}};
-  for (const auto& [name, text] : files) {
-    if (text.empty()) continue;
-    if (Result<void> ok = set->Add(std::string(name), text); !ok) return ok;
+  const Result<Export> made = ExportToTimeloop(item.problem, item.machine, item.mapping, version);
+  if (!made) return made.error();
+  if (Result<void> written = WriteTogether(folder, made->files); !written) return written;
+  for (const ExportedFile& file : made->files) {
+    context.remark(fmt::format("wrote {}", (std::filesystem::path(folder) / file.name).string()));
   }
-  if (Result<void> written = set->Commit(); !written) return written;
-  for (const auto& [name, text] : files) {
-    if (text.empty()) continue;
-    context.remark(fmt::format("wrote {}", (std::filesystem::path(folder) / name).string()));
-  }
-  for (const std::string& line : architecture->lost) context.remark(fmt::format("lost: {}", line));
+  for (const std::string& line : made->lost) context.remark(fmt::format("lost: {}", line));
   return {};
 }
 
-Result<void> Show(const LoopnestReport& report, bool explain, Output& output) {
-  if (explain) {
-    const std::string text = loopnest::Explain(report.setup, report.mapping, report.workspace);
-    output.Set("explanation", text);
-    if (Result<void> shown = output.ShowText(NestText(report) + "\n" + text); !shown) return shown;
-  }
-  output.SetAll(ToJson(report));
-  if (output.json() || explain) return {};
-  if (Result<void> shown = output.ShowText(NestText(report) + "\n"); !shown) return shown;
-  for (const Table& table : {TensorTable(report), LevelTable(report), NetworkTable(report)}) {
-    if (Result<void> shown = output.ShowText(ToText(table) + "\n"); !shown) return shown;
-  }
-  return output.ShowText(Summary(report));
-}
-
 Result<void> EvaluateMapping(const EvaluateArguments& arguments, Context& context) {
-  const Result<Case> item = LoadCase(arguments, context);
+  const Result<LoopEvaluation> item = LoadCase(arguments, context);
   if (!item) return item.error();
-  const Semantics semantics = SemanticsOf(arguments.semantics).value_or(Semantics::kExact);
-  const Hierarchy& hierarchy = *item->machine.hierarchy;
-  const Result<loopnest::Setup> setup =
-      loopnest::Prepare(item->layer.problem, hierarchy, semantics);
-  if (!setup) return setup.error();
-  loopnest::Workspace workspace;
-  loopnest::Evaluate(*setup, item->mapping, workspace);
-  const Violation violation = loopnest::ViolationOf(*setup, workspace);
-  if (violation.rule != 0) {
-    Error error = loopnest::DescribeViolation(*setup, violation, &item->mapping);
-    error.where = {.file = item->mapping_file};
-    return error;
-  }
+  Result<EvaluationView> view = ViewOfLoops(*item, arguments.explain);
+  if (!view) return view.error();
   if (!arguments.timeloop.empty()) {
-    const TimeloopVersion version = *FindTimeloopVersion(arguments.timeloop);
-    if (Result<void> ok = WriteTimeloopFiles(*item, version, context); !ok) return ok;
+    Result<void> written = WriteTimeloopFiles(*item, arguments.timeloop, context);
+    if (!written) return written;
   }
-  const Result<LoopBounds> bounds = LowerBounds(
-      item->layer.problem, hierarchy, {.semantics = semantics, .keep = KeepSets(item->mapping)});
-  if (!bounds) return bounds.error();
-  const LoopnestReport report{.layer = item->layer.name,
-                              .accelerator = item->machine.name,
-                              .setup = *setup,
-                              .mapping = item->mapping,
-                              .workspace = workspace,
-                              .bounds = *bounds};
-  return Show(report, arguments.explain, context.output);
+  return Show(*std::move(view), context);
 }
 
 std::vector<Flag> Flags(EvaluateArguments& arguments) {
@@ -219,7 +140,7 @@ Result<void> Run(const EvaluateArguments& arguments, const CostModelChoice& /*mo
 
 }  // namespace
 
-extern const ModelEvaluator kLoopnestEvaluator = {.model = &kLoopnestModel,
+extern const ModelEvaluator kLoopnestEvaluator = {.model = "loopnest",
                                                   .takes_network = true,
                                                   .flags = Flags,
                                                   .declares_settings = true,

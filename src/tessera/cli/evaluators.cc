@@ -3,22 +3,25 @@
 #include <array>
 
 #include "tessera/cli/evaluate.h"
+#include "tessera/part.h"
 
 namespace tessera {
 
-extern const ModelEvaluator kMaestroEvaluator;   // evaluate_maestro.cc
-extern const ModelEvaluator kExternalEvaluator;  // evaluate_external.cc
-extern const ModelEvaluator kLoopnestEvaluator;  // evaluate_loopnest.cc
+#define TESSERA_MODEL_EVALUATORS(PART)     \
+  PART(ModelEvaluator, kMaestroEvaluator)  \
+  PART(ModelEvaluator, kExternalEvaluator) \
+  PART(ModelEvaluator, kLoopnestEvaluator)
+
+TESSERA_MODEL_EVALUATORS(TESSERA_DECLARE_PART)
 
 std::span<const ModelEvaluator* const> ModelEvaluators() {
-  static constexpr std::array kEvaluators = {&kMaestroEvaluator, &kExternalEvaluator,
-                                             &kLoopnestEvaluator};
+  static constexpr std::array kEvaluators = {TESSERA_MODEL_EVALUATORS(TESSERA_PART_ADDRESS)};
   return kEvaluators;
 }
 
 const ModelEvaluator* FindEvaluator(const CostModelInfo& model) {
   const auto found = std::ranges::find_if(ModelEvaluators(), [&](const ModelEvaluator* evaluator) {
-    return evaluator->model == &model;
+    return evaluator->model == model.name;
   });
   return found == ModelEvaluators().end() ? nullptr : *found;
 }

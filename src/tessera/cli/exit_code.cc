@@ -1,7 +1,7 @@
-// The kinds of base/error.h as numbers for scripts.
+// The kinds of tessera/result.h as numbers for scripts.
 #include "tessera/cli/exit_code.h"
 
-#include "tessera/base/stop.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "tessera/base/error.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/parse.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

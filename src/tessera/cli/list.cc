@@ -8,23 +8,21 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/parameter.h"
-#include "tessera/base/text.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/commands.h"
-#include "tessera/coopt/methods.h"
-#include "tessera/cost/models.h"
-#include "tessera/env/registry.h"
-#include "tessera/mapper/methods.h"
+#include "tessera/cooptimize.h"
+#include "tessera/cost.h"
+#include "tessera/env.h"
+#include "tessera/map.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
-#include "tessera/rl/learner.h"
-#include "tessera/rl/replay/sampler.h"
-#include "tessera/search/method.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/runs.h"
+#include "tessera/search.h"
+#include "tessera/train.h"
 #include "tessera/vta.h"
-#include "tessera/workload/format.h"
 
 namespace tessera {
 namespace {
@@ -105,10 +103,10 @@ std::vector<Item> AlgorithmItems() {
 
 std::vector<Item> SamplerItems() {
   std::vector<Item> items;
-  for (const SamplerInfo* sampler : Samplers()) {
-    items.push_back({sampler->name,
-                     {sampler->changes_distribution, sampler->summary, sampler->distribution},
-                     sampler->parameters()});
+  for (const ReplaySampler& sampler : ReplaySamplers()) {
+    items.push_back({sampler.name,
+                     {sampler.changes_distribution, sampler.summary, sampler.distribution},
+                     sampler.parameters});
   }
   return items;
 }

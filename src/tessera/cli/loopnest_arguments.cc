@@ -1,18 +1,14 @@
 #include "tessera/cli/loopnest_arguments.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/format.h>
 
-#include "tessera/arch/energy_table.h"
-#include "tessera/arch/format.h"
-#include "tessera/base/file.h"
-#include "tessera/base/text.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/choices.h"
-#include "tessera/mapping/loop_shape.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {
@@ -26,9 +22,7 @@ Result<std::vector<LoopLayer>> LoadProblem(const NetworkArgument& argument) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "--bind is for networks, and this is a Timeloop problem"};
   }
-  const Result<Node> document = LoadDocument(argument.name);
-  if (!document) return document.error();
-  const Result<LoopProblem> problem = ReadLoopProblem(*document);
+  const Result<LoopProblem> problem = LoadTimeloopProblem(argument.name);
   if (!problem) return problem.error();
   const std::string name = FileStem(argument.name);
   if (argument.layer && *argument.layer != name && *argument.layer != "1") {
@@ -100,9 +94,7 @@ Result<Accelerator> LoadLoopMachine(const std::string& name, const std::vector<s
                  .hint = "use one such as 'eyeriss-256', or model 'maestro'"};
   }
   for (const std::string& file : energy) {
-    const Result<EnergyTable> table = ReadEnergyTable(file);
-    if (!table) return table.error();
-    const Result<std::vector<std::string>> notes = ApplyEnergyTable(*table, *machine);
+    const Result<std::vector<std::string>> notes = ApplyEnergyFile(file, *machine);
     if (!notes) return notes.error();
     for (const std::string& note : *notes) context.remark(note);
   }
@@ -110,26 +102,6 @@ Result<Accelerator> LoadLoopMachine(const std::string& name, const std::vector<s
     if (!IsOtherPart(note)) context.remark(note);
   }
   return machine;
-}
-
-Result<Node> LoadDocument(const std::string& path) {
-  const Result<std::string> bytes = ReadFile(path);
-  if (!bytes) return bytes.error();
-  const Result<std::string> text = ToText(*bytes, path);
-  if (!text) return text.error();
-  return ParseDocument(*text, path);
-}
-
-bool FileHasKey(const std::string& path, std::initializer_list<std::string_view> keys) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  for (const std::string_view extension : {".onnx", ".m", ".csv", ".onnx.gz", ".m.gz", ".csv.gz"}) {
-    if (path.ends_with(extension)) return false;
-  }
-  const Result<Node> document = LoadDocument(path);
-  if (!document) return false;
-  return std::ranges::any_of(keys,
-                             [&](std::string_view key) { return document->Find(key) != nullptr; });
 }
 
 }  // namespace tessera

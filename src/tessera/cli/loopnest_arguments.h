@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/document.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/cost/loopnest/semantics.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
@@ -36,12 +35,6 @@ Result<std::vector<LoopLayer>> LoadLoopLayers(const NetworkArgument& argument);
 // file had beyond it.
 Result<Accelerator> LoadLoopMachine(const std::string& name, const std::vector<std::string>& energy,
                                     Context& context);
-
-// A YAML or JSON file as a document.
-Result<Node> LoadDocument(const std::string& path);
-
-// Whether a file is such a document and has one of the keys.
-bool FileHasKey(const std::string& path, std::initializer_list<std::string_view> keys);
 
 }  // namespace tessera
 

@@ -1,16 +1,11 @@
 #include "tessera/cli/maestro_arguments.h"
 
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/file.h"
-#include "tessera/base/names.h"
-#include "tessera/base/text.h"
-#include "tessera/cli/choices.h"
-#include "tessera/workload/maestro_file.h"
+#include "tessera/accelerator.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {
@@ -93,51 +88,6 @@ Result<void> CheckSweep(const MaestroArguments& arguments) {
                .hint = "call tessera evaluate once for each --noc_bw_cstr"};
 }
 
-Result<Dataflow> DataflowOf(const MaestroLayer& layer, const MaestroFile& file) {
-  using Kind = MaestroDirective::Kind;
-  const auto refuse = [&](const MaestroPlace& place, std::string message, std::string hint) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("layer {}: {}", Quoted(layer.name), message),
-                 .where = file.At(place),
-                 .hint = std::move(hint)};
-  };
-  if (!layer.dataflow) {
-    return refuse(layer.place, "no Dataflow",
-                  "this is a network without mappings; add a Dataflow to every layer");
-  }
-  Dataflow dataflow;
-  for (const MaestroDirective& d : *layer.dataflow) {
-    if (dataflow.full()) {
-      return refuse(d.place, fmt::format("more than {} directives", Dataflow::kCapacity), "");
-    }
-    const auto size = static_cast<int32_t>(d.size), offset = static_cast<int32_t>(d.offset);
-    if (d.kind == Kind::kCluster) {
-      dataflow.Add(Cluster(size));
-      continue;
-    }
-    const DataflowDim dim = FindDataflowDim(d.dimension).value_or(DataflowDim::kOther);
-    dataflow.Add(d.kind == Kind::kSpatialMap ? Spatial(size, offset, dim)
-                                             : Temporal(size, offset, dim));
-  }
-  return dataflow;
-}
-
-Result<void> SelectLayer(const std::string& selector, MaestroMappingFile& file) {
-  const Result<int64_t> index = ParseInt(selector);
-  std::vector<std::string> names;
-  for (size_t i = 0; i < file.layers.size(); ++i) {
-    names.push_back(file.layers[i].name);
-    if (names.back() != selector && !(index && *index == static_cast<int64_t>(i) + 1)) continue;
-    file.layers = {file.layers[i]};
-    file.places = {file.places[i]};
-    return {};
-  }
-  return Error{.kind = ErrorKind::kUnknownName,
-               .message = fmt::format("unknown layer {}; the file has {}", Quoted(selector),
-                                      file.layers.size()),
-               .hint = DidYouMean(selector, names)};
-}
-
 }  // namespace
 
 std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
@@ -151,25 +101,25 @@ std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
                      .most = static_cast<double>(PeArray::kUnlimited)});
   }
   flags.push_back({.name = "--maestro-version",
-                   .target = &arguments.version,
+                   .target = &arguments.choices.version,
                    .help = "which MAESTRO to agree with; 'pinned' is the one of GAMMA and ArchGym",
                    .value = "NAME",
-                   .choices = AsChoices<kMaestroVersionNames>,
+                   .choices = MaestroVersionNames,
                    .closed = true});
   flags.push_back(
       {.name = "--legality",
-       .target = &arguments.legality,
+       .target = &arguments.choices.legality,
        .help = "'strict' refuses numbers that cannot be true and buffers that are too small, as "
                "searches do; 'compat' flags them",
        .value = "NAME",
-       .choices = AsChoices<kMaestroLegalityNames>,
+       .choices = MaestroLegalityNames,
        .closed = true});
   flags.push_back(
       {.name = "--area",
-       .target = &arguments.area,
+       .target = &arguments.choices.area,
        .help = "whose area formula to use; GAMMA and ArchGym leave the network on chip out",
        .value = "NAME",
-       .choices = AsChoices<kMaestroAreaNames>,
+       .choices = MaestroAreaNames,
        .closed = true});
   flags.push_back({.name = "--csv",
                    .target = &arguments.csv,
@@ -185,31 +135,6 @@ std::vector<Flag> MaestroFlags(MaestroArguments& arguments) {
     flags.push_back({.name = name, .target = target, .value = "VALUE", .hidden = true});
   }
   return flags;
-}
-
-// The flags are closed, so their words are in the tables.
-MaestroVersion VersionOf(const MaestroArguments& arguments) {
-  return *FindName<MaestroVersion>("version", arguments.version, kMaestroVersionNames);
-}
-
-MaestroLegality LegalityOf(const MaestroArguments& arguments) {
-  return *FindName<MaestroLegality>("legality", arguments.legality, kMaestroLegalityNames);
-}
-
-MaestroArea AreaOf(const MaestroArguments& arguments) {
-  return *FindName<MaestroArea>("area", arguments.area, kMaestroAreaNames);
-}
-
-Error MaestroMappingFile::ErrorOf(size_t layer, const maestro::Failure& failure) const {
-  Error error = failure.error;
-  error.message = fmt::format("layer {}: {}", Quoted(layers[layer].name), error.message);
-  error.where = places[layer].layer;
-  if (const auto directive = maestro::DirectiveOf(failure.broken, layers[layer].dataflow)) {
-    const MaestroPlace& place = places[layer].directives[*directive];
-    error.where.line = place.line;
-    error.where.column = place.column;
-  }
-  return error;
 }
 
 Result<PeArray> MaestroHardware(const std::string& file, const MaestroArguments& arguments,
@@ -241,32 +166,6 @@ Result<PeArray> MaestroHardware(const std::string& file, const MaestroArguments&
   }
   if (Result<void> valid = Validate(Accelerator{.pe_array = array}); !valid) return valid.error();
   return array;
-}
-
-Result<MaestroMappingFile> LoadMaestroMapping(const std::string& path,
-                                              const std::optional<std::string>& layer_selector) {
-  const Result<std::string> text = ReadTextFile(path);
-  if (!text) return text.error();
-  const Result<MaestroFile> file = ParseMaestroFile(*text, path);
-  if (!file) return file.error();
-  MaestroMappingFile loaded;
-  for (const MaestroNetwork& network : file->networks) {
-    if (loaded.network.empty()) loaded.network = network.name;
-    for (const MaestroLayer& layer : network.layers) {
-      const Result<Dataflow> dataflow = DataflowOf(layer, *file);
-      if (!dataflow) return dataflow.error();
-      loaded.layers.push_back(
-          {.name = layer.name, .declaration = maestro::Declare(layer), .dataflow = *dataflow});
-      MaestroMappingFile::Places& places =
-          loaded.places.emplace_back(MaestroMappingFile::Places{.layer = file->At(layer.place)});
-      for (const MaestroDirective& d : *layer.dataflow) places.directives.push_back(d.place);
-    }
-  }
-  if (loaded.network.empty()) loaded.network = std::filesystem::path(path).stem().string();
-  if (layer_selector) {
-    if (Result<void> ok = SelectLayer(*layer_selector, loaded); !ok) return ok.error();
-  }
-  return loaded;
 }
 
 }  // namespace tessera

@@ -11,7 +11,7 @@
 
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/run.h"
-#include "tessera/record/signals.h"
+#include "tessera/run.h"
 
 namespace {
 

@@ -4,21 +4,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/names.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/cli/batch.h"
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
 #include "tessera/cli/map_budget.h"
-#include "tessera/cli/map_exact_batch.h"
 #include "tessera/cli/map_fronts.h"
 #include "tessera/cli/run_output.h"
-#include "tessera/mapper/map_method.h"
-#include "tessera/mapper/map_network.h"
-#include "tessera/mapper/methods.h"
-#include "tessera/mapper/proof.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
 #include "tessera/report/map_report.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {
@@ -114,26 +110,10 @@ Result<std::optional<MapMethod>> MethodOf(const MapArguments& arguments) {
 }
 
 Result<void> ShowSpaces(const MapJob& job, Context& context) {
-  const std::vector<NetworkLayer>& layers = job.network.layers;
-  std::vector<SpaceSize> sizes(layers.size());
-  std::vector<Result<void>> outcomes(layers.size());
-  const auto measure = [&](size_t i) -> Result<void> {
-    const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
-    if (!problem) return InLayer(layers[i].name, problem.error());
-    const MappingSpace& space = (*problem)->space();
-    sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
-                .log10_size = space.Log10Size()};
-    return {};
-  };
-  ThreadPool pool(static_cast<int>(context.options.threads));
-  pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
-    outcomes[static_cast<size_t>(begin)] = measure(static_cast<size_t>(begin));
-  });
-  for (const Result<void>& outcome : outcomes) {
-    if (!outcome) return outcome;
-  }
-  return context.output.Show(SpaceTable(job, sizes), "layers");
+  const Result<std::vector<SpaceSize>> sizes =
+      SpaceSizes(job, static_cast<int>(context.options.threads));
+  if (!sizes) return sizes.error();
+  return context.output.Show(SpaceTable(job, *sizes), "layers");
 }
 
 // --batch.
@@ -149,11 +129,16 @@ Result<void> RunRows(const MapArguments& arguments, const std::optional<MapMetho
   if (!model) return model.error();
   const MapSettings settings{.model = *model, .method = *method};
   if (Result<void> provable = CheckProvable(settings); !provable) return provable;
-  return MapExactBatch(arguments.batch,
-                       {.semantics = *(*model)->semantics(),
-                        .time_limit_seconds = arguments.budget.seconds.value_or(0),
-                        .audit = arguments.audit},
-                       context);
+  const ExactRowOptions options{.semantics = *(*model)->semantics(),
+                                .time_limit_seconds = arguments.budget.seconds.value_or(0),
+                                .audit = arguments.audit,
+                                .seed = static_cast<uint64_t>(context.options.seed)};
+  return AnswerLines(
+      arguments.batch,
+      [&](std::string_view line, const Where& where) {
+        return AnswerExactRow(line, where, options);
+      },
+      context);
 }
 
 Result<void> RequireInputs(const ProblemArguments& problem) {

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/accelerator_argument.h"
 #include "tessera/cli/choices.h"
-#include "tessera/cost/models.h"
-#include "tessera/search/method.h"
+#include "tessera/cost.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

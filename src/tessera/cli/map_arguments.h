@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/names.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/model_arguments.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

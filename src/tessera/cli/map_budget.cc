@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/mapper/proof.h"
+#include "tessera/map.h"
 
 namespace tessera {
 namespace {

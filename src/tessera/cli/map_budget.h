@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

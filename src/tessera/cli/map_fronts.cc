@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file_set.h"
-#include "tessera/mapper/pareto.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
 #include "tessera/report/pareto_report.h"
 
 namespace tessera {
@@ -36,12 +36,9 @@ Result<void> MapFronts(const MapJob& job, Context& context) {
   const Result<Json> json = ToJson(job, *fronts);
   if (!json) return json.error();
   if (const std::string& out = context.options.out; !out.empty()) {
-    Result<FileSet> files = FileSet::Open(out);
-    if (!files) return files.error();
-    Result<void> written = files->Add("fronts.json", ToText(*json));
-    if (written) written = files->Add("fronts.svg", FrontsSvg(job, *fronts));
-    if (written) written = files->Commit();
-    if (!written) return written;
+    const std::vector<ExportedFile> files = {{"fronts.json", ToText(*json)},
+                                             {"fronts.svg", FrontsSvg(job, *fronts)}};
+    if (Result<void> written = WriteTogether(out, files); !written) return written;
   }
   context.output.SetAll(*json);
   if (context.output.json()) return {};

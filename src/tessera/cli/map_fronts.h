@@ -2,9 +2,9 @@
 #ifndef TESSERA_CLI_MAP_FRONTS_H_
 #define TESSERA_CLI_MAP_FRONTS_H_
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

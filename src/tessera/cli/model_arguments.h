@@ -1,5 +1,5 @@
-// Settings of cost models as flags: every parameter that a model declares (cost/models.h) is a flag
-// of the commands that search mappings.
+// Settings of cost models as flags: every parameter that a model declares (tessera/cost.h) is a
+// flag of the commands that search mappings.
 #ifndef TESSERA_CLI_MODEL_ARGUMENTS_H_
 #define TESSERA_CLI_MODEL_ARGUMENTS_H_
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/parameter.h"
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

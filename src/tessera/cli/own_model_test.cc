@@ -10,7 +10,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/cli/run.h"
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
 
 namespace tessera {
 namespace {

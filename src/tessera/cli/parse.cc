@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "tessera/base/text.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

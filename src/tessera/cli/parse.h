@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

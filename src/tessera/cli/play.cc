@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/env/play.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -2,10 +2,9 @@
 #ifndef TESSERA_CLI_PLAY_H_
 #define TESSERA_CLI_PLAY_H_
 
-#include "tessera/base/result.h"
+#include "tessera/env.h"
 #include "tessera/report/output.h"
-#include "tessera/rl/env.h"
-#include "tessera/rl/learner.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

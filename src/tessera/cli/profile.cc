@@ -4,12 +4,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/training.h"
-#include "tessera/rl/calibration.h"
-#include "tessera/rl/hardware_counters.h"
-#include "tessera/rl/profile_run.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {
@@ -58,38 +55,38 @@ std::vector<Flag> Flags(ProfileArguments& arguments) {
 // One row per size, layout and sampler.
 class ProfileTable {
  public:
-  explicit ProfileTable(const Calibration& calibration)
-      : calibration_(calibration),
+  explicit ProfileTable(const MachineSpeed& machine)
+      : machine_(machine),
         table_({"agents", "replay", "sampler", "acting_ms", "update_ms", "update_share_percent",
                 "sampling_ms", "target_q_ms", "q_loss_ms", "p_loss_ms", "other_ms", "env_ms",
                 "sampling_gb_per_s", "percent_of_memcpy", "gflop_per_s", "percent_of_fma",
                 "cache_misses", "dtlb_misses"}) {}
 
   void Add(int64_t agents, const std::string& replay, const std::string& sampler,
-           const Profiler& profile, bool counters) {
-    const auto ms = [&](Phase phase) { return 1e3 * profile.totals(phase).seconds; };
-    const double update = 1e3 * profile.UpdateSeconds();
-    const PhaseTotals& sampling = profile.totals(Phase::kSampling);
+           const TrainingProfile& profile, bool counters) {
+    const auto ms = [](const PhaseTotals& phase) { return 1e3 * phase.seconds; };
+    const double update = 1e3 * profile.update_seconds;
+    const PhaseTotals& sampling = profile.sampling;
     const double gb =
         sampling.seconds > 0 ? static_cast<double>(sampling.bytes) * 1e-9 / sampling.seconds : 0;
     double flops = 0, seconds = 0;
-    for (const Phase phase : {Phase::kTargetQ, Phase::kQLoss, Phase::kPLoss}) {
-      flops += static_cast<double>(profile.totals(phase).flops);
-      seconds += profile.totals(phase).seconds;
+    for (const PhaseTotals& phase : {profile.target_q, profile.q_loss, profile.p_loss}) {
+      flops += static_cast<double>(phase.flops);
+      seconds += phase.seconds;
     }
     const double gflops = seconds > 0 ? flops * 1e-9 / seconds : 0;
     const auto misses = [&](int64_t count) { return counters ? Cell(count) : Cell(); };
-    table_.Add(agents, replay, sampler, ms(Phase::kActing), update,
-               100 * profile.UpdateSeconds() / profile.TrainingSeconds(), ms(Phase::kSampling),
-               ms(Phase::kTargetQ), ms(Phase::kQLoss), ms(Phase::kPLoss), ms(Phase::kOther),
-               ms(Phase::kEnvironment), gb, 100 * gb / calibration_.memcpy_gb_per_s, gflops,
-               100 * gflops / calibration_.fma_gflop_per_s, misses(sampling.cache_misses),
+    table_.Add(agents, replay, sampler, ms(profile.acting), update,
+               100 * profile.update_seconds / profile.training_seconds, ms(profile.sampling),
+               ms(profile.target_q), ms(profile.q_loss), ms(profile.p_loss), ms(profile.other),
+               ms(profile.environment), gb, 100 * gb / machine_.memcpy_gb_per_s, gflops,
+               100 * gflops / machine_.fma_gflop_per_s, misses(sampling.cache_misses),
                misses(sampling.dtlb_misses));
   }
   const Table& table() const { return table_; }
 
  private:
-  const Calibration calibration_;
+  const MachineSpeed machine_;
   Table table_;
 };
 
@@ -97,24 +94,26 @@ class ProfileTable {
 Result<void> CheckHasReplay(const std::string& algorithm) {
   const Result<const LearnerInfo*> info = FindLearner(algorithm);
   if (!info) return info.error();
-  const std::vector<ParameterInfo> parameters = (*info)->parameters();
-  if (std::ranges::count(parameters, "replay", &ParameterInfo::name) > 0) return {};
+  if ((*info)->replays) return {};
+  std::string others;
+  for (const LearnerInfo* learner : Learners()) {
+    if (!learner->replays) continue;
+    others += fmt::format("{}{}", others.empty() ? "take " : " or ", learner->name);
+  }
   return Error{.kind = ErrorKind::kUnsupported,
                .message = fmt::format("algorithm {} has no replay to profile", algorithm),
-               .hint = "take maddpg or masac"};
+               .hint = others};
 }
 
-Result<void> Measure(const TrainingFlags& flags, const ProfileArguments& arguments,
-                     const Context& context, Profiler& profiler) {
+Result<TrainingProfile> Measure(const TrainingFlags& flags, const ProfileArguments& arguments,
+                                const Context& context) {
   TrainingConfig base;
   base.seed = static_cast<uint64_t>(context.options.seed);
   const Result<TrainingConfig> config = Apply(flags, base);
   if (!config) return config.error();
-  const Result<Training> training =
-      MakeTraining(*config, std::max<int64_t>(1, context.options.threads), &profiler);
-  if (!training) return training.error();
-  return ProfileRun(*training->env, *training->learner, profiler,
-                    {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed});
+  return ProfileTraining(*config,
+                         {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed},
+                         static_cast<int>(std::max<int64_t>(1, context.options.threads)));
 }
 
 Result<void> Run(const ProfileArguments& arguments, Context& context) {
@@ -137,25 +136,25 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
     }
     sizes.push_back(*agents);
   }
-  const Calibration calibration = Calibrate();
-  const Result<std::unique_ptr<HardwareCounters>> counters = HardwareCounters::Open();
+  const MachineSpeed machine = MeasureMachine();
+  const Result<void> counters = HasHardwareCounters();
   Output& output = context.output;
-  output.Set("memcpy_gb_per_s", calibration.memcpy_gb_per_s);
-  output.Set("fma_gflop_per_s", calibration.fma_gflop_per_s);
+  output.Set("memcpy_gb_per_s", machine.memcpy_gb_per_s);
+  output.Set("fma_gflop_per_s", machine.fma_gflop_per_s);
   output.Set("hardware_counters", counters.ok() ? "on" : ToString(counters.error()));
   if (Result<void> shown = output.ShowText(fmt::format(
           "this machine, one thread: memcpy {:.1f} GB/s, multiply-adds {:.1f} GFLOP/s; {}\n"
           "times of an update round and its {} environment steps, each phase in the round in which "
           "it "
           "was fastest; the environment is left out of shares\n\n",
-          calibration.memcpy_gb_per_s, calibration.fma_gflop_per_s,
+          machine.memcpy_gb_per_s, machine.fma_gflop_per_s,
           counters.ok() ? "hardware counters of the sampling phase are shown"
                         : ToString(counters.error()),
           kProfileStepsPerRound));
       !shown) {
     return shown;
   }
-  ProfileTable table(calibration);
+  ProfileTable table(machine);
   Result<void> measured;
   for (const int64_t agents : sizes) {
     for (const std::string& replay : or_default(arguments.replays, "compact")) {
@@ -165,9 +164,9 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
         flags.agents = agents;
         flags.replay = replay;
         flags.sampler = sampler;
-        Profiler profiler(counters.ok() ? counters->get() : nullptr);
-        measured = Measure(flags, arguments, context, profiler);
-        if (measured) table.Add(agents, replay, sampler, profiler, counters.ok());
+        const Result<TrainingProfile> profile = Measure(flags, arguments, context);
+        measured = profile ? Result<void>() : profile.error();
+        if (profile) table.Add(agents, replay, sampler, *profile, counters.ok());
       }
     }
   }

@@ -1,8 +1,8 @@
 // tessera resume: goes on with a run that was interrupted, whatever its kind.
 #include "tessera/cli/command.h"
 #include "tessera/cli/run_output.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/run.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

@@ -12,15 +12,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/memory.h"
-#include "tessera/base/text.h"
 #include "tessera/cli/commands.h"
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/help.h"
 #include "tessera/cli/parse.h"
-#include "tessera/record/progress.h"
-#include "tessera/record/signals.h"
+#include "tessera/part.h"
+#include "tessera/report/progress.h"
+#include "tessera/run.h"
+#include "tessera/version.h"
 
 namespace tessera {
 namespace {
@@ -75,7 +74,7 @@ class Invocation {
   int Run() {
     Context context{.options = line_.options,
                     .output = output_,
-                    .origin = {.version = TESSERA_VERSION, .command = words_},
+                    .origin = {.version = TESSERA_VERSION_STRING, .command = words_},
                     .complain = [this](const Error& error) { Complain(error); },
                     .remark = [this](std::string_view text) { Remark(text); },
                     .start_progress = [this](ProgressOptions options) { return Start(options); },
@@ -205,7 +204,7 @@ int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::os
   if (line->help) {
     return ShowText(line->command != nullptr ? Help(*line->command) : Help(Commands()), out, err);
   }
-  if (line->version) return ShowText("tessera " TESSERA_VERSION "\n", out, err);
+  if (line->version) return ShowText("tessera " TESSERA_VERSION_STRING "\n", out, err);
   if (line->command == nullptr) {
     err << Help(Commands());
     return ExitCode(ErrorKind::kUsage);

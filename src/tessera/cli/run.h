@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/record/terminal.h"
+#include "tessera/report/terminal.h"
 
 namespace tessera {
 

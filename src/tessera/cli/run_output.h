@@ -6,10 +6,10 @@
 #include <memory>
 #include <string_view>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

@@ -7,8 +7,8 @@
 #include "tessera/cli/play.h"
 #include "tessera/cli/run_output.h"
 #include "tessera/cli/training.h"
-#include "tessera/study/runs.h"
-#include "tessera/training/train_run.h"
+#include "tessera/runs.h"
+#include "tessera/train.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/choices.h"
-#include "tessera/env/registry.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
-#include "tessera/training/config.h"
+#include "tessera/result.h"
+#include "tessera/train.h"
 
 namespace tessera {
 

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/text.h"
 #include "tessera/cli/command.h"
-#include "tessera/mapper/verify.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
-#include "tessera/study/run_kinds.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

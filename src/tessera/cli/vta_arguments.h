@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cli/command.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // tessera zoo: the networks that ship with Tessera, and the layers of a network.
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tessera/coopt/tuner_model.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 namespace {

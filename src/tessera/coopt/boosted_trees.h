@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 

@@ -9,7 +9,7 @@
 
 #include "tessera/coopt/knob_policy.h"
 #include "tessera/coopt/tuner_model.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 namespace {

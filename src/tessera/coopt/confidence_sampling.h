@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "tessera/base/rng.h"
 #include "tessera/coopt/schedule_space.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 

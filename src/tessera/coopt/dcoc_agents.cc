@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/simulator.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/text.h"
-#include "tessera/search/method.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tessera/coopt/group.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 namespace {

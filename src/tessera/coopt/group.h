@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "tessera/base/rng.h"
 #include "tessera/coopt/searcher.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 

@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/searcher.h"
-#include "tessera/search/method.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/checked.h"
 #include "tessera/cost/maestro/maestro.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 namespace {

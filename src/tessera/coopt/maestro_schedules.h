@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/coopt/schedule_space.h"
-#include "tessera/cost/cost_model.h"
+#include "tessera/cost.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/space/maestro_space.h"
-#include "tessera/workload/layer.h"
 
 namespace tessera::coopt {
 

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
-#include "tessera/base/check.h"
+#include "tessera/accelerator.h"
 #include "tessera/coopt/maestro_schedules.h"
 #include "tessera/coopt/targets.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 namespace {

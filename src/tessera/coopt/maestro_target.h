@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/coopt/problem.h"
 #include "tessera/coopt/target.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/session.h"
 #include "tessera/record/line_journal.h"
-#include "tessera/record/run_directory.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera::coopt {
 

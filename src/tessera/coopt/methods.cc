@@ -1,4 +1,4 @@
-// All methods: one line in each of the two lists.
+// The list of methods that choose hardware, one line each, and how a choice becomes a searcher.
 #include "tessera/coopt/methods.h"
 
 #include <array>
@@ -6,16 +6,21 @@
 #include <fmt/format.h>
 
 #include "tessera/coopt/layer_searchers.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 
-MethodInfo DcocMethod();
-MethodInfo AutotvmMethod();
-MethodInfo ChameleonMethod();
-MethodInfo JointPpoMethod();
-MethodInfo JointGaMethod();
-MethodInfo JointRandomMethod();
-MethodInfo ExhaustiveMethod();
+// In the order of `tessera list methods`.
+#define TESSERA_JOINT_METHODS(PART)   \
+  PART(MethodInfo, DcocMethod)        \
+  PART(MethodInfo, AutotvmMethod)     \
+  PART(MethodInfo, ChameleonMethod)   \
+  PART(MethodInfo, JointPpoMethod)    \
+  PART(MethodInfo, JointGaMethod)     \
+  PART(MethodInfo, JointRandomMethod) \
+  PART(MethodInfo, ExhaustiveMethod)
+
+TESSERA_JOINT_METHODS(TESSERA_DECLARE_MAKER)
 
 namespace {
 
@@ -39,18 +44,7 @@ std::string NamesOfJointMethods() {
 }  // namespace
 
 const MethodList& JointMethods() {
-  static const std::array kMethods = {
-      // One method a line, in the order of `tessera list methods`.
-      // clang-format off
-      DcocMethod(),
-      AutotvmMethod(),
-      ChameleonMethod(),
-      JointPpoMethod(),
-      JointGaMethod(),
-      JointRandomMethod(),
-      ExhaustiveMethod(),
-      // clang-format on
-  };
+  static const std::array kMethods = {TESSERA_JOINT_METHODS(TESSERA_MADE_PART)};
   static const MethodList kList(kWhat, PointersTo(kMethods));
   return kList;
 }

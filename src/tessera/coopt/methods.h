@@ -1,20 +1,15 @@
-// The methods that `cooptimize` offers by name, and how one of them is made for a problem.
+// How a method that is found by name is made for a problem.
 #ifndef TESSERA_COOPT_METHODS_H_
 #define TESSERA_COOPT_METHODS_H_
 
 #include <memory>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/searcher.h"
-#include "tessera/search/method.h"
+#include "tessera/cooptimize.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
-
-// Those of this folder: they decide hardware and schedules together, or prove what is best.
-const MethodList& JointMethods();
-
-// Those and all of search/.
-const MethodList& CooptMethods();
 
 // A method of one space searches every layer on its own where hardware is fixed; where it is
 // decided, the joint version of the method takes its place. Errors: a method that has none, and

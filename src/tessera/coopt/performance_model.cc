@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 namespace {

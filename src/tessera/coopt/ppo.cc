@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tessera/coopt/knob_policy.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 namespace {

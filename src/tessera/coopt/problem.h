@@ -16,13 +16,6 @@
 
 namespace tessera::coopt {
 
-// A layer that the target does not run, and why.
-struct LeftOut {
-  std::string name;
-  int64_t count = 1;
-  std::string why;
-};
-
 struct TaskList {
   std::vector<TaskLayer> layers;
   std::vector<LeftOut> left_out;

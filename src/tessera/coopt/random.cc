@@ -1,6 +1,6 @@
 // Uniform random configurations, each measured once: the baseline that every method has to beat.
 #include "tessera/coopt/group.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera::coopt {
 namespace {

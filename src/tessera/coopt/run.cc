@@ -14,7 +14,11 @@
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/measurement_journal.h"
 #include "tessera/coopt/methods.h"
-#include "tessera/workload/format.h"
+#include "tessera/coopt/session.h"
+#include "tessera/coopt/targets.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
+#include "tessera/vta.h"
 
 namespace tessera::coopt {
 namespace {
@@ -22,7 +26,7 @@ namespace {
 // The settings by name, once for writing and for reading.
 struct Field {
   std::string_view key;
-  std::variant<std::string*, int64_t*, double*, bool*> value;
+  std::variant<std::string*, int64_t*, double*, bool*, CooptObjective*, Generator*> value;
 };
 std::vector<Field> FieldsOf(CooptimizeSettings& s) {
   return {{"target", &s.target},
@@ -45,11 +49,20 @@ std::vector<Field> FieldsOf(CooptimizeSettings& s) {
           {"as_published", &s.as_published}};
 }
 
+// How a setting is written: enums by their names.
+template <typename Value>
+const Value& Written(const Value& value) {
+  return value;
+}
+std::string_view Written(CooptObjective value) { return NameOf(value, kCooptObjectiveNames); }
+std::string_view Written(Generator value) { return NameOf(value, kGeneratorNames); }
+
 std::string ToJsonText(CooptimizeSettings settings, const std::vector<std::string>& networks) {
   nlohmann::ordered_json json;
   json["networks"] = networks;
   for (const Field& field : FieldsOf(settings)) {
-    std::visit([&](const auto* value) { json[std::string(field.key)] = *value; }, field.value);
+    std::visit([&](const auto* value) { json[std::string(field.key)] = Written(*value); },
+               field.value);
   }
   json["hardware"] = settings.hardware ? nlohmann::ordered_json(*settings.hardware) : nullptr;
   return json.dump();
@@ -61,6 +74,14 @@ Result<void> Read(const Node& node, const Field& field) {
     *target = *value;
     return {};
   };
+  if (auto* const* objective = std::get_if<CooptObjective*>(&field.value)) {
+    const Result<std::string> name = node.AsString();
+    return name ? take(*objective, FindCooptObjective(*name)) : name.error();
+  }
+  if (auto* const* generator = std::get_if<Generator*>(&field.value)) {
+    const Result<std::string> name = node.AsString();
+    return name ? take(*generator, FindGenerator(*name)) : name.error();
+  }
   if (auto* const* text = std::get_if<std::string*>(&field.value)) {
     return take(*text, node.AsString());
   }
@@ -100,10 +121,6 @@ std::string In(const std::string& folder, const std::string& path) {
 Result<CooptOptions> OptionsOf(const CooptimizeSettings& settings, const MethodChoice& method,
                                const TargetInfo& target) {
   if (Result<void> valid = vta::Validate(settings.timing); !valid) return valid.error();
-  const Result<CooptObjective> objective = FindCooptObjective(settings.objective);
-  if (!objective) return objective.error();
-  const Result<Generator> generator = FindGenerator(settings.generator);
-  if (!generator) return generator.error();
   const auto refuse = [&](std::string_view why, std::string_view hint) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("--method {} {}", method.method->name, why),
@@ -113,12 +130,12 @@ Result<CooptOptions> OptionsOf(const CooptimizeSettings& settings, const MethodC
     if (!target.has_bounds) {
       return refuse(fmt::format("is for --target {}", TargetsWith(&TargetInfo::has_bounds)), "");
     }
-    if (*objective == CooptObjective::kEdpProxy) {
+    if (settings.objective == CooptObjective::kEdpProxy) {
       return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
     }
   }
-  return CooptOptions{.generator = *generator,
-                      .objective = *objective,
+  return CooptOptions{.generator = settings.generator,
+                      .objective = settings.objective,
                       .timing = settings.timing,
                       .clock_mhz = settings.clock_mhz};
 }
@@ -142,11 +159,15 @@ SessionResult FromOptimum(const CooptProblem& problem, const NetworkOptimum& opt
   return result;
 }
 
-Result<SessionResult> Exhaustive(const CooptProblem& problem, ThreadPool& pool,
-                                 const CooptimizeHooks& hooks) {
+Result<SessionResult> Exhaustive(const CooptimizeJob& job, ThreadPool& pool,
+                                 const RunHooks& hooks) {
+  const CooptProblem& problem = *job.problem;
   const Simulator simulator(problem, pool);
   const auto go_on = [&](int64_t measured, std::optional<double> best) {
-    if (hooks.counted) hooks.counted(measured, best);
+    if (hooks.progress != nullptr) {
+      hooks.progress->OnProgress(ProgressEvent::kAdvanced,
+                                 {.name = job.name, .best = best, .samples = measured});
+    }
     return !hooks.stopped || !hooks.stopped();
   };
   const Result<NetworkOptimum> optimum =
@@ -167,10 +188,68 @@ Result<SessionResult> Search(const CooptimizeJob& job, ThreadPool& pool, Session
   return RunSession(**searcher, *job.problem, Simulator(*job.problem, pool), options);
 }
 
+// One row per layer and one for the network.
+void Report(const CooptimizeJob& job, const SessionResult& result, ProgressObserver& progress) {
+  const CooptProblem& problem = *job.problem;
+  const auto show = [&](const ProgressRow& row) {
+    progress.OnProgress(row.samples >= row.budget ? ProgressEvent::kDone : ProgressEvent::kAdvanced,
+                        row);
+  };
+  for (size_t i = 0; i < problem.layers().size(); ++i) {
+    ProgressRow row = {.name = problem.layers()[i].name,
+                       .samples = result.layer_measurements[i],
+                       .budget = job.settings.measurements};
+    if (!result.layer_curves[i].empty()) row.best = result.layer_curves[i].back().cycles;
+    show(row);
+  }
+  ProgressRow row = {.name = job.name,
+                     .samples = result.measurements,
+                     .budget = job.settings.measurements * std::ssize(problem.layers())};
+  if (const HardwareScore* best = result.best()) {
+    row.best = best->cycles;
+    row.gap = best->value / problem.FloorCycles(*result.hardware) - 1;
+  }
+  if (problem.options().objective == CooptObjective::kEdpProxy) row.gap.reset();
+  show(row);
+}
+
+CooptimizedLayer LayerOf(const CooptProblem& problem, const SessionResult& session, size_t index) {
+  const Measured& best = *session.best()->layers[index];
+  const ScheduleSpace& space = problem.task(best.request.hardware, index).space;
+  const double images = static_cast<double>(problem.images(best.request.hardware));
+  return {.name = problem.layers()[index].name,
+          .count = problem.layers()[index].count,
+          .schedule = space.Describe(best.request.point),
+          .cycles = static_cast<double>(best.outcome.cycles) / images,
+          .floor_cycles = space.FloorCycles() / images,
+          .energy_pj = best.outcome.energy_pj / images,
+          .measurements = session.layer_measurements[index]};
+}
+
+// What a session came to, in plain data.
+void Summarize(SessionResult session, CooptimizeResult& result) {
+  const CooptProblem& problem = *result.job.problem;
+  result.curve = session.curve;
+  result.measurements = session.measurements;
+  result.interrupted = session.interrupted;
+  if (const HardwareScore* best = session.best()) {
+    const size_t hardware = *session.hardware;
+    result.best = {.hardware = problem.hardware().Name(hardware),
+                   .file = problem.hardware().FileText(hardware),
+                   .cost = problem.hardware().Cost(hardware, problem.options().clock_mhz),
+                   .value = best->value,
+                   .cycles = best->cycles};
+    for (size_t i = 0; i < problem.layers().size(); ++i) {
+      result.best->layers.push_back(LayerOf(problem, session, i));
+    }
+  }
+  result.session = std::make_shared<const SessionResult>(std::move(session));
+}
+
 Result<void> AddPrograms(CooptimizeResult& result) {
   const bool none = result.job.problem->hardware().info().program_suffix.empty();
-  if (none || result.session.best() == nullptr) return {};
-  for (const std::optional<Measured>& layer : result.session.best()->layers) {
+  if (none || !result.best) return {};
+  for (const std::optional<Measured>& layer : result.session->best()->layers) {
     Result<std::string> program = EmitProgram(*result.job.problem, *layer, result.job.seed);
     if (!program) return program.error();
     result.programs.push_back(*std::move(program));
@@ -262,13 +341,13 @@ Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory) {
                            std::move(networks), directory.path());
 }
 
-Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const CooptimizeHooks& hooks) {
+Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const RunHooks& hooks) {
   ThreadPool pool(threads);
   CooptimizeResult result{.job = std::move(job)};
   const CooptProblem& problem = *result.job.problem;
   Result<SessionResult> session = SessionResult{};
   if (result.job.method.method->proves) {
-    session = Exhaustive(problem, pool, hooks);
+    session = Exhaustive(result.job, pool, hooks);
   } else {
     std::optional<MeasurementJournal> journal;
     SessionOptions options = {.interrupted = hooks.stopped};
@@ -280,18 +359,18 @@ Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const Coopti
       result.recorded = std::ssize(journal->recorded());
     }
     options.observe = [&](std::span<const Measured> fresh, const SessionResult& so_far) {
-      if (hooks.progress) hooks.progress(so_far);
+      if (hooks.progress != nullptr) Report(result.job, so_far, *hooks.progress);
       return journal ? journal->Append(fresh) : Result<void>();
     };
     session = Search(result.job, pool, options);
   }
   if (!session) return session.error();
-  result.session = *std::move(session);
-  if (result.session.best() == nullptr && !result.session.interrupted) {
+  Summarize(*std::move(session), result);
+  if (!result.best && !result.interrupted) {
     return Error{.kind = ErrorKind::kBudget,
                  .message = fmt::format("no accelerator has a schedule for every layer after {} "
                                         "measurements",
-                                        result.session.measurements),
+                                        result.measurements),
                  .hint =
                      "allow more --measurements or a larger budget, or use --generator "
                      "reference, whose schedules are all known to have programs"};
@@ -341,7 +420,7 @@ Result<CooptimizeResult> CooptimizeAgain(const RunDirectory& directory,
   CooptimizeResult result{.job = *std::move(job), .recorded = std::ssize(*lines)};
   Result<SessionResult> made = Search(result.job, pool, session);
   if (!made) return made.error();
-  result.session = *std::move(made);
+  Summarize(*std::move(made), result);
   if (Result<void> added = AddPrograms(result); !added) return added.error();
   return result;
 }

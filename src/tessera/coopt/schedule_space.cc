@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 namespace {

@@ -11,21 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/searcher.h"
 #include "tessera/coopt/simulator.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 
 using Outcomes = std::unordered_map<Request, MeasuredOutcome, RequestHash>;
-
-// A new best value and the number of measurements at which it was reached.
-struct JointImprovement {
-  int64_t measurements;
-  double value;   // of the objective
-  double cycles;  // per image
-  friend bool operator==(const JointImprovement&, const JointImprovement&) = default;
-};
 
 // Best schedules of one accelerator so far.
 struct HardwareScore {

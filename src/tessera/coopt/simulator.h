@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "tessera/base/thread_pool.h"
 #include "tessera/coopt/problem.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 

@@ -5,14 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/maestro_target.h"
 #include "tessera/coopt/roofline.h"
 #include "tessera/coopt/vta_target.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 namespace tessera::coopt {
 namespace {
@@ -118,6 +118,59 @@ TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
     }
   }
   EXPECT_GT(generated, passed * 8 / 10) << passed;
+}
+
+// Whether any schedule of a layer has a program without splitting products.
+bool AnyWholeProgram(const VtaSpace& space) {
+  for (int64_t i = 0; i < space.num_points(); ++i) {
+    vta::TiledSchedule schedule = space.Tiled(space.At(i));
+    if (schedule.inp_slots > 1 || schedule.wgt_slots > 1) continue;
+    schedule.split_products = false;
+    for (int trims = 0; trims < 4; ++trims) {
+      schedule.trim_rows = trims / 2 != 0;
+      schedule.trim_columns = trims % 2 != 0;
+      if (GenerateTiled(space.shape(), schedule, space.config()).ok()) return true;
+    }
+  }
+  return false;
+}
+
+// Products are split exactly where a layer would have no program otherwise; then every candidate
+// can be measured, and its program is right.
+TEST(ScheduleSpaceTest, LayersWithVerySmallOutputsHaveSchedules) {
+  int64_t split = 0;
+  for (uint64_t trial = 0; trial < 60; ++trial) {
+    CounterRng rng(7, 8, trial);
+    const auto pick = [&rng](std::initializer_list<int64_t> values) {
+      return values.begin()[rng.UniformInt(std::ssize(values))];
+    };
+    const int64_t kh = pick({1, 1, 2, 3, 3, 5}), kw = pick({1, 2, 3, 3, 5});
+    const vta::ConvShape shape = {.ci = pick({16, 48, 80}),
+                                  .co = pick({16, 32, 48}),
+                                  .h = kh + rng.UniformInt(3),
+                                  .w = kw + rng.UniformInt(4),
+                                  .kh = kh,
+                                  .kw = kw,
+                                  .pad_left = rng.UniformInt(kw)};
+    const VtaSpace space(shape, vta::Config{}, {.generator = Generator::kBest});
+    const bool splits = space.Tiled(space.At(0)).split_products;
+    const std::string what = testing::PrintToString(std::vector<int64_t>{
+        shape.ci, shape.co, shape.h, shape.w, shape.kh, shape.kw, shape.pad_left});
+    EXPECT_EQ(AnyWholeProgram(space), !splits) << what;
+    const std::vector<SchedulePoint> candidates = space.Candidates();
+    ASSERT_FALSE(candidates.empty()) << what;
+    if (!splits) continue;
+    ++split;
+    for (size_t i = 0; i < candidates.size(); i += 1 + candidates.size() / 3) {
+      const MeasuredOutcome outcome = space.Measure(candidates[i]);
+      ASSERT_TRUE(outcome.valid) << outcome.why << " " << what;
+      EXPECT_GE(static_cast<double>(outcome.cycles), space.FloorCycles()) << what;
+      const Result<std::string> program = space.Program(candidates[i], outcome, trial);
+      EXPECT_TRUE(program) << program.error() << " " << what;
+      EXPECT_NE(space.Describe(candidates[i]).find(",split_products=1"), std::string::npos);
+    }
+  }
+  EXPECT_GT(split, 10);
 }
 
 TEST(ScheduleSpaceTest, NoProgramIsBelowTheFloor) {

@@ -10,28 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/hardware.h"
 #include "tessera/coopt/schedule_space.h"
-#include "tessera/search/searcher.h"
+#include "tessera/cooptimize.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
 #include "tessera/vta/codegen/conv.h"
 #include "tessera/vta/sim/timing.h"
-#include "tessera/workload/network.h"
 
 namespace tessera::coopt {
-
-// What is to be small, summed over the layers with their counts. Throughput: cycles per image.
-// Latency: cycles until a batch is done. EDP proxy: energy times cycles of each layer per image,
-// with the energies of the target.
-enum class CooptObjective : uint8_t { kThroughput, kLatency, kEdpProxy };
-inline constexpr std::array<std::string_view, 3> kCooptObjectiveNames = {"throughput", "latency",
-                                                                         "edp-proxy"};
-Result<CooptObjective> FindCooptObjective(std::string_view name);
-
-// Which code generator makes programs of schedules, as --generator names them.
-enum class Generator : uint8_t { kReference, kBest };
-inline constexpr std::array<std::string_view, 2> kGeneratorNames = {"reference", "best"};
-Result<Generator> FindGenerator(std::string_view name);
 
 // A target reads its own part and ignores the others.
 struct CooptOptions {
@@ -42,40 +30,12 @@ struct CooptOptions {
   double clock_mhz = 100;                                  // Default: 100.
 };
 
-// What an accelerator may cost.
-struct HardwareLimits {
-  // Multipliers, or PEs. The space has no accelerators of less than a quarter of them: they would
-  // only thin out a search for speed. Default: 256.
-  int64_t macs = 256;
-
-  // Bytes of all buffers. Default: 0 (no limit).
-  int64_t sram_bytes = 0;
-
-  // Of multipliers and buffers, by the formula of the target. Default: 0 (no limit).
-  double area_um2 = 0;
-
-  // Peak power of the buffers, where the target knows it. Default: 0 (no limit).
-  double sram_power_mw = 0;
-
-  // Images that the matrix unit works on at once; no RTL exists for more than 1. Default: 8.
-  int64_t max_batch = 8;
-
-  double clock_mhz = 100;  // Default: 100.
-};
-
 struct TaskLayer {
   std::string name;
   std::string network;
   Layer layer = {};
   vta::ConvShape shape = {};  // the layer as VTA sees it; for that target only
   int64_t count = 1;
-};
-
-struct HardwareCost {
-  int64_t macs = 0;
-  int64_t sram_bytes = 0;
-  double area_um2 = 0;
-  double sram_power_mw = 0;  // peak; 0 where the target has no such number
 };
 
 struct TargetInfo;  // coopt/targets.h

@@ -6,18 +6,19 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 
-extern const TargetInfo kVtaTarget;
-extern const TargetInfo kMaestroTarget;
+#define TESSERA_TARGETS(PART)  \
+  PART(TargetInfo, kVtaTarget) \
+  PART(TargetInfo, kMaestroTarget)
+
+TESSERA_TARGETS(TESSERA_DECLARE_PART)
 
 namespace {
 
-constexpr const TargetInfo* kTargets[] = {
-    &kVtaTarget,
-    &kMaestroTarget,
-};
+constexpr const TargetInfo* kTargets[] = {TESSERA_TARGETS(TESSERA_PART_ADDRESS)};
 
 }  // namespace
 

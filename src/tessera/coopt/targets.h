@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/problem.h"
 #include "tessera/coopt/target.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 
@@ -48,7 +48,6 @@ struct TargetInfo {
 
 // In the order of --help; the first is the default.
 std::span<const TargetInfo* const> Targets();
-std::vector<std::string> TargetNames();
 Result<const TargetInfo*> FindTarget(std::string_view name);
 
 // The accelerators of a target: the one that `hardware` names, if any, or all within limits. The

@@ -62,7 +62,41 @@ bool ReusesSums(const vta::ConvShape& shape, const vta::Config& config,
   return false;
 }
 
+// The configuration with buffers that hold anything.
+vta::Config WithoutLimits(vta::Config config) {
+  constexpr int kLogBytes = 60;
+  config.log_inp_buff_size = config.log_wgt_buff_size = config.log_acc_buff_size = kLogBytes;
+  return config;
+}
+
 }  // namespace
+
+// Larger tiles leave more room between two uses of a sum, so tiles of all rows and columns decide.
+bool VtaSpace::NeedsSplitProducts() const {
+  const bool few = shape_.oh() < 3 && (shape_.kh > 1 || (shape_.kw > 1 && shape_.ow() < 3));
+  if (!few || options_.generator != Generator::kBest || !vta::Validate(shape_, config_)) {
+    return false;
+  }
+  const vta::Config roomy = WithoutLimits(config_);
+  const auto last = [this](size_t knob) { return decisions()[knob].size() - 1; };
+  SchedulePoint point = {};
+  point[kTileH] = static_cast<uint8_t>(last(kTileH));
+  point[kTileW] = static_cast<uint8_t>(last(kTileW));
+  for (int32_t ci = last(kTileCi); ci >= 0; --ci) {
+    for (int32_t co = last(kTileCo); co >= 0; --co) {
+      for (int32_t lead = 0; lead <= last(kLead); ++lead) {
+        point[kTileCi] = static_cast<uint8_t>(ci);
+        point[kTileCo] = static_cast<uint8_t>(co);
+        point[kLead] = static_cast<uint8_t>(lead);
+        const vta::TiledSchedule schedule = Tiled(point);
+        if (!ReusesSums(shape_, config_, schedule) && GenerateTrimmed(schedule, roomy)) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
 
 vta::Verdict VtaSpace::Judge(const SchedulePoint& point) const {
   if (options_.generator == Generator::kBest) return CheckTiled(point);
@@ -111,10 +145,11 @@ vta::Verdict VtaSpace::CheckTiled(const SchedulePoint& point) const {
       return {need.reason, fmt::format("{} tiles > {}", need.tiles, config_.Depth(need.memory))};
     }
   }
-  if (ReusesSums(shape_, config_, s)) {
+  if (!split_products_ && ReusesSums(shape_, config_, s)) {
     return {"hazard", "a sum would be used again within two micro-ops"};
   }
-  const int64_t taps = std::min<int64_t>(shape_.kw, 3);
+  const int64_t taps =
+      split_products_ ? s.tile_ci * shape_.kh * shape_.kw : std::min<int64_t>(shape_.kw, 3);
   const int64_t instructions =
       places * channels * (chunks * (s.tile_ci + 1 + taps) + 5 + s.tile_co);
   if (instructions > kMaxInstructions) {

@@ -14,8 +14,6 @@
 namespace tessera::coopt {
 namespace {
 
-// Positions of the knobs.
-enum : size_t { kTileH, kTileW, kTileCi, kTileCo, kOc, kH, kOrder, kLead };
 constexpr size_t kMappingKnobs = 4;
 
 // A point holds indices of one byte: of more sizes than that every other one is left out, but the
@@ -72,7 +70,9 @@ VtaSpace::VtaSpace(const vta::ConvShape& shape, const vta::Config& config,
     : ScheduleSpace(KnobsOf(shape, config, options.generator), kMappingKnobs),
       shape_(shape),
       config_(config),
-      options_(options) {}
+      options_(options) {
+  split_products_ = NeedsSplitProducts();
+}
 
 // Every combination of a few values per knob, spread evenly from the smallest to the largest.
 void VtaSpace::AddCoarseGrid(std::vector<SchedulePoint>& candidates) const {
@@ -144,7 +144,8 @@ vta::TiledSchedule VtaSpace::Tiled(const SchedulePoint& point) const {
           .lead_co = std::min(value(point, kLead), tile_co),
           .inp_slots = value(point, kH),
           .wgt_slots = value(point, kOc),
-          .channels_outermost = value(point, kOrder) != 0};
+          .channels_outermost = value(point, kOrder) != 0,
+          .split_products = split_products_};
 }
 
 Result<GeneratedSchedule> VtaSpace::Generate(const SchedulePoint& point) const {
@@ -156,13 +157,17 @@ Result<GeneratedSchedule> VtaSpace::Generate(const SchedulePoint& point) const {
     return GeneratedSchedule{GenerateReference(shape_, knobs, config_, options_.epilogue),
                              ToString(knobs)};
   }
-  vta::TiledSchedule schedule = Tiled(point);
+  return GenerateTrimmed(Tiled(point), config_);
+}
+
+Result<GeneratedSchedule> VtaSpace::GenerateTrimmed(vta::TiledSchedule schedule,
+                                                    const vta::Config& config) const {
   std::optional<Error> refusal;
   for (const auto& [rows, columns] :
        {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
     schedule.trim_rows = rows;
     schedule.trim_columns = columns;
-    Result<vta::Kernel> kernel = GenerateTiled(shape_, schedule, config_, options_.epilogue);
+    Result<vta::Kernel> kernel = GenerateTiled(shape_, schedule, config, options_.epilogue);
     if (kernel) return GeneratedSchedule{*std::move(kernel), "tiled:" + ToString(schedule)};
     refusal = kernel.error();
   }

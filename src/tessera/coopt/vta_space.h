@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/schedule_space.h"
 #include "tessera/coopt/target.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/conv.h"
 #include "tessera/vta/codegen/reference.h"
 #include "tessera/vta/codegen/tiled.h"
@@ -24,7 +24,9 @@ struct GeneratedSchedule {
 
 // Knobs: tiles, which belong to the mapping agent. The reference template has two thread knobs; the
 // improved generator has slots of the weight and input buffers in their place (as many as there
-// are, operands are loaded while others are used), the loop order and the first channel tile.
+// are, operands are loaded while others are used), the loop order and the first channel tile. Where
+// no schedule of a layer keeps the uses of its sums apart, which happens with very few outputs, all
+// schedules split their products (TiledSchedule::split_products).
 class VtaSpace final : public ScheduleSpace {
  public:
   // `shape` is that of all images of a batch. A space without candidates is one of a shape that is
@@ -65,12 +67,22 @@ class VtaSpace final : public ScheduleSpace {
   std::string Describe(const SchedulePoint& point) const override;
 
  private:
+  // Positions of the knobs; of the improved generator, kOc and kH are slots.
+  enum : size_t { kTileH, kTileW, kTileCi, kTileCo, kOc, kH, kOrder, kLead };
+
+  // Depends on nothing but the layer and the blocks, so that accelerators that differ in buffers
+  // run the same programs.
+  bool NeedsSplitProducts() const;
+  // With as much trimming as micro-ops allow, or the refusal without any.
+  Result<GeneratedSchedule> GenerateTrimmed(vta::TiledSchedule schedule,
+                                            const vta::Config& config) const;
   vta::Verdict CheckTiled(const SchedulePoint& point) const;
   void AddCoarseGrid(std::vector<SchedulePoint>& candidates) const;
 
   vta::ConvShape shape_;
   vta::Config config_;
   CooptOptions options_;
+  bool split_products_ = false;
 };
 
 // Cycles that no program is below: one product a cycle, or all operands over the bus once. Products

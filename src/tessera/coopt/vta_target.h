@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/coopt/problem.h"
 #include "tessera/coopt/target.h"
 #include "tessera/coopt/vta_space.h"
+#include "tessera/result.h"
 #include "tessera/vta/config.h"
 
 namespace tessera::coopt {

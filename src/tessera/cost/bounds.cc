@@ -1,5 +1,5 @@
 // Bounds on traffic, cycles and energy; docs/bounds.md gives the reasons, in the same order.
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
+#include "tessera/cost/compute_cycles.h"
 #include "tessera/cost/loopnest/machine.h"
 #include "tessera/cost/loopnest/problem_data.h"
 

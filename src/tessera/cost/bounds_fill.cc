@@ -7,7 +7,8 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/divisors.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
+#include "tessera/cost/compute_cycles.h"
 
 namespace tessera {
 namespace {

@@ -1,12 +1,12 @@
-// What every cost model promises (cost/cost_model.h), checked for all of the registry.
+// What every cost model promises (tessera/cost.h), checked for all of the registry.
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/cost.h"
 #include "tessera/cost/count_allocations.h"
-#include "tessera/cost/models.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -1,6 +1,7 @@
-#include "tessera/cost/cost_model.h"
+// One evaluation, and batches of them on the threads of a pool.
+#include "tessera/cost.h"
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // The list of cost models, and how a user's choice finds its entry.
-#include "tessera/cost/models.h"
+#include "tessera/cost.h"
 
 #include <algorithm>
 #include <array>
@@ -8,20 +8,23 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
-#include "tessera/base/names.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
-extern const CostModelInfo kLoopnestModel;  // loopnest/loopnest.cc
-extern const CostModelInfo kMaestroModel;   // maestro/maestro.cc
-extern const CostModelInfo kExecModel;      // external/exec_model.cc
+#define TESSERA_COST_MODELS(PART)     \
+  PART(CostModelInfo, kLoopnestModel) \
+  PART(CostModelInfo, kMaestroModel)  \
+  PART(CostModelInfo, kExecModel)
+
+TESSERA_COST_MODELS(TESSERA_DECLARE_PART)
 
 namespace {
 
 std::vector<const CostModelInfo*>& List() {
-  static std::vector<const CostModelInfo*> models = {&kLoopnestModel, &kMaestroModel, &kExecModel};
+  static std::vector<const CostModelInfo*> models = {TESSERA_COST_MODELS(TESSERA_PART_ADDRESS)};
   return models;
 }
 

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/rl/env.h"
-#include "tessera/space/decision_space.h"
-#include "tessera/space/problem.h"
+#include "tessera/env.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/env.h"
 #include "tessera/env/decision_agents.h"
-#include "tessera/rl/env.h"
-#include "tessera/space/problem.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
-#include "tessera/env/registry.h"
-#include "tessera/space/mapping_problem.h"
+#include "tessera/env.h"
+#include "tessera/space.h"
 #include "tessera/space/synthetic.h"
 
 namespace tessera {

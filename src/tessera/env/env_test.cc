@@ -1,8 +1,8 @@
-// Every registered environment keeps the contract of rl/env.h.
+// Every registered environment keeps the contract of tessera/env.h.
 #include <gtest/gtest.h>
 
 #include "tessera/base/temporary_folder.h"
-#include "tessera/env/registry.h"
+#include "tessera/env.h"
 #include "tessera/rl/env_conformance.h"
 #include "tessera/rl/replay/buffer.h"
 

@@ -1,12 +1,13 @@
-#include "tessera/env/play.h"
+// Episodes of the particle worlds to look at.
+#include "tessera/env.h"
 
 #include <span>
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/env/mpe/render.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

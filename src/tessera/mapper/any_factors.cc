@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "tessera/mapper/map_settings.h"
 #include "tessera/search/exact/imperfect.h"
 #include "tessera/search/exact/problem_options.h"
 

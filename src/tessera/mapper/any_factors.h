@@ -3,9 +3,9 @@
 #ifndef TESSERA_MAPPER_ANY_FACTORS_H_
 #define TESSERA_MAPPER_ANY_FACTORS_H_
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -1,10 +1,13 @@
-#include "tessera/mapper/assign.h"
+// Samples of a search on one layer, and the groups that their correlations give.
+#include "tessera/map.h"
 
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "tessera/base/thread_pool.h"
+#include "tessera/agents/assignment.h"
+#include "tessera/part.h"
 #include "tessera/search/driver.h"
 
 namespace tessera {
@@ -38,16 +41,44 @@ Result<std::vector<Trial>> Collect(const MapJob& job, const MappingProblem& prob
   return std::move(collector.all);
 }
 
+constexpr std::array<std::string_view, 2> kOrderNames = {"lehmer", "positions"};
+constexpr std::array<std::string_view, 2> kRewardNames = {"inverse", "log"};
+
+Result<AssignmentOptions> Typed(const AssignOptions& options) {
+  const Result<CorrelationDistance> distance = FindDistance(options.distance);
+  if (!distance) return distance.error();
+  const Result<Linkage> linkage = FindLinkage(options.linkage);
+  if (!linkage) return linkage.error();
+  const auto orders = FindName<OrderColumns>("orders", options.orders, kOrderNames);
+  if (!orders) return orders.error();
+  const auto reward = FindName<RewardScale>("reward", options.reward, kRewardNames);
+  if (!reward) return reward.error();
+  return AssignmentOptions{
+      .correlation = {.top = options.top, .orders = *orders, .reward = *reward},
+      .distance = *distance,
+      .linkage = *linkage,
+      .agents = options.agents,
+      .threshold = options.threshold};
+}
+
 }  // namespace
 
-Result<AssignmentStudy> AssignAgents(const MapJob& job, const MethodChoice& policy,
+std::vector<std::string> LinkageNames() { return {kLinkageNames.begin(), kLinkageNames.end()}; }
+std::vector<std::string> DistanceNames() { return {kDistanceNames.begin(), kDistanceNames.end()}; }
+
+Result<AgentAssignment> AssignAgents(const MapJob& job, const MethodChoice& policy,
                                      const AssignOptions& options) {
+  const Result<AssignmentOptions> typed = Typed(options);
+  if (!typed) return typed.error();
   const Result<std::unique_ptr<MappingProblem>> problem = MappingProblem::Make(
       job.network.layers.front().layer, job.accelerator, job.settings.model, job.problem);
   if (!problem) return problem.error();
   const Result<std::vector<Trial>> trials = Collect(job, **problem, policy, options);
   if (!trials) return trials.error();
-  return AssignAgents((*problem)->space(), *trials, options.assignment);
+  Result<AssignmentStudy> study = AssignAgents((*problem)->space(), *trials, *typed);
+  if (!study) return study.error();
+  return AgentAssignment{.agents = study->assignment.agents,
+                         .study = std::make_shared<const AssignmentStudy>(*std::move(study))};
 }
 
 }  // namespace tessera

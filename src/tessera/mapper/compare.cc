@@ -1,5 +1,6 @@
 // Comparisons.
 #include "tessera/mapper/compare.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 
@@ -75,7 +76,7 @@ class CompareObserver final : public SearchObserver {
 class Comparer {
  public:
   Comparer(const MapJob& job, const CompareOptions& options, const MappingProblem& problem,
-           const MapHooks& hooks)
+           const RunHooks& hooks)
       : job_(job), options_(options), problem_(problem), hooks_(hooks) {}
 
   // All runs, at the budget.
@@ -183,7 +184,7 @@ class Comparer {
   const MapJob& job_;
   const CompareOptions& options_;
   const MappingProblem& problem_;
-  const MapHooks& hooks_;
+  const RunHooks& hooks_;
   std::mutex mutex_;
 };
 
@@ -210,7 +211,7 @@ std::optional<double> CompareRun::BestWithinBudget() const {
 }
 
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
-                                  const MapHooks& hooks) {
+                                  const RunHooks& hooks) {
   const Layer& layer = job.network.layers.front().layer;
   const Result<std::unique_ptr<MappingProblem>> problem =
       MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);

@@ -1,5 +1,6 @@
 // Comparisons in folders.
 #include "tessera/mapper/compare_run.h"
+#include "tessera/map.h"
 
 #include <filesystem>
 #include <utility>
@@ -9,7 +10,9 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/mapper/compare.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/part.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 

@@ -6,25 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
-#include "tessera/mapper/compare.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
+#include "tessera/map.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
-
-inline constexpr std::string_view kCompareRun = "compare";
-
-// A layer, and how methods are compared on it.
-struct CompareJob {
-  MapJob problem = {};
-  CompareOptions options = {};
-};
-
-// A new run, and the job of one.
-Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob& job,
-                                      const RunOrigin& origin);
-Result<CompareJob> LoadCompareJob(const RunDirectory& directory);
 
 // An error unless a run that evaluates with a program may do so (CheckMayExecute).
 Result<void> CheckCompareMayExecute(const RunDirectory& directory, bool allowed);

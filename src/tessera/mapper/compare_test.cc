@@ -1,5 +1,5 @@
 // Comparisons: equal budgets, counted alike, whatever the number of threads.
-#include "tessera/mapper/compare.h"
+#include "tessera/map.h"
 
 #include "tessera/base/temporary_folder.h"
 #include "tessera/mapper/compare_run.h"
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
-#include "tessera/workload/format.h"
+#include "tessera/accelerator.h"
+#include "tessera/network.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,11 @@
 // Mappings as text of several kinds.
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
+#include <optional>
 #include <variant>
 
 #include <fmt/format.h>
@@ -115,6 +117,76 @@ Result<Mapping> ReadDirectives(const Node& node) {
   return Mapping(dataflow);
 }
 
+// What a mapping is of.
+struct Place {
+  const Layer& layer;
+  const Accelerator& accelerator;
+};
+
+Result<std::string> DataflowJson(const Place& /*place*/, const Mapping& mapping) {
+  return DirectivesJson(std::get<Dataflow>(mapping)).dump();
+}
+
+Result<Mapping> ReadDataflow(const Place& /*place*/, const Node& node) {
+  return ReadDirectives(node);
+}
+
+Result<std::vector<ExportedFile>> DataflowFiles(const Place& place, const std::string& stem,
+                                                const Mapping& mapping) {
+  const std::string name = std::filesystem::path(stem).filename().string();
+  Result<std::string> text = MaestroText("layer_" + name, place.layer, std::get<Dataflow>(mapping));
+  if (!text) return text.error();
+  return std::vector<ExportedFile>{{stem + ".m", *std::move(text)}};
+}
+
+Result<std::string> LoopMappingJson(const Place& place, const Mapping& mapping) {
+  const Result<LoopProblem> problem = MakeLoopProblem(place.layer);
+  if (!problem) return problem.error();
+  const Json levels =
+      LevelsJson(std::get<LoopMapping>(mapping), *problem, *place.accelerator.hierarchy);
+  return Json{{"levels", levels}}.dump();
+}
+
+Result<Mapping> ReadLoops(const Place& place, const Node& node) {
+  const Result<LoopProblem> problem = MakeLoopProblem(place.layer);
+  if (!problem) return problem.error();
+  const std::optional<Hierarchy>& hierarchy = place.accelerator.hierarchy;
+  if (!hierarchy) {
+    return node.ErrorHere(ErrorKind::kBadValue, "a loop mapping needs a machine with levels");
+  }
+  Result<LoopMapping> loops = loopnest::ReadLoopMapping(node, *problem, *hierarchy);
+  if (!loops) return loops.error();
+  return Mapping(*loops);
+}
+
+Result<std::vector<ExportedFile>> LoopFiles(const Place& place, const std::string& stem,
+                                            const Mapping& mapping) {
+  const Result<LoopProblem> problem = MakeLoopProblem(place.layer);
+  if (!problem) return problem.error();
+  const Hierarchy& hierarchy = *place.accelerator.hierarchy;
+  std::vector<std::string> names;
+  for (const MemoryLevel& level : hierarchy.levels) names.push_back(level.name);
+  const LoopMapping& loops = std::get<LoopMapping>(mapping);
+  return std::vector<ExportedFile>{
+      {stem + ".txt", PrintLoopNest(loops, *problem, names)},
+      {stem + ".map.yaml", WriteTimeloopMapping(loops, *problem, hierarchy)},
+      {stem + ".problem.yaml", WriteLoopProblem(*problem)}};
+}
+
+// How mappings of one form are written and read. In JSON a dataflow is a list, loops are a map.
+struct FormTexts {
+  Result<std::string> (*json)(const Place& place, const Mapping& mapping);
+  Result<Mapping> (*read)(const Place& place, const Node& node);
+  Result<std::vector<ExportedFile>> (*files)(const Place& place, const std::string& stem,
+                                             const Mapping& mapping);
+};
+constexpr std::array<FormTexts, std::variant_size_v<Mapping>> kFormTexts = {{
+    {DataflowJson, ReadDataflow, DataflowFiles},
+    {LoopMappingJson, ReadLoops, LoopFiles},
+}};
+
+const FormTexts& TextsOf(MappingForm form) { return kFormTexts[static_cast<size_t>(form)]; }
+
 }  // namespace
 
 std::string MappingStem(size_t layer, std::string_view name) {
@@ -127,52 +199,28 @@ std::string MappingStem(size_t layer, std::string_view name) {
 
 Result<std::string> MappingJson(const Layer& layer, const Accelerator& accelerator,
                                 const Mapping& mapping) {
-  if (const Dataflow* dataflow = std::get_if<Dataflow>(&mapping)) {
-    return DirectivesJson(*dataflow).dump();
-  }
-  const Result<LoopProblem> problem = MakeLoopProblem(layer);
-  if (!problem) return problem.error();
-  const Json levels = LevelsJson(std::get<LoopMapping>(mapping), *problem, *accelerator.hierarchy);
-  return Json{{"levels", levels}}.dump();
+  return TextsOf(FormOf(mapping)).json({layer, accelerator}, mapping);
 }
 
 Result<Mapping> ParseMappingJson(std::string_view text, const std::string& file, const Layer& layer,
                                  const Accelerator& accelerator) {
   const Result<Node> node = ParseJson(text, file);
   if (!node) return node.error();
-  if (node->kind == Node::Kind::kSequence) return ReadDirectives(*node);
-  const Result<LoopProblem> problem = MakeLoopProblem(layer);
-  if (!problem) return problem.error();
-  if (!accelerator.hierarchy) {
-    return node->ErrorHere(ErrorKind::kBadValue, "a loop mapping needs a machine with levels");
-  }
-  Result<LoopMapping> loops = loopnest::ReadLoopMapping(*node, *problem, *accelerator.hierarchy);
-  if (!loops) return loops.error();
-  return Mapping(*loops);
+  const bool list = node->kind == Node::Kind::kSequence;
+  return TextsOf(list ? MappingForm::kDataflow : MappingForm::kLoops)
+      .read({layer, accelerator}, *node);
 }
 
 Result<std::vector<ExportedFile>> ExportMapping(const std::string& stem, const Layer& layer,
                                                 const Accelerator& accelerator,
                                                 const Mapping& mapping) {
-  const Result<std::string> json = MappingJson(layer, accelerator, mapping);
+  const FormTexts& texts = TextsOf(FormOf(mapping));
+  const Place place = {layer, accelerator};
+  const Result<std::string> json = texts.json(place, mapping);
   if (!json) return json.error();
-  std::vector<ExportedFile> files = {{stem + ".json", *json + "\n"}};
-  if (const Dataflow* dataflow = std::get_if<Dataflow>(&mapping)) {
-    const std::string name = std::filesystem::path(stem).filename().string();
-    Result<std::string> text = MaestroText("layer_" + name, layer, *dataflow);
-    if (!text) return text.error();
-    files.push_back({stem + ".m", *std::move(text)});
-    return files;
-  }
-  const Result<LoopProblem> problem = MakeLoopProblem(layer);
-  if (!problem) return problem.error();
-  std::vector<std::string> names;
-  for (const MemoryLevel& level : accelerator.hierarchy->levels) names.push_back(level.name);
-  const LoopMapping& loops = std::get<LoopMapping>(mapping);
-  files.push_back({stem + ".txt", PrintLoopNest(loops, *problem, names)});
-  files.push_back(
-      {stem + ".map.yaml", WriteTimeloopMapping(loops, *problem, *accelerator.hierarchy)});
-  files.push_back({stem + ".problem.yaml", WriteLoopProblem(*problem)});
+  Result<std::vector<ExportedFile>> files = texts.files(place, stem, mapping);
+  if (!files) return files.error();
+  files->insert(files->begin(), {stem + ".json", *json + "\n"});
   return files;
 }
 

@@ -1,5 +1,5 @@
 // Bounds of layers by objective.
-#include "tessera/mapper/layer_bounds.h"
+#include "tessera/map.h"
 
 namespace tessera {
 

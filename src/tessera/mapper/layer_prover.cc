@@ -6,9 +6,11 @@
 #include <utility>
 #include <variant>
 
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
+#include "tessera/mapper/map_network.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/problem_options.h"
 
 namespace tessera {

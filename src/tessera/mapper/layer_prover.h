@@ -9,12 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/cost/cost_model.h"
-#include "tessera/mapper/map_network.h"
-#include "tessera/mapper/proof.h"
+#include "tessera/cost.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
 #include "tessera/record/line_journal.h"
+#include "tessera/result.h"
 #include "tessera/search/exact/mapper.h"
 
 namespace tessera {

@@ -1,9 +1,9 @@
-#include "tessera/mapper/map_method.h"
+// Methods of mapping by name.
+#include "tessera/map.h"
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
-#include "tessera/mapper/methods.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,6 @@
 // Searches for all layers of a network.
 #include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +13,11 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/thread_pool.h"
 #include "tessera/mapper/any_factors.h"
+#include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
-#include "tessera/record/terminal.h"
+#include "tessera/part.h"
+#include "tessera/record/clock.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 
@@ -84,9 +86,9 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
   return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
 }
 
-class Mapper {
+class NetworkMapper {
  public:
-  Mapper(const MapJob& job, int threads, const MapHooks& hooks)
+  NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks)
       : job_(job),
         hooks_(hooks),
         pool_(threads),
@@ -282,7 +284,7 @@ class Mapper {
   }
 
   const MapJob& job_;
-  const MapHooks& hooks_;
+  const RunHooks& hooks_;
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
@@ -352,8 +354,31 @@ NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective)
   return total;
 }
 
-Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const MapHooks& hooks) {
-  return Mapper(job, threads, hooks).Go();
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks& hooks) {
+  return NetworkMapper(job, threads, hooks).Go();
+}
+
+Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {
+  const std::vector<NetworkLayer>& layers = job.network.layers;
+  std::vector<SpaceSize> sizes(layers.size());
+  std::vector<Result<void>> outcomes(layers.size());
+  const auto measure = [&](size_t i) -> Result<void> {
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
+    if (!problem) return InLayer(layers[i].name, problem.error());
+    const MappingSpace& space = (*problem)->space();
+    sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
+                .log10_size = space.Log10Size()};
+    return {};
+  };
+  ThreadPool pool(threads);
+  pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
+    outcomes[static_cast<size_t>(begin)] = measure(static_cast<size_t>(begin));
+  });
+  for (const Result<void>& outcome : outcomes) {
+    if (!outcome) return outcome.error();
+  }
+  return sizes;
 }
 
 }  // namespace tessera

@@ -1,19 +1,22 @@
 // Mapping runs: whole networks, the same result on any number of threads and after any
 // interruption, and files that can be checked without the program that wrote them.
 #include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
 
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
-#include "tessera/mapper/export.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/mapper/warm_start.h"
+#include "tessera/network.h"
 #include "tessera/record/trial_journal.h"
-#include "tessera/workload/format.h"
+#include "tessera/space/translate.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 namespace {

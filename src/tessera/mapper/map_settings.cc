@@ -1,5 +1,6 @@
 // Settings of mapping runs to and from files.
 #include "tessera/mapper/map_settings.h"
+#include "tessera/map.h"
 
 #include <filesystem>
 #include <utility>
@@ -7,14 +8,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
-#include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/mapper/any_factors.h"
-#include "tessera/mapper/proof.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

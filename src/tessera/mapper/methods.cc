@@ -1,6 +1,6 @@
 // Descriptors of the methods that MapNetwork carries out itself: search/exact has no proposals to
 // make and nothing to observe.
-#include "tessera/mapper/methods.h"
+#include "tessera/map.h"
 
 namespace tessera {
 namespace {

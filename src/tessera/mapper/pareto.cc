@@ -1,5 +1,5 @@
 // Fronts of layers by repeated exact search.
-#include "tessera/mapper/pareto.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,8 +7,10 @@
 #include <mutex>
 #include <utility>
 
-#include "tessera/base/thread_pool.h"
-#include "tessera/record/terminal.h"
+#include "tessera/mapper/map_network.h"
+#include "tessera/mapper/map_settings.h"
+#include "tessera/part.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"
 
@@ -19,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class FrontFinder {
  public:
-  FrontFinder(const MapJob& job, const MapHooks& hooks, double seconds, LayerFront& front)
+  FrontFinder(const MapJob& job, const RunHooks& hooks, double seconds, LayerFront& front)
       : job_(job), hooks_(hooks), front_(front) {
     if (seconds > 0) deadline_ = SteadySeconds() + seconds;
   }
@@ -96,7 +98,7 @@ class FrontFinder {
   }
 
   const MapJob& job_;
-  const MapHooks& hooks_;
+  const RunHooks& hooks_;
   LayerFront& front_;
   double deadline_ = kInfinity;
   std::unique_ptr<MappingProblem> problem_;
@@ -106,7 +108,7 @@ class FrontFinder {
 
 }  // namespace
 
-Result<NetworkFronts> FindFronts(const MapJob& job, int threads, const MapHooks& hooks) {
+Result<NetworkFronts> FindFronts(const MapJob& job, int threads, const RunHooks& hooks) {
   const double start = SteadySeconds();
   const std::vector<NetworkLayer>& layers = job.network.layers;
   NetworkFronts fronts;

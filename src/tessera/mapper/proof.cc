@@ -1,5 +1,6 @@
 // Which layer's proof goes on next, and for how long.
 #include "tessera/mapper/proof.h"
+#include "tessera/map.h"
 
 #include <algorithm>
 #include <mutex>
@@ -8,10 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tessera/base/names.h"
 #include "tessera/mapper/layer_prover.h"
 #include "tessera/mapper/map_network.h"
-#include "tessera/record/terminal.h"
+#include "tessera/part.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/problem_options.h"
 
 namespace tessera {
@@ -67,7 +68,7 @@ Result<void> CheckProvable(const MapSettings& settings) {
   return {};
 }
 
-Prover::Prover(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
+Prover::Prover(const MapJob& job, ThreadPool& pool, const RunHooks& hooks,
                std::vector<LayerMapping>& layers)
     : job_(job), pool_(pool), hooks_(hooks), layers_(layers), shared_(std::make_unique<Shared>()) {}
 

@@ -10,34 +10,15 @@
 #include <mutex>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/mapper/map_settings.h"
-#include "tessera/record/progress.h"
-#include "tessera/record/run_directory.h"
+#include "tessera/map.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
 
 struct LayerMapping;
 class LayerProver;
-
-// What was proved about a layer.
-struct LayerProof {
-  int64_t rounds = 0;
-  int64_t evaluations = 0;  // by the exact search; they count as samples
-  bool complete = false;    // nothing is left to search
-
-  friend bool operator==(const LayerProof&, const LayerProof&) = default;
-};
-
-struct ProofHooks {
-  ProgressObserver* progress = nullptr;     // may be null
-  std::function<bool()> stopped = {};       // may be empty
-  const RunDirectory* directory = nullptr;  // for journals; may be null
-};
-
-// Whether mappings of the settings' model and objective can be proved; the error says why not.
-Result<void> CheckProvable(const MapSettings& settings);
 
 // Contract:
 //   Threads      members are called by one thread at a time; work is done on the pool's threads.
@@ -52,7 +33,7 @@ Result<void> CheckProvable(const MapSettings& settings);
 class Prover {
  public:
   // `layers` have names, layers and bounds; the prover fills in the rest.
-  Prover(const MapJob& job, ThreadPool& pool, const ProofHooks& hooks,
+  Prover(const MapJob& job, ThreadPool& pool, const RunHooks& hooks,
          std::vector<LayerMapping>& layers);
   ~Prover();
 
@@ -83,7 +64,7 @@ class Prover {
 
   const MapJob& job_;
   ThreadPool& pool_;
-  const ProofHooks hooks_;
+  const RunHooks hooks_;
   double deadline_ = std::numeric_limits<double>::infinity();
   std::vector<LayerMapping>& layers_;
   std::vector<std::unique_ptr<LayerProver>> provers_;  // null: cannot be proved

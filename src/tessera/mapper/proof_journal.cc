@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 
 namespace tessera {
 namespace {

@@ -11,12 +11,12 @@
 #include <optional>
 #include <string>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/mapper/proof.h"
-#include "tessera/mapping/mapping.h"
+#include "tessera/accelerator.h"
+#include "tessera/map.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
 #include "tessera/record/line_journal.h"
-#include "tessera/workload/layer.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -14,15 +14,14 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
-#include "tessera/base/rng.h"
 #include "tessera/base/text.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/cost/loopnest/interpreter.h"
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
-#include "tessera/record/terminal.h"
+#include "tessera/part.h"
+#include "tessera/record/clock.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 

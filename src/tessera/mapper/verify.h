@@ -13,29 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/mapper/map_settings.h"
-#include "tessera/mapping/mapping.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
+#include "tessera/map.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
-
-// Below parts that the exact mapper left out, random mappings are priced.
-struct RuleVerification {
-  std::string_view rule = {};
-  int64_t audited = 0, violations = 0;
-  double tightest = 0;  // largest bound / cost
-};
-
-struct AuditResult {
-  std::vector<RuleVerification> rules = {};
-  std::vector<Discrepancy> discrepancies = {};
-};
-
-// Repeats the proofs of a run, as many rounds as they took, with up to `most` mappings per rule and
-// layer. Errors: runs without proofs, and as VerifyMapRun.
-Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t most);
 
 // Errors: files that are missing or cannot be read. Wrong numbers are discrepancies; bounds whose
 // proofs could not be repeated in the time given are listed as trusted.

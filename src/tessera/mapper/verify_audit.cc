@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/thread_pool.h"
+#include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
-#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
 #include "tessera/mapper/verify.h"
-#include "tessera/record/terminal.h"
+#include "tessera/part.h"
+#include "tessera/record/clock.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"

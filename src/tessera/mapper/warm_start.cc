@@ -1,6 +1,8 @@
 // Similar layers, and their points as hints.
 #include "tessera/mapper/warm_start.h"
 
+#include "tessera/space/translate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "tessera/mapper/map_network.h"
-#include "tessera/space/mapping_problem.h"
+#include "tessera/map.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // Names, equality, hash and text form of MAESTRO dataflows.
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // Dataflows print as MAESTRO writes them and read back; bad text is reported where it stands.
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Loop mappings: comparison, checks and the nest as text.
-#include "tessera/mapping/loop_mapping.h"
+#include "tessera/mapping.h"
 
 #include <algorithm>
 

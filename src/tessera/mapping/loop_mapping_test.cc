@@ -1,5 +1,5 @@
 // Loop mappings compare by what they say, print as nests, and refuse orders that are none.
-#include "tessera/mapping/loop_mapping.h"
+#include "tessera/mapping.h"
 
 #include <gtest/gtest.h>
 

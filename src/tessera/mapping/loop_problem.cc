@@ -1,5 +1,5 @@
 // Built-in shapes as a table, layers turned into them, and sanity checks.
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping.h"
 
 #include <type_traits>
 

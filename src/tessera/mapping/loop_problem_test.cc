@@ -1,5 +1,5 @@
 // Layers become loop nests with the right sizes, and bad shapes are refused by name.
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 
 #include "tessera/arch/timeloop_write.h"
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
 #include "tessera/nn/kernels.h"
 #include "tessera/nn/mlp.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "tessera/base/aligned_buffer.h"
-#include "tessera/base/check.h"
 #include "tessera/base/checked.h"
 #include "tessera/nn/kernels.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

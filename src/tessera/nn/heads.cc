@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "tessera/base/check.h"
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

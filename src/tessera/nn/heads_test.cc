@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

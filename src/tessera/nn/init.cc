@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "tessera/base/check.h"
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

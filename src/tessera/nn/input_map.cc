@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

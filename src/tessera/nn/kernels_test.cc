@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/nn/kernels_for_tests.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

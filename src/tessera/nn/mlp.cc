@@ -5,9 +5,9 @@
 #include <functional>
 #include <utility>
 
-#include "tessera/base/check.h"
 #include "tessera/base/checked.h"
 #include "tessera/nn/wide_gemm.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

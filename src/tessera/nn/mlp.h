@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
-#include "tessera/base/thread_pool.h"
 #include "tessera/nn/batch.h"
 #include "tessera/nn/input_map.h"
 #include "tessera/nn/kernels.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/nn/init.h"
 #include "tessera/nn/kernels_for_tests.h"
 #include "tessera/nn/wide_gemm.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

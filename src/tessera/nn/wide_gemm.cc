@@ -3,7 +3,7 @@
 
 #include <dnnl.h>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 extern "C" void omp_set_num_threads(int threads);  // of the OpenMP that oneDNN was built with
 

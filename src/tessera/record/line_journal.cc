@@ -12,7 +12,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/sha256.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
 
 namespace tessera {
 namespace {

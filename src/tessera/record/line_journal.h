@@ -19,15 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
-
-// Where a journal is, and what its first sum starts from.
-struct JournalFile {
-  std::string path = {};
-  std::string start = {};
-};
 
 // The lines of a journal that were written to their end.
 struct JournalText {

@@ -1,5 +1,5 @@
 // Folders of runs on disk.
-#include "tessera/record/run_directory.h"
+#include "tessera/run.h"
 
 #include <filesystem>
 #include <utility>
@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "tessera/base/file.h"
+#include "tessera/base/folder_lock.h"
 #include "tessera/base/sha256.h"
+#include "tessera/record/run_header.h"
 
 namespace tessera {
 namespace {
@@ -65,7 +67,7 @@ Result<RunDirectory> RunDirectory::Create(const std::string& folder, RunHeader h
   if (Result<void> made = MakeFolder(path); !made) return made.error();
   Result<FolderLock> lock = FolderLock::Take(path);
   if (!lock) return lock.error();
-  RunDirectory directory(path, *std::move(lock));
+  RunDirectory directory(path, std::make_shared<FolderLock>(*std::move(lock)));
   std::error_code ignored;
   if (fs::exists(directory.File(kHeader), ignored)) {
     return Error{.kind = ErrorKind::kUsage,
@@ -95,11 +97,11 @@ Result<RunDirectory> RunDirectory::Checked(const std::string& folder, bool write
   if (const Result<std::vector<std::string>> entries = EntriesOf(path); !entries) {
     return entries.error();
   }
-  std::optional<FolderLock> lock;
+  std::shared_ptr<FolderLock> lock;
   if (writes) {
     Result<FolderLock> taken = FolderLock::Take(path);
     if (!taken) return taken.error();
-    lock.emplace(*std::move(taken));
+    lock = std::make_shared<FolderLock>(*std::move(taken));
   }
   RunDirectory directory(path, std::move(lock));
   const Result<std::string> text = ReadTextFile(directory.File(kHeader));

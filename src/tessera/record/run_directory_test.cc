@@ -1,5 +1,5 @@
 // Folders of runs: what is written is sealed, what is changed is noticed, what is not ours stays.
-#include "tessera/record/run_directory.h"
+#include "tessera/run.h"
 
 #include <fstream>
 

@@ -11,35 +11,13 @@
 #ifndef TESSERA_RECORD_RUN_HEADER_H_
 #define TESSERA_RECORD_RUN_HEADER_H_
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
 
 namespace tessera {
-
-// Who starts a run: nothing that its result depends on.
-struct RunOrigin {
-  std::string version = {};               // of the program
-  std::vector<std::string> command = {};  // the words of the command line
-};
-
-struct RunHeader {
-  std::string kind = {};  // "map", "compare", "cooptimize", "train"
-  RunOrigin origin = {};
-  std::string settings = {};  // a JSON object, in the words of the kind
-  int64_t seed = 1;
-  std::map<std::string, std::string> inputs = {};   // file of the folder -> SHA-256
-  std::map<std::string, std::string> results = {};  // of a run that has ended
-  // Kind, settings, seed and inputs of the run when it was made, as 16 digits: journals start with
-  // it, and temporary files have it in their names.
-  std::string id = {};
-
-  bool ended() const { return !results.empty(); }
-};
 
 // The id of a header without one.
 std::string RunId(const RunHeader& header);

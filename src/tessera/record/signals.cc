@@ -1,5 +1,6 @@
 // The handler that sets the flag of base/stop.h.
-#include "tessera/record/signals.h"
+#include "tessera/base/stop.h"
+#include "tessera/run.h"
 
 #include <csignal>
 

@@ -1,5 +1,5 @@
 // Ctrl-C asks once, then ends.
-#include "tessera/record/signals.h"
+#include "tessera/run.h"
 
 #include <csignal>
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/record/line_journal.h"
-#include "tessera/space/problem.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 
 namespace tessera {
 namespace {

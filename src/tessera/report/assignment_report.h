@@ -5,8 +5,8 @@
 #include <string>
 
 #include "tessera/agents/assignment.h"
-#include "tessera/base/result.h"
 #include "tessera/report/output.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

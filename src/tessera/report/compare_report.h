@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "tessera/base/result.h"
-#include "tessera/mapper/compare.h"
+#include "tessera/map.h"
 #include "tessera/report/json.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
-#include "tessera/study/runs.h"
+#include "tessera/result.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

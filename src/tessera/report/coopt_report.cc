@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/check.h"
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
+#include "tessera/coopt/session.h"
 #include "tessera/coopt/targets.h"
 #include "tessera/report/curves.h"
 #include "tessera/report/note_json.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {
@@ -196,7 +197,7 @@ std::string CooptPage(const std::string& network, const std::string& text,
 
 Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   const coopt::CooptimizeJob& job = made.result.job;
-  const SessionResult& result = made.result.session;
+  const SessionResult& result = *made.result.session;
   const CooptProblem& problem = *job.problem;
   RunView view{.json = Json::object(), .times = Json::object(), .interrupted = result.interrupted};
   if (made.result.recorded > 0) {

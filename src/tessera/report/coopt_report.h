@@ -10,7 +10,7 @@
 #include "tessera/report/json.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

@@ -2,9 +2,9 @@
 #ifndef TESSERA_REPORT_JSON_H_
 #define TESSERA_REPORT_JSON_H_
 
-#include "tessera/base/decimal.h"
-#include "tessera/base/error.h"
 #include "tessera/base/json_text.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/cost/loopnest/evaluation.h"
-#include "tessera/mapping/loop_mapping.h"
+#include "tessera/mapping.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/checked.h"
-#include "tessera/base/names.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/maestro/maestro.h"
 #include "tessera/cost/maestro/report.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

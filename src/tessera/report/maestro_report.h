@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/report/json.h"

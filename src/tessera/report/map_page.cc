@@ -10,7 +10,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 #include "tessera/report/curves.h"
 
 namespace tessera {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "tessera/base/result.h"
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

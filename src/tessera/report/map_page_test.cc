@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapper/map_network.h"
 #include "tessera/report/curves.h"
 
 namespace tessera {

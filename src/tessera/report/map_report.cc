@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/text.h"
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
 #include "tessera/space/maestro_space.h"

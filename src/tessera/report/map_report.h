@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/mapper/map_network.h"
+#include "tessera/map.h"
+#include "tessera/network.h"
 #include "tessera/report/json.h"
 #include "tessera/report/run_views.h"
 #include "tessera/report/table.h"
-#include "tessera/study/runs.h"
-#include "tessera/workload/format.h"
+#include "tessera/result.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 
@@ -26,11 +26,6 @@ Table LayerTable(const NetworkMapping& mapping);
 // Totals in a sentence or two, and what is worth knowing about the search.
 std::string Summary(const MapJob& job, const NetworkMapping& mapping);
 
-// The space of a layer, for --dry-run.
-struct SpaceSize {
-  int64_t decisions = 0;  // with more than one value
-  double log10_size = 0;
-};
 Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces);
 
 // A run with, as files, the best mapping of every layer, below "mappings/", result.json and

@@ -5,9 +5,9 @@
 
 #include <string>
 
+#include "tessera/network.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
-#include "tessera/workload/network.h"
 
 namespace tessera {
 

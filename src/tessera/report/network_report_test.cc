@@ -1,6 +1,8 @@
 // Networks as scripts and people see them.
 #include "tessera/report/network_report.h"
 
+#include "tessera/workload/builder.h"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

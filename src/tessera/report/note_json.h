@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/report/json.h"
-#include "tessera/search/searcher.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

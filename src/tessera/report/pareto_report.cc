@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/mapper/export.h"
+#include "tessera/map.h"
 #include "tessera/report/curves.h"
 
 namespace tessera {

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "tessera/base/result.h"
-#include "tessera/mapper/pareto.h"
+#include "tessera/map.h"
 #include "tessera/report/json.h"
 #include "tessera/report/table.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -12,7 +12,7 @@
 #include "tessera/report/coopt_report.h"
 #include "tessera/report/map_report.h"
 #include "tessera/report/train_report.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 namespace {

@@ -9,12 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/result.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/record/verification.h"
+#include "tessera/network.h"
 #include "tessera/report/json.h"
-#include "tessera/study/run_kinds.h"
-#include "tessera/workload/format.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

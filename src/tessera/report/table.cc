@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/check.h"
 #include "tessera/base/text.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -9,6 +9,8 @@
 #include "tessera/report/curves.h"
 #include "tessera/report/page.h"
 #include "tessera/report/table.h"
+#include "tessera/training/config.h"
+#include "tessera/training/training_log.h"
 
 namespace tessera {
 namespace {

@@ -2,9 +2,9 @@
 #ifndef TESSERA_REPORT_TRAIN_REPORT_H_
 #define TESSERA_REPORT_TRAIN_REPORT_H_
 
-#include "tessera/base/result.h"
 #include "tessera/report/run_views.h"
-#include "tessera/study/runs.h"
+#include "tessera/result.h"
+#include "tessera/runs.h"
 
 namespace tessera {
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "tessera/base/result.h"
 #include "tessera/report/json.h"
 #include "tessera/report/output.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 
 namespace tessera {

@@ -1,5 +1,10 @@
 // Sums and offsets over the agents of an environment.
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+
+#include <utility>
+#include <vector>
+
+#include "tessera/rl/observation_map.h"
 
 namespace tessera {
 
@@ -17,5 +22,13 @@ int64_t EnvSpec::action_offset(int64_t agent) const {
 
 int64_t EnvSpec::observation_size() const { return observation_offset(num_agents()); }
 int64_t EnvSpec::action_size() const { return action_offset(num_agents()); }
+
+InputMap InputMapOf(const ObservationMap& map) {
+  std::vector<InputMap::Term> terms;
+  for (const ObservationMap::Term& term : map.terms) {
+    terms.push_back({term.input, term.feature, term.factor});
+  }
+  return InputMap::Affine(map.inputs, std::move(terms), map.offsets);
+}
 
 }  // namespace tessera

@@ -8,7 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
+#include "tessera/rl/observation_map.h"
 
 namespace tessera {
 namespace {
@@ -97,7 +98,7 @@ Result<void> CheckObservationMaps(Env& env) {
   for (int64_t e = 0; e < env.batch(); ++e) {
     const float* const state = env.states().data() + e * spec.state_size;
     for (int64_t a = 0; a < spec.num_agents(); ++a) {
-      const InputMap& map = spec.observation_maps[static_cast<size_t>(a)];
+      const InputMap map = InputMapOf(spec.observation_maps[static_cast<size_t>(a)]);
       std::vector<float> inputs(static_cast<size_t>(map.inputs()));
       map.Apply(state, inputs.data());
       const float* const shown =

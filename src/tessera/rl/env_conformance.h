@@ -1,5 +1,5 @@
-// Checks of the contract of Env (rl/env.h), for every environment. A new environment's own test
-// starts with these.
+// Checks of the contract of Env (tessera/env.h), for every environment. A new environment's own
+// test starts with these.
 #ifndef TESSERA_RL_ENV_CONFORMANCE_H_
 #define TESSERA_RL_ENV_CONFORMANCE_H_
 
@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

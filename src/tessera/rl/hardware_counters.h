@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

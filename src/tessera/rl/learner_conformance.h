@@ -1,12 +1,12 @@
-// Checks of the contract of Learner (rl/learner.h), for every algorithm on a given environment.
+// Checks of the contract of Learner (tessera/env.h), for every algorithm on a given environment.
 #ifndef TESSERA_RL_LEARNER_CONFORMANCE_H_
 #define TESSERA_RL_LEARNER_CONFORMANCE_H_
 
 #include <string>
 
-#include "tessera/base/result.h"
+#include "tessera/env.h"
+#include "tessera/result.h"
 #include "tessera/rl/env_conformance.h"
-#include "tessera/rl/learner.h"
 
 namespace tessera {
 

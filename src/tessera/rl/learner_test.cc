@@ -1,4 +1,4 @@
-// Every algorithm keeps the contract of rl/learner.h and solves a small task with a known optimum.
+// Every algorithm keeps the contract of tessera/env.h and solves a small task with a known optimum.
 #include <limits>
 
 #include <gtest/gtest.h>

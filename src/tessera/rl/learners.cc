@@ -4,21 +4,24 @@
 
 #include <fmt/format.h>
 
-#include "tessera/rl/learner.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
+#include "tessera/rl/check_rewards.h"
 
 namespace tessera {
 
-extern const LearnerInfo kMaddpgLearner;
-extern const LearnerInfo kMasacLearner;
-extern const LearnerInfo kPpoLearner;
-extern const LearnerInfo kIppoLearner;
-extern const LearnerInfo kMappoLearner;
+#define TESSERA_LEARNERS(PART)      \
+  PART(LearnerInfo, kMaddpgLearner) \
+  PART(LearnerInfo, kMasacLearner)  \
+  PART(LearnerInfo, kPpoLearner)    \
+  PART(LearnerInfo, kIppoLearner)   \
+  PART(LearnerInfo, kMappoLearner)
+
+TESSERA_LEARNERS(TESSERA_DECLARE_PART)
 
 namespace {
 
-constexpr const LearnerInfo* kLearners[] = {
-    &kMaddpgLearner, &kMasacLearner, &kPpoLearner, &kIppoLearner, &kMappoLearner,
-};
+constexpr const LearnerInfo* kLearners[] = {TESSERA_LEARNERS(TESSERA_PART_ADDRESS)};
 
 template <typename Part, typename Name>
 Error Unknown(std::string_view what, std::string_view name, const std::vector<Part>& parts,

@@ -100,6 +100,7 @@ extern const LearnerInfo kMaddpgLearner = {
           OffPolicyAgents::Make(setup, *options, /*num_critics=*/1);
       if (!agents) return agents.error();
       return std::unique_ptr<Learner>(std::make_unique<Maddpg>(*options, std::move(*agents)));
-    }};
+    },
+    .replays = true};
 
 }  // namespace tessera

@@ -168,6 +168,7 @@ extern const LearnerInfo kMasacLearner = {
           OffPolicyAgents::Make(setup, *options, /*num_critics=*/2);
       if (!agents) return agents.error();
       return std::unique_ptr<Learner>(std::make_unique<Masac>(*options, std::move(*agents)));
-    }};
+    },
+    .replays = true};
 
 }  // namespace tessera

@@ -10,7 +10,9 @@
 #include "tessera/base/text.h"
 #include "tessera/nn/heads.h"
 #include "tessera/nn/init.h"
+#include "tessera/rl/check_rewards.h"
 #include "tessera/rl/network_memory.h"
+#include "tessera/rl/profiler.h"
 
 namespace tessera {
 namespace {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/parameter.h"
+#include "tessera/env.h"
 #include "tessera/nn/adam.h"
 #include "tessera/nn/mlp.h"
-#include "tessera/rl/learner.h"
+#include "tessera/part.h"
 #include "tessera/rl/replay/buffer.h"
 #include "tessera/rl/replay/sampler.h"
 

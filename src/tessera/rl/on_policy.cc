@@ -7,12 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/memory.h"
-#include "tessera/base/rng.h"
 #include "tessera/nn/heads.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
+#include "tessera/rl/check_rewards.h"
 #include "tessera/rl/network_memory.h"
 #include "tessera/rl/policy_unit.h"
+#include "tessera/rl/profiler.h"
 
 namespace tessera {
 namespace {

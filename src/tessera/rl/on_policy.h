@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/parameter.h"
-#include "tessera/rl/learner.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/nn/heads.h"
 #include "tessera/nn/init.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/env.h"
 #include "tessera/nn/adam.h"
 #include "tessera/nn/batch.h"
 #include "tessera/nn/mlp.h"
-#include "tessera/rl/learner.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/on_policy.h"
 
 namespace tessera {

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <span>
 
-#include "tessera/base/rng.h"
 #include "tessera/base/stop.h"
+#include "tessera/part.h"
+#include "tessera/rl/profiler.h"
 #include "tessera/rl/stepper.h"
 
 namespace tessera {
@@ -31,7 +32,7 @@ void DrawActions(const Env& env, CounterRng rng, std::span<float> actions) {
 }  // namespace
 
 Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
-                        const ProfileOptions& options) {
+                        const ProfileRunOptions& options) {
   env.Reset(options.seed);
   Stepper stepper(env, learner, &profiler);
   uint64_t steps = 0;
@@ -47,13 +48,13 @@ Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
   for (int64_t round = -1; round < options.rounds; ++round) {
     if (StopRequested()) return Interrupted("measuring");
     profiler.Clear();
-    for (int64_t step = 0; step < kProfileStepsPerRound; step += env.batch()) {
+    for (int64_t step = 0; step < kStepsPerRound; step += env.batch()) {
       if (Result<void> stepped = stepper.Step(); !stepped) return stepped;
       stepper.ResetFinished();
     }
     if (Result<UpdateReport> report = learner.Update(); !report) return report.error();
     for (size_t p = 0; p < kNumPhases; ++p) {
-      const PhaseTotals& totals = profiler.all()[p];
+      const PhaseCounts& totals = profiler.all()[p];
       if (round <= 0 || totals.seconds < fastest[p].seconds) fastest[p] = totals;
     }
   }

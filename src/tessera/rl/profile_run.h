@@ -5,23 +5,17 @@
 
 #include <cstdint>
 
-#include "tessera/base/result.h"
-#include "tessera/rl/env.h"
-#include "tessera/rl/learner.h"
+#include "tessera/env.h"
+#include "tessera/result.h"
 #include "tessera/rl/profiler.h"
 
 namespace tessera {
 
-inline constexpr int64_t kProfileStepsPerRound = 100;
+inline constexpr int64_t kStepsPerRound = 100;
 
-struct ProfileOptions {
-  // Transitions in replay before the first measured round. Default: 100'000.
-  int64_t fill = 100'000;
-
-  // Update rounds that are measured, after one that is not. Default: 5.
-  int64_t rounds = 5;
-
-  // Default: 1.
+struct ProfileRunOptions {
+  int64_t fill = 100'000;  // transitions in replay before the first measured round
+  int64_t rounds = 5;      // that are measured, after one that is not
   uint64_t seed = 1;
 };
 
@@ -29,7 +23,7 @@ struct ProfileOptions {
 // in which it was fastest, because whatever else a machine does can only make a phase slower. For
 // algorithms with replay: their Update may be called at any time after the fill.
 Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
-                        const ProfileOptions& options);
+                        const ProfileRunOptions& options);
 
 }  // namespace tessera
 

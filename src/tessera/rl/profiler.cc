@@ -14,7 +14,7 @@ void Profiler::Begin(Phase /*phase*/) {
 }
 
 void Profiler::End(Phase phase) {
-  PhaseTotals& totals = totals_[static_cast<size_t>(phase)];
+  PhaseCounts& totals = totals_[static_cast<size_t>(phase)];
   totals.seconds += std::chrono::duration<double>(Clock::now() - begin_).count();
   if (counters_ != nullptr) {
     totals.cache_misses += counters_->CacheMisses() - begin_cache_misses_;

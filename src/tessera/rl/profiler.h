@@ -25,14 +25,14 @@ inline constexpr std::array<std::string_view, kNumPhases> kPhaseNames = {
 
 class HardwareCounters;
 
-struct PhaseTotals {
+struct PhaseCounts {
   double seconds = 0;
   int64_t bytes = 0;  // read and written by copies of replay data
   int64_t flops = 0;
   int64_t cache_misses = 0, dtlb_misses = 0;  // if hardware counters are on
 };
 
-using AllPhases = std::array<PhaseTotals, kNumPhases>;
+using AllPhases = std::array<PhaseCounts, kNumPhases>;
 
 // Used by one thread. Costs two clock readings per phase.
 class Profiler {
@@ -43,12 +43,12 @@ class Profiler {
   void Begin(Phase phase);
   void End(Phase phase);
   void Add(Phase phase, int64_t bytes, int64_t flops) {
-    PhaseTotals& totals = totals_[static_cast<size_t>(phase)];
+    PhaseCounts& totals = totals_[static_cast<size_t>(phase)];
     totals.bytes += bytes;
     totals.flops += flops;
   }
 
-  const PhaseTotals& totals(Phase phase) const { return totals_[static_cast<size_t>(phase)]; }
+  const PhaseCounts& totals(Phase phase) const { return totals_[static_cast<size_t>(phase)]; }
   double UpdateSeconds() const;    // update all trainers
   double TrainingSeconds() const;  // everything but the environment
   const AllPhases& all() const { return totals_; }

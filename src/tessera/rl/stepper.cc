@@ -1,5 +1,6 @@
 // The environment overwrites what it shows, so both sides of a step are kept.
 #include "tessera/rl/stepper.h"
+#include "tessera/rl/profiler.h"
 
 #include <algorithm>
 

@@ -6,9 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/rl/env.h"
-#include "tessera/rl/learner.h"
+#include "tessera/env.h"
+#include "tessera/result.h"
 #include "tessera/rl/profiler.h"
 
 namespace tessera {

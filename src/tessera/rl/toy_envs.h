@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/rng.h"
-#include "tessera/rl/env.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -1,5 +1,6 @@
 // Step by step: act, step, observe, update, start anew.
 #include "tessera/rl/trainer.h"
+#include "tessera/rl/profiler.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,27 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
-#include "tessera/rl/env.h"
-#include "tessera/rl/learner.h"
+#include "tessera/env.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/profiler.h"
 #include "tessera/rl/stepper.h"
 
 namespace tessera {
-
-// Where a run stands. Returns are undiscounted sums of an episode's rewards.
-struct TrainProgress {
-  int64_t episodes = 0;  // finished
-  int64_t env_steps = 0;
-  int64_t updates = 0;  // rounds
-  // Over the last `window` episodes:
-  int64_t window = 0;
-  double team_return = 0;       // summed over agents, as the MADDPG reference reports it
-  double agent_return = 0;      // mean over agents
-  double team_return_ci95 = 0;  // half-width of the 95 % interval of the mean
-  UpdateReport losses = {};     // of the last round
-};
 
 struct TrainerOptions {
   // Episodes that TrainProgress looks back on. Default: 1'000.

@@ -6,10 +6,10 @@
 #include <limits>
 #include <unordered_set>
 
+#include "tessera/search.h"
 #include "tessera/search/gp.h"
 #include "tessera/search/history.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/method.h"
 #include "tessera/space/features.h"
 
 namespace tessera {

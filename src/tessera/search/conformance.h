@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/search/method.h"
-#include "tessera/space/problem.h"
+#include "tessera/result.h"
+#include "tessera/search.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

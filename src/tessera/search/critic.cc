@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 #include "tessera/search/log_cost.h"
 
 namespace tessera {

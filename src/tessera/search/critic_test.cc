@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/space/mapping_problem.h"
+#include "tessera/space.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {
@@ -172,6 +172,12 @@ Result<SearchResult> RunSearch(Searcher& searcher, Evaluator& evaluator,
         .message = fmt::format("the batch is {} points, but must be at least 1", options.batch)};
   }
   return Run(searcher, evaluator, options, observer).Go();
+}
+
+Result<SearchResult> RunSearch(Searcher& searcher, const Problem& problem, ThreadPool& pool,
+                               const SearchOptions& options, SearchObserver* observer) {
+  Evaluator evaluator(problem, pool);
+  return RunSearch(searcher, evaluator, options, observer);
 }
 
 }  // namespace tessera

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 #include "tessera/space/synthetic.h"
 
 namespace tessera {

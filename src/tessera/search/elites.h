@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/space/point.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

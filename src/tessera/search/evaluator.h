@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "tessera/base/thread_pool.h"
-#include "tessera/space/problem.h"
+#include "tessera/part.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "tessera/base/rng.h"
-#include "tessera/search/method.h"
+#include "tessera/part.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

@@ -7,7 +7,7 @@
 
 #include <Eigen/Dense>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <Eigen/Dense>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

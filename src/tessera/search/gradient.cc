@@ -11,9 +11,9 @@
 #include "tessera/nn/adam.h"
 #include "tessera/nn/init.h"
 #include "tessera/nn/mlp.h"
+#include "tessera/search.h"
 #include "tessera/search/elites.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/method.h"
 #include "tessera/space/features.h"
 
 namespace tessera {

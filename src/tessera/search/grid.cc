@@ -7,7 +7,7 @@
 #include <numeric>
 #include <unordered_set>
 
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 #include "tessera/search/log_cost.h"
 
 namespace tessera {

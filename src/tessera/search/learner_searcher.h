@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "tessera/env.h"
 #include "tessera/env/decision_agents.h"
-#include "tessera/rl/learner.h"
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera {
 

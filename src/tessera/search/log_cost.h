@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tessera/space/problem.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -9,9 +9,9 @@
 #include <unordered_set>
 
 #include "tessera/agents/assignment.h"
+#include "tessera/search.h"
 #include "tessera/search/elites.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/method.h"
 #include "tessera/search/policy.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // Every registered method keeps its contract, and finds the optimum of a landscape that is known.
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 #include <algorithm>
 #include <set>

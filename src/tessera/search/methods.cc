@@ -1,46 +1,61 @@
 // The list of search methods, and how a method is found in any list.
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 #include <algorithm>
-#include <array>
+#include <deque>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
+#include "tessera/part.h"
 
 namespace tessera {
 
-MethodInfo RandomMethod();
-MethodInfo GridMethod();
-MethodInfo SaMethod();
-MethodInfo GaMethod();
-MethodInfo GammaMethod();
-MethodInfo BoMethod();
-MethodInfo GradientMethod();
-MethodInfo PpoMethod();
-MethodInfo PpoDiscreteMethod();
-MethodInfo MarlMethod();
-MethodInfo TeamMethod();
+// In the order of `tessera list methods`.
+#define TESSERA_SEARCH_METHODS(PART)  \
+  PART(MethodInfo, RandomMethod)      \
+  PART(MethodInfo, GridMethod)        \
+  PART(MethodInfo, SaMethod)          \
+  PART(MethodInfo, GaMethod)          \
+  PART(MethodInfo, GammaMethod)       \
+  PART(MethodInfo, BoMethod)          \
+  PART(MethodInfo, GradientMethod)    \
+  PART(MethodInfo, PpoMethod)         \
+  PART(MethodInfo, PpoDiscreteMethod) \
+  PART(MethodInfo, MarlMethod)        \
+  PART(MethodInfo, TeamMethod)
 
-const MethodList& SearchMethods() {
-  static const std::array kMethods = {
-      // One method a line, in the order of `tessera list methods`.
-      // clang-format off
-      RandomMethod(),
-      GridMethod(),
-      SaMethod(),
-      GaMethod(),
-      GammaMethod(),
-      BoMethod(),
-      GradientMethod(),
-      PpoMethod(),
-      PpoDiscreteMethod(),
-      MarlMethod(),
-      TeamMethod(),
-      // clang-format on
-  };
-  static const MethodList kList("search method", PointersTo(kMethods));
-  return kList;
+TESSERA_SEARCH_METHODS(TESSERA_DECLARE_MAKER)
+
+namespace {
+
+// A deque, because lists hold pointers to methods.
+std::deque<MethodInfo>& Known() {
+  static std::deque<MethodInfo> methods = {TESSERA_SEARCH_METHODS(TESSERA_MADE_PART)};
+  return methods;
+}
+
+MethodList& List() {
+  static MethodList list = [] {
+    MethodList all("search method", {});
+    for (const MethodInfo& method : Known()) all.Add(method);
+    return all;
+  }();
+  return list;
+}
+
+}  // namespace
+
+const MethodList& SearchMethods() { return List(); }
+
+Result<void> RegisterMethod(MethodInfo method) {
+  if (List().Find(method.name)) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("there is a method {} already", Quoted(method.name))};
+  }
+  List().Add(Known().emplace_back(std::move(method)));
+  return {};
 }
 
 std::vector<const MethodInfo*> PointersTo(std::span<const MethodInfo> methods) {

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/space/decision_space.h"
-#include "tessera/space/point.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/arch/format.h"
-#include "tessera/space/mapping_problem.h"
+#include "tessera/accelerator.h"
+#include "tessera/space.h"
 #include "tessera/space/synthetic.h"
 
 namespace tessera {

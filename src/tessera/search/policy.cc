@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

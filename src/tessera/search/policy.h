@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/rng.h"
-#include "tessera/space/decision_space.h"
+#include "tessera/part.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

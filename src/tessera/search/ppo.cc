@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 #include "tessera/rl/on_policy.h"
 #include "tessera/search/learner_searcher.h"
 

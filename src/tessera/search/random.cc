@@ -1,7 +1,7 @@
 // Uniform random search, the baseline that every method has to beat; a random walk if walk > 0.
 #include <optional>
 
-#include "tessera/search/method.h"
+#include "tessera/search.h"
 
 namespace tessera {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "tessera/search.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/method.h"
 
 namespace tessera {
 namespace {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "tessera/agents/assignment.h"
+#include "tessera/search.h"
 #include "tessera/search/critic.h"
 #include "tessera/search/elites.h"
 #include "tessera/search/history.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/method.h"
 #include "tessera/search/policy.h"
 
 namespace tessera {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kPoints = 200;
 
-Error Violation(const DecisionSpace& space, std::string_view line, const Point& point) {
+Error Breach(const DecisionSpace& space, std::string_view line, const Point& point) {
   return Error{.kind = ErrorKind::kInternal,
                .message = fmt::format("space breaks '{}' at {}", line, space.Describe(point))};
 }
@@ -28,9 +28,9 @@ Result<void> CheckLabels(const DecisionSpace& space, const Point& point) {
   for (size_t i = 0; i < space.size(); ++i) {
     const Decision& decision = space.decisions()[i];
     const Result<int32_t> parsed = decision.Parse(decision.Label(point[i]));
-    if (!parsed || *parsed != point[i]) return Violation(space, "labels read back", point);
+    if (!parsed || *parsed != point[i]) return Breach(space, "labels read back", point);
     if (decision.Find(decision.value(point[i])) != point[i]) {
-      return Violation(space, "values are found", point);
+      return Breach(space, "values are found", point);
     }
   }
   return {};
@@ -40,32 +40,32 @@ Result<void> CheckLabels(const DecisionSpace& space, const Point& point) {
 
 Result<void> CheckSpace(const DecisionSpace& space, uint64_t seed) {
   if (!std::isfinite(space.Log10Size()) || space.Log10Size() < 0) {
-    return Violation(space, "log10 size is a number", Point(space.size()));
+    return Breach(space, "log10 size is a number", Point(space.size()));
   }
   for (uint64_t step = 0; step < kPoints; ++step) {
     CounterRng rng(seed, StreamId("space.conformance"), step);
     Point repaired = AnyPoint(space, rng);
     space.Repair(repaired);
-    if (!space.Check(repaired)) return Violation(space, "Repair gives legal points", repaired);
+    if (!space.Check(repaired)) return Breach(space, "Repair gives legal points", repaired);
     Point again = repaired;
     space.Repair(again);
-    if (again != repaired) return Violation(space, "Repair leaves legal points", repaired);
+    if (again != repaired) return Breach(space, "Repair leaves legal points", repaired);
 
     CounterRng once = rng, twice = rng;
     const Point sample = space.Sample(once, 16);
-    if (!space.Check(sample)) return Violation(space, "Sample gives legal points", sample);
-    if (space.Sample(twice, 16) != sample) return Violation(space, "Sample repeats", sample);
+    if (!space.Check(sample)) return Breach(space, "Sample gives legal points", sample);
+    if (space.Sample(twice, 16) != sample) return Breach(space, "Sample repeats", sample);
     CounterRng other = once;
     const Point neighbor = space.Neighbor(sample, once);
-    if (!space.Check(neighbor)) return Violation(space, "Neighbor gives legal points", neighbor);
+    if (!space.Check(neighbor)) return Breach(space, "Neighbor gives legal points", neighbor);
     if (space.Neighbor(sample, other) != neighbor) {
-      return Violation(space, "Neighbor repeats", sample);
+      return Breach(space, "Neighbor repeats", sample);
     }
     if (Result<void> labels = CheckLabels(space, sample); !labels) return labels;
 
     Point outside = sample;
     if (space.size() > 0) outside[0] = space.decisions()[0].size();
-    if (space.size() > 0 && space.Check(outside)) return Violation(space, "Range", outside);
+    if (space.size() > 0 && space.Check(outside)) return Breach(space, "Range", outside);
   }
   return {};
 }

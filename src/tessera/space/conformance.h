@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "tessera/base/result.h"
-#include "tessera/space/decision_space.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 // Reading constraints, and cutting decisions down to what they leave.
-#include "tessera/space/constraints.h"
+#include "tessera/space.h"
 
 #include <algorithm>
 #include <array>

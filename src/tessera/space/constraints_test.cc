@@ -1,5 +1,5 @@
 // Constraints from YAML: what they leave, and what is said about those that cannot be met.
-#include "tessera/space/constraints.h"
+#include "tessera/space.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Values of decisions by index, by number and by label.
-#include "tessera/space/decision.h"
+#include "tessera/space.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/text.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Drawing, checking and changing points by the rules that all spaces share.
-#include "tessera/space/decision_space.h"
+#include "tessera/space.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Decision spaces: drawing, moving and counting, and a synthetic problem whose optimum is known.
-#include "tessera/space/decision_space.h"
+#include "tessera/space.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "tessera/space/conformance.h"
-#include "tessera/space/problem.h"
 #include "tessera/space/synthetic.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 // Decisions: values by index, number, label and order, before and after some are ruled out.
-#include "tessera/space/decision.h"
+#include "tessera/space.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

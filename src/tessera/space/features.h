@@ -7,8 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/space/decision_space.h"
-#include "tessera/space/point.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

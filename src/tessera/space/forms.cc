@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping.h"
 #include "tessera/space/loop_space.h"
 #include "tessera/space/maestro_space.h"
 

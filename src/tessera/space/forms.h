@@ -5,29 +5,14 @@
 
 #include <memory>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/cost/configured_model.h"
-#include "tessera/mapping/mapping.h"
-#include "tessera/space/constraints.h"
-#include "tessera/space/mapping_space.h"
-#include "tessera/workload/layer.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
-
-// What a user may choose about a space.
-struct SpaceOptions {
-  // Dataflows: sizes of tiles; loops have perfect factors only. Default: kDivisors.
-  TileSizes sizes = TileSizes::kDivisors;
-
-  // Dataflows: whether the number of PEs is a decision. Default: false.
-  bool decide_pes = false;
-
-  // Loops: whether bypassing a level is a decision. Default: false.
-  bool decide_keep = false;
-
-  Constraints constraints = {};
-};
 
 // The accelerator has the part that the form is about (HasPartFor). Errors: layers that the form
 // cannot express, constraints that leave nothing.

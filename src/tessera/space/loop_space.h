@@ -12,12 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
-#include "tessera/space/constraints.h"
-#include "tessera/space/mapping_space.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

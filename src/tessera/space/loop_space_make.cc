@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/divisors.h"
+#include "tessera/result.h"
 #include "tessera/space/loop_space.h"
 
 namespace tessera {

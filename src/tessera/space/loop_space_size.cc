@@ -120,11 +120,11 @@ double LoopSpace::Log10Size() const {
   const size_t count = levels_.size();
   // Products of parallel factors that fit the fan-outs, dimension by dimension, and which split of
   // a dimension leads from which product to which.
-  struct Step {
+  struct Split {
     size_t from, signature, to;
   };
   std::vector<std::vector<Signature>> dims;
-  std::vector<std::vector<Step>> steps;
+  std::vector<std::vector<Split>> steps;
   std::vector<std::vector<int64_t>> products = {std::vector<int64_t>(2 * count, 1)};
   std::vector<size_t> sizes;
   for (const Dim& dim : dims_) {
@@ -184,7 +184,7 @@ double LoopSpace::Log10Size() const {
         weights.push_back(signature.Weight(products_of, parallel));
       }
       next.assign(sizes[d], 0);
-      for (const Step& step : steps[d]) next[step.to] += sums[step.from] * weights[step.signature];
+      for (const Split& step : steps[d]) next[step.to] += sums[step.from] * weights[step.signature];
       std::swap(sums, next);
     }
     return std::accumulate(sums.begin(), sums.end(), 0.0);

@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/divisors.h"
 #include "tessera/cost/maestro/workload.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

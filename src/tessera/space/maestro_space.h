@@ -9,12 +9,11 @@
 #include <memory>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/mapping/dataflow.h"
-#include "tessera/space/constraints.h"
-#include "tessera/space/mapping_space.h"
-#include "tessera/workload/layer.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

@@ -1,11 +1,13 @@
 // Spaces and models put together.
-#include "tessera/space/mapping_problem.h"
+#include "tessera/space.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "tessera/base/names.h"
+#include "tessera/part.h"
+#include "tessera/space/forms.h"
+#include "tessera/space/translate.h"
 
 namespace tessera {
 namespace {
@@ -56,25 +58,6 @@ int32_t TranslatedIndex(const Decision& from, int32_t index, const Decision& to)
 }
 
 }  // namespace
-
-Result<Objective> FindObjective(std::string_view name) {
-  return FindName<Objective>("objective", name, kObjectiveNames);
-}
-
-std::string_view ToString(Objective objective) {
-  return kObjectiveNames[static_cast<size_t>(objective)];
-}
-
-double ValueOf(const Cost& cost, Objective objective) {
-  switch (objective) {
-    case Objective::kLatency: return static_cast<double>(cost.cycles);
-    case Objective::kEnergy: return cost.energy_pj;
-    case Objective::kEdp: return cost.edp();
-    case Objective::kPower: return cost.power_mw;
-    case Objective::kArea: return cost.area_um2;
-  }
-  return 0;
-}
 
 Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
                                                              const Accelerator& accelerator,

@@ -1,9 +1,10 @@
 // Mapping problems: what a point costs is what the model says of its mapping.
-#include "tessera/space/mapping_problem.h"
+#include "tessera/space.h"
 
 #include <gtest/gtest.h>
 
 #include "tessera/space/maestro_space.h"
+#include "tessera/space/translate.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 // Lehmer codes. Ten items at most, so the quadratic way is the fast one.
-#include "tessera/space/permutation.h"
+#include "tessera/space.h"
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

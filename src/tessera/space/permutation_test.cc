@@ -1,5 +1,5 @@
 // Lehmer indices number all orders of a few items, in sorting order.
-#include "tessera/space/permutation.h"
+#include "tessera/space.h"
 
 #include <algorithm>
 #include <vector>

@@ -3,8 +3,7 @@
 #ifndef TESSERA_SPACE_SYNTHETIC_H_
 #define TESSERA_SPACE_SYNTHETIC_H_
 
-#include "tessera/space/decision_space.h"
-#include "tessera/space/problem.h"
+#include "tessera/space.h"
 
 namespace tessera {
 

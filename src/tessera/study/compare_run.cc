@@ -1,7 +1,9 @@
 // Runs of `tessera compare`.
 #include <fmt/format.h>
 
-#include "tessera/study/runs.h"
+#include "tessera/mapper/compare_run.h"
+#include "tessera/runs.h"
+#include "tessera/study/kinds.h"
 
 namespace tessera {
 namespace {

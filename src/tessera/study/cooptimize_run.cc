@@ -1,14 +1,15 @@
 // Runs of `tessera cooptimize`.
 #include <fmt/format.h>
 
-#include "tessera/study/runs.h"
+#include "tessera/coopt/run.h"
+#include "tessera/runs.h"
+#include "tessera/study/kinds.h"
 
 namespace tessera {
 namespace {
 
 using coopt::CooptimizeJob;
 using coopt::CooptimizeResult;
-using coopt::SessionResult;
 
 Result<std::unique_ptr<RunResult>> Resume(RunDirectory& directory, const RunContext& context) {
   Result<CooptimizeJob> job = coopt::LoadCooptimizeJob(directory);
@@ -29,33 +30,9 @@ Result<RunVerification> Verify(const RunDirectory& directory, const VerifyOption
 std::string Line(const RunDirectory& directory) {
   const Result<CooptimizeJob> job = coopt::LoadCooptimizeJob(directory);
   if (!job) return job.error().message;
-  return fmt::format("{} on {}, {}, {}", job->name, job->settings.target, job->settings.objective,
+  return fmt::format("{} on {}, {}, {}", job->name, job->settings.target,
+                     coopt::kCooptObjectiveNames[static_cast<size_t>(job->settings.objective)],
                      job->settings.method);
-}
-
-// One row per layer and one for the network.
-void Report(const CooptimizeJob& job, const SessionResult& result, ProgressObserver& progress) {
-  const coopt::CooptProblem& problem = *job.problem;
-  const auto show = [&](const ProgressRow& row) {
-    progress.OnProgress(row.samples >= row.budget ? ProgressEvent::kDone : ProgressEvent::kAdvanced,
-                        row);
-  };
-  for (size_t i = 0; i < problem.layers().size(); ++i) {
-    ProgressRow row = {.name = problem.layers()[i].name,
-                       .samples = result.layer_measurements[i],
-                       .budget = job.settings.measurements};
-    if (!result.layer_curves[i].empty()) row.best = result.layer_curves[i].back().cycles;
-    show(row);
-  }
-  ProgressRow row = {.name = job.name,
-                     .samples = result.measurements,
-                     .budget = job.settings.measurements * std::ssize(problem.layers())};
-  if (const coopt::HardwareScore* best = result.best()) {
-    row.best = best->cycles;
-    row.gap = best->value / problem.FloorCycles(*result.hardware) - 1;
-  }
-  if (problem.options().objective == coopt::CooptObjective::kEdpProxy) row.gap.reset();
-  show(row);
 }
 
 }  // namespace
@@ -68,17 +45,10 @@ Result<std::unique_ptr<RunResult>> RunCooptimize(CooptimizeJob job, const RunDir
     progress = context.start_progress(
         {.name_heading = walks ? "network" : "layer", .samples_heading = "measurements"});
   }
-  coopt::CooptimizeHooks hooks{.stopped = context.stopped, .directory = directory};
-  const CooptimizeJob told = job;
-  if (progress != nullptr) {
-    hooks.progress = [&](const SessionResult& so_far) { Report(told, so_far, *progress); };
-    hooks.counted = [&](int64_t measured, std::optional<double> best) {
-      progress->OnProgress(ProgressEvent::kAdvanced,
-                           {.name = told.name, .best = best, .samples = measured});
-    };
-  }
   auto result = std::make_unique<CooptimizeRunResult>();
-  Result<CooptimizeResult> made = coopt::Cooptimize(std::move(job), context.threads, hooks);
+  Result<CooptimizeResult> made = coopt::Cooptimize(
+      std::move(job), context.threads,
+      {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
   if (!made) return made.error();
   result->result = *std::move(made);
   return std::unique_ptr<RunResult>(std::move(result));

@@ -1,8 +1,10 @@
 // Runs of `tessera map`.
 #include <fmt/format.h>
 
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/verify.h"
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
+#include "tessera/study/kinds.h"
 
 namespace tessera {
 namespace {

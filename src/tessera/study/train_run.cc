@@ -1,9 +1,11 @@
 // Runs of `tessera train`.
 #include "tessera/training/train_run.h"
+#include "tessera/train.h"
 
 #include <fmt/format.h>
 
-#include "tessera/study/runs.h"
+#include "tessera/runs.h"
+#include "tessera/study/kinds.h"
 
 namespace tessera {
 namespace {

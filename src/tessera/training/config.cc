@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/env/registry.h"
+#include "tessera/env.h"
 
 namespace tessera {
 namespace {

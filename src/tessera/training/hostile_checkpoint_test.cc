@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/temporary_folder.h"
-#include "tessera/base/tensor_file.h"
+#include "tessera/part.h"
 #include "tessera/rl/trainer.h"
 #include "tessera/training/config.h"
 

@@ -1,5 +1,6 @@
 // The loop around the trainer: when to report, when to save, when to stop.
 #include "tessera/training/train_run.h"
+#include "tessera/train.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,7 +13,10 @@
 
 #include "tessera/base/json.h"
 #include "tessera/base/sha256.h"
-#include "tessera/record/terminal.h"
+#include "tessera/record/clock.h"
+#include "tessera/rl/trainer.h"
+#include "tessera/training/config.h"
+#include "tessera/training/training_log.h"
 
 namespace tessera {
 namespace {
@@ -40,7 +44,7 @@ int64_t NextReport(const TrainSettings& settings, int64_t episodes) {
 
 class TrainLoop {
  public:
-  TrainLoop(const TrainSettings& settings, int threads, const TrainHooks& hooks)
+  TrainLoop(const TrainSettings& settings, int threads, const RunHooks& hooks)
       : settings_(settings), threads_(threads), hooks_(hooks) {}
 
   Result<TrainOutcome> Go() {
@@ -138,7 +142,7 @@ class TrainLoop {
 
   const TrainSettings& settings_;
   const int threads_;
-  const TrainHooks& hooks_;
+  const RunHooks& hooks_;
   Training training_;
   std::unique_ptr<Trainer> trainer_;
   std::optional<TrainingLog> log_;  // none without a folder
@@ -223,7 +227,7 @@ Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& di
   return directory.ChangeSettings(ToJsonText(settings));
 }
 
-Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const TrainHooks& hooks) {
+Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks) {
   return TrainLoop(settings, threads, hooks).Go();
 }
 

@@ -11,23 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/record/line_journal.h"
-#include "tessera/record/run_directory.h"
-#include "tessera/rl/trainer.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
+#include "tessera/train.h"
 
 namespace tessera {
-
-struct TrainingRow {
-  TrainProgress progress = {};
-  // Of wall clock since this sitting began; none for rows of earlier ones.
-  std::optional<double> seconds = std::nullopt;
-};
-
-// Columns of the CSV and keys of the journal, in this order; then the clock's.
-std::vector<std::string_view> TrainingColumns();
-std::vector<double> TrainingValues(const TrainingRow& row);  // without seconds
-inline constexpr std::string_view kSecondsColumn = "seconds";
 
 // progress.csv of these rows.
 std::string TrainingCsv(const std::vector<TrainingRow>& rows);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 
 namespace tessera::vta {

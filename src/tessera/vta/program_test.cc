@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera::vta {
 namespace {

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/base/text.h"
+#include "tessera/part.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,8 @@
 #ifndef TESSERA_WORKLOAD_CONFORMANCE_H_
 #define TESSERA_WORKLOAD_CONFORMANCE_H_
 
-#include "tessera/base/result.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // The list of network formats, and how a NETWORK argument finds its format.
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
 
 #include <sys/stat.h>
 
@@ -14,20 +14,23 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/part.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 
-extern const NetworkFormat kNativeFormat;    // native.cc
-extern const NetworkFormat kOnnxFormat;      // onnx/onnx_format.cc
-extern const NetworkFormat kMaestroFormat;   // maestro.cc
-extern const NetworkFormat kGammaFormat;     // gamma.cc
-extern const NetworkFormat kTimeloopFormat;  // timeloop.cc
+#define TESSERA_NETWORK_FORMATS(PART) \
+  PART(NetworkFormat, kNativeFormat)  \
+  PART(NetworkFormat, kOnnxFormat)    \
+  PART(NetworkFormat, kMaestroFormat) \
+  PART(NetworkFormat, kGammaFormat)   \
+  PART(NetworkFormat, kTimeloopFormat)
+
+TESSERA_NETWORK_FORMATS(TESSERA_DECLARE_PART)
 
 namespace {
 
-constexpr std::array kFormats = {&kNativeFormat, &kOnnxFormat, &kMaestroFormat, &kGammaFormat,
-                                 &kTimeloopFormat};
+constexpr std::array kFormats = {TESSERA_NETWORK_FORMATS(TESSERA_PART_ADDRESS)};
 
 bool Exists(const std::string& path) {
   struct stat info {};

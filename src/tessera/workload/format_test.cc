@@ -1,5 +1,5 @@
 // How a NETWORK argument finds its network and its format.
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include "tessera/workload/zoo.h"
 
 namespace tessera {
 namespace {

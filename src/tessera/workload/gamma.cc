@@ -10,7 +10,8 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
+#include "tessera/workload/builder.h"
 #include "tessera/workload/losses.h"
 
 namespace tessera {

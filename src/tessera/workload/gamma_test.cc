@@ -1,9 +1,9 @@
 // GAMMA's layer tables, both ways.
 #include <gtest/gtest.h>
 
+#include "tessera/network.h"
+#include "tessera/workload/builder.h"
 #include "tessera/workload/conformance.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/zoo.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Sizes and counts of a layer.
-#include "tessera/workload/layer.h"
+#include "tessera/network.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -1,12 +1,12 @@
 // Sizes and counts of layers against a slow walk over every multiplication, and what is said about
 // layers that make no sense.
-#include "tessera/workload/layer.h"
+#include "tessera/network.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
 
 namespace tessera {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

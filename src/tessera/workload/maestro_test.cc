@@ -4,9 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "tessera/network.h"
+#include "tessera/workload/builder.h"
 #include "tessera/workload/conformance.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/zoo.h"
 
 namespace tessera {
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 namespace {

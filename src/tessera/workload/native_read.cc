@@ -9,6 +9,7 @@
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
+#include "tessera/workload/builder.h"
 #include "tessera/workload/expression.h"
 #include "tessera/workload/native.h"
 

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/file.h"
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 namespace {

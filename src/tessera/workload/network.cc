@@ -1,5 +1,5 @@
 // Merging of equal layers, totals and look-up.
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
 
 #include <algorithm>
 
@@ -7,6 +7,7 @@
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
+#include "tessera/workload/builder.h"
 
 namespace tessera {
 namespace {
@@ -58,6 +59,18 @@ Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t c
     equal.also.push_back(std::move(unique));
   }
   return {};
+}
+
+Result<Network> MakeNetwork(std::string name, const std::vector<NetworkLayer>& layers) {
+  NetworkBuilder builder({.name = std::move(name)});
+  for (const NetworkLayer& entry : layers) {
+    if (Result<void> added = builder.Add(entry.name, entry.layer, entry.count); !added) {
+      return added.error();
+    }
+  }
+  Network network = builder.Take();
+  network.batch = UsualBatch(network);
+  return network;
 }
 
 int64_t TotalMacs(const Network& network) { return SumOver(network, Macs).value(); }

@@ -1,5 +1,7 @@
 // Merging of equal layers, names, totals, overflow, and finding a layer.
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+
+#include "tessera/workload/builder.h"
 
 #include <gtest/gtest.h>
 

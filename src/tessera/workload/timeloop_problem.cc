@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
-#include "tessera/workload/layer.h"
+#include "tessera/network.h"
 
 namespace tessera {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/file.h"
+#include "tessera/network.h"
+#include "tessera/workload/builder.h"
 #include "tessera/workload/conformance.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/zoo.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Look-up of zoo networks; the files themselves are in a generated source.
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 #include <vector>
 

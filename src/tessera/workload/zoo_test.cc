@@ -1,5 +1,5 @@
 // The zoo's totals against published ones.
-#include "tessera/workload/zoo.h"
+#include "tessera/network.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/base/check.h"
 #include "tessera/cost/maestro/batch.h"
 #include "tessera/cost/maestro/settings.h"
 #include "tessera/cost/maestro/workload.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

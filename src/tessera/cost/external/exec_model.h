@@ -3,8 +3,8 @@
 #ifndef TESSERA_COST_EXTERNAL_EXEC_MODEL_H_
 #define TESSERA_COST_EXTERNAL_EXEC_MODEL_H_
 
+#include "tessera/cost.h"
 #include "tessera/cost/external/external.h"
-#include "tessera/cost/models.h"
 
 namespace tessera {
 

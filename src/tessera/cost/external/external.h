@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/cost/cost.h"
+#include "tessera/cost.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

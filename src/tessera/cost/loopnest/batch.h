@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/error.h"
 #include "tessera/cost/loopnest/evaluation.h"
+#include "tessera/result.h"
 
 namespace tessera::loopnest {
 

@@ -5,14 +5,14 @@
 
 #include <memory>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/cost/loopnest/exact.h"
 #include "tessera/cost/loopnest/machine.h"
 #include "tessera/cost/loopnest/nest.h"
 #include "tessera/cost/loopnest/problem_data.h"
-#include "tessera/cost/loopnest/semantics.h"
 #include "tessera/cost/loopnest/timeloop.h"
+#include "tessera/result.h"
 
 namespace tessera::loopnest {
 

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapping.h"
 
 namespace tessera {
 

@@ -6,11 +6,11 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/base/check.h"
-#include "tessera/base/names.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/cost/loopnest/evaluation.h"
 #include "tessera/cost/loopnest/violation.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

@@ -7,12 +7,10 @@
 
 #include <memory>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/cost/cost_model.h"
-#include "tessera/cost/loopnest/semantics.h"
-#include "tessera/cost/models.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/decimal.h"
-#include "tessera/base/result.h"
-#include "tessera/mapping/loop_mapping.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapping.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera::loopnest {
 

@@ -5,8 +5,7 @@
 #include <cstdint>
 
 #include "tessera/cost/loopnest/machine.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping.h"
 
 namespace tessera::loopnest {
 

@@ -6,7 +6,7 @@
 
 #include "tessera/cost/loopnest/nest.h"
 #include "tessera/cost/loopnest/touched.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping.h"
 
 namespace tessera::loopnest {
 

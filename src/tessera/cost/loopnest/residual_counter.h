@@ -69,6 +69,16 @@ struct NetworkBelow {
   uint32_t joint = 0;  // components in which children with different indices can coincide
 };
 
+// One visit of the children below some instances of the parent.
+struct NetworkVisit {
+  const Transfer& transfer;
+  const NetworkBelow& network;
+  const AlikeInstances& parents;
+  const TileVisit& visit;
+
+  ResidualScratch& own() const { return transfer.own(); }
+};
+
 inline int HighestDim(uint32_t dims) { return std::bit_width(dims) - 1; }
 
 inline TileVisit VisitOf(const Transfer& transfer, int loop) {
@@ -178,8 +188,7 @@ inline int64_t VerticalHalfHops(int64_t centre, int64_t top, int64_t bottom) {
 
 // Adds one visit to the network, own().groups being those of the other components; returns the
 // words of one instance of the parent.
-int64_t AddJointGroups(const Transfer& transfer, const NetworkBelow& network,
-                       const AlikeInstances& parents, const TileVisit& visit);
+int64_t AddJointGroups(const NetworkVisit& at);
 
 // ---- Distinct elements: residual_distinct.cc
 

@@ -11,18 +11,11 @@ namespace tessera::loopnest {
 namespace {
 
 // The joint components of a tensor at one visit, taken together.
-struct JointVisit {
-  const Transfer& transfer;
-  const NetworkBelow& network;
-  const AlikeInstances& parents;
-  const TileVisit& visit;
-
+struct JointVisit : NetworkVisit {
   uint32_t dims = 0;
   int num_ranks = 0;
   const RankShape* ranks[kMaxRanks] = {};
   int64_t left[kMaxDims] = {};  // indices that remain to the instance of the level at hand
-
-  ResidualScratch& own() const { return transfer.own(); }
 };
 
 void SetRanks(JointVisit& joint) {
@@ -168,9 +161,8 @@ int64_t AddKinds(JointVisit& joint, uint32_t dims_left, int64_t times) {
 
 }  // namespace
 
-int64_t AddJointGroups(const Transfer& transfer, const NetworkBelow& network,
-                       const AlikeInstances& parents, const TileVisit& visit) {
-  JointVisit joint{transfer, network, parents, visit};
+int64_t AddJointGroups(const NetworkVisit& at) {
+  JointVisit joint{at};
   SetRanks(joint);
   return AddKinds(joint, joint.dims, 1);
 }

@@ -12,16 +12,6 @@
 namespace tessera::loopnest {
 namespace {
 
-// One visit of the children below some instances of the parent.
-struct NetworkVisit {
-  const Transfer& transfer;
-  const NetworkBelow& network;
-  const AlikeInstances& parents;
-  const TileVisit& visit;
-
-  ResidualScratch& own() const { return transfer.own(); }
-};
-
 NetworkBelow MakeNetwork(const Transfer& transfer, int i) {
   NetworkBelow network{.level = i, .spreads = !transfer.input.SpatialLoops(i).empty()};
   std::fill_n(network.places, transfer.num_dims(), 1);
@@ -239,8 +229,7 @@ int64_t CountNetwork(const Transfer& transfer, const AlikeInstances& parents, in
     ListSpreads(at);
     if (transfer.own().spreads.empty()) return;
     SumComponents(at);
-    words += network.joint == 0 ? AddSimpleGroups(at)
-                                : AddJointGroups(transfer, network, parents, visit);
+    words += network.joint == 0 ? AddSimpleGroups(at) : AddJointGroups(at);
   });
   return words;
 }

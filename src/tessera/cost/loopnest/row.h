@@ -5,12 +5,11 @@
 
 #include <string>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/base/document.h"
-#include "tessera/base/result.h"
-#include "tessera/cost/loopnest/semantics.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera::loopnest {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/mapping.h"
 
 namespace tessera::loopnest {
 

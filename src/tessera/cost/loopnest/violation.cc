@@ -13,6 +13,9 @@
 namespace tessera::loopnest {
 namespace {
 
+// Entries beyond any memory, and few enough that a double counts single ones (2^53).
+constexpr double kMostEntries = 1e15;
+
 Violation Make(Rule rule, int level, int item, int64_t have, int64_t limit) {
   return {.rule = static_cast<int16_t>(rule),
           .level = static_cast<int16_t>(level),
@@ -182,7 +185,7 @@ class Describer {
   // that large.
   std::optional<int64_t> EntriesFor(int i, int64_t words) const {
     const double needed = static_cast<double>(words) * setup_.machine.levels[i].buffers.ToDouble();
-    if (needed > 1e15) return std::nullopt;
+    if (needed > kMostEntries) return std::nullopt;
     auto entries = static_cast<int64_t>(needed);
     while (setup_.machine.levels[i].buffers.FloorQuotient(entries) < words) ++entries;
     return entries;

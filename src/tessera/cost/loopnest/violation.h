@@ -2,9 +2,9 @@
 #ifndef TESSERA_COST_LOOPNEST_VIOLATION_H_
 #define TESSERA_COST_LOOPNEST_VIOLATION_H_
 
-#include "tessera/base/error.h"
-#include "tessera/cost/cost.h"
+#include "tessera/cost.h"
 #include "tessera/cost/loopnest/evaluation.h"
+#include "tessera/result.h"
 
 namespace tessera::loopnest {
 

@@ -10,6 +10,9 @@ namespace {
 
 constexpr int64_t kMostVisits = 4'000'000;
 
+// Timeloop's walk takes two iterations of each loop: a million visits of so many loops.
+constexpr int kMostExtrapolatedLoops = 20;
+
 class Classifier {
  public:
   Classifier(const Setup& setup, const Nest& nest, int tensor, int child)
@@ -160,7 +163,7 @@ class Classifier {
   }
 
   std::optional<std::vector<VisitClass>> Timeloop() {
-    if (!setup_.extrapolate || num_loops_ > 20) return std::nullopt;
+    if (!setup_.extrapolate || num_loops_ > kMostExtrapolatedLoops) return std::nullopt;
     const int64_t words = BoxWords(tensor_, extent_);
     Add(-1, 1, words, words);
     Stride stride;

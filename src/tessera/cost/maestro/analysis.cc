@@ -13,7 +13,7 @@ constexpr int64_t kNoCases = std::numeric_limits<int64_t>::min();
 // Room to add a few of them within 63 bits.
 constexpr double kLargestCount = 0x1p62;
 
-Volumes VolumesOf(const Case& c, const Step& step, const SpatialFactors& factors) {
+Volumes VolumesOf(const Case& c, const InputAdvance& step, const SpatialFactors& factors) {
   Volumes volumes;
   for (const size_t t : {kInput, kFilter}) {
     volumes.ingress[t] = step.temporal[t] * factors.ingress[t][step.mode[t]];
@@ -195,7 +195,7 @@ bool Analyser::AnalyseTop(Analysis& analysis) {
 
   TopSums sums(analysis);
   RequiredFrom own_required{.level = 0}, required;
-  const bool complete = walk.ForEachCase([&](const Case& c, const Step& step) {
+  const bool complete = walk.ForEachCase([&](const Case& c, const InputAdvance& step) {
     const SpatialFactors& factors = tables.Factors(c.code);
     const Volumes volumes = VolumesOf(c, step, factors);
     const int64_t occurrences = static_cast<int32_t>(c.occurrences);
@@ -253,7 +253,7 @@ bool Analyser::AnalyseBelow(size_t level, uint32_t key, Visit& visit) {
   int64_t counted = 0;
   RequiredFrom own_required{.level = level};
   visit = {.stamp = stamp_};
-  const bool complete = walk.ForEachCase([&](const Case& c, const Step& step) {
+  const bool complete = walk.ForEachCase([&](const Case& c, const InputAdvance& step) {
     const SpatialFactors& factors = tables.Factors(c.code);
     const Volumes volumes = VolumesOf(c, step, factors);
     const int64_t occurrences = static_cast<int32_t>(c.occurrences);
@@ -312,7 +312,8 @@ bool Analyser::Fail(Rule rule, size_t level, int64_t have) {
 }
 
 // MAESTRO computes the ingress of every case that it counts, and of those before the first one.
-bool Analyser::CheckCase(size_t level, const Step& step, int64_t occurrences, bool has_ingress) {
+bool Analyser::CheckCase(size_t level, const InputAdvance& step, int64_t occurrences,
+                         bool has_ingress) {
   if (step.unique_zero && has_ingress) return Fail(Rule::kUniqueZero, level);
   return occurrences > 0 || Fail(Rule::kOccurrences, level, occurrences);
 }
@@ -365,7 +366,7 @@ std::array<int64_t, 3> Analyser::TileRequired(const RequiredFrom& from) const {
   return required;
 }
 
-CaseRecord* Analyser::AddRecord(size_t level, uint32_t key, const Case& c, const Step& step,
+CaseRecord* Analyser::AddRecord(size_t level, uint32_t key, const Case& c, const InputAdvance& step,
                                 const Volumes& volumes) {
   CaseRecord record{.occurrences = static_cast<int32_t>(c.occurrences),
                     .factors = c,

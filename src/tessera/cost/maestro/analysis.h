@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/cost/cost.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/cost/maestro/cases.h"
 #include "tessera/cost/maestro/leaf.h"
 #include "tessera/cost/maestro/level.h"
@@ -64,7 +64,7 @@ struct CaseRecord {
   std::array<State, kMaxMaps> states = {};   // by map
   std::array<bool, kMaxMaps> unrolled = {};  // the loop has one tile; by map
   Case factors = {};
-  Step step = {};
+  InputAdvance step = {};
   SpatialFactors spatial = {};
   Volumes volumes = {};
   bool skipped = false;  // no partial sums on the critical path (version head)
@@ -138,11 +138,11 @@ class Analyser {
   const Visit* VisitOnce(size_t level, uint32_t key);  // null where a rule is broken
   bool Compute(size_t level, const Case& c, const SpatialFactors& factors, int64_t critical,
                ComputePhase& phase);
-  bool CheckCase(size_t level, const Step& step, int64_t occurrences, bool has_ingress);
+  bool CheckCase(size_t level, const InputAdvance& step, int64_t occurrences, bool has_ingress);
   bool Fail(Rule rule, size_t level, int64_t have = 0);
 
   std::array<int64_t, 3> TileRequired(const RequiredFrom& from) const;
-  CaseRecord* AddRecord(size_t level, uint32_t key, const Case& c, const Step& step,
+  CaseRecord* AddRecord(size_t level, uint32_t key, const Case& c, const InputAdvance& step,
                         const Volumes& volumes);
   void FinishRecord(size_t level, uint32_t key, int64_t cycles, double busy_units);
 

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/rules.h"
+#include "tessera/result.h"
 
 namespace tessera::maestro {
 

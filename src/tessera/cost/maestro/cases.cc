@@ -161,7 +161,7 @@ void CaseWalk::MakeSteps(const LevelTables& tables) {
       further_in |= info.spatial_bit;
       continue;
     }
-    Step& step = steps_[map + 1];
+    InputAdvance& step = steps_[map + 1];
     step.unique_zero = false;
     for (const size_t t : {kInput, kFilter}) {
       const bool only_new = info.coupled[t] && !restarts[t];

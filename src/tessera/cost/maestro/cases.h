@@ -113,7 +113,7 @@ class LevelTables {
 };
 
 // How much of an input tensor must be brought in when a loop advances.
-struct Step {
+struct InputAdvance {
   std::array<int64_t, 2> temporal = {};  // factor of the temporal loops; 0: the tensor stays
   std::array<IngressMode, 2> mode = {};  // of the spatial loops
   bool unique_zero = false;              // MAESTRO ends here
@@ -191,7 +191,7 @@ class CaseWalk {
   size_t num_axes_ = 0;
   std::array<Axis, kMaxMaps> axes_;
   std::array<Case, kMaxMaps> prefix_;  // [i]: of the axes before i and all single-state loops
-  std::array<Step, kMaxMaps + 1> steps_;
+  std::array<InputAdvance, kMaxMaps + 1> steps_;
   std::array<const Loop*, kMaxMaps> loops_;  // of the live maps, by map
 };
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera::maestro {
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/level.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
 
 namespace tessera::maestro {
 

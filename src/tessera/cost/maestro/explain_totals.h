@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/workload.h"
 

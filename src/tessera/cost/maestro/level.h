@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <span>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/rules.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
 
 namespace tessera::maestro {
 

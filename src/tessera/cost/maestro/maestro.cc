@@ -4,12 +4,12 @@
 #include <utility>
 #include <variant>
 
-#include "tessera/base/check.h"
-#include "tessera/base/names.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/report.h"
 #include "tessera/cost/maestro/rules.h"
 #include "tessera/cost/maestro/settings.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 namespace {

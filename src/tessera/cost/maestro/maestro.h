@@ -7,12 +7,11 @@
 
 #include <memory>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/cost/cost_model.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/cost/models.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/rules.h"
 #include "tessera/cost/maestro/workload.h"
-#include "tessera/mapping/dataflow.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera::maestro {
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <variant>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/cost/cost.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/cost/maestro/analysis.h"
 #include "tessera/cost/maestro/options.h"
 #include "tessera/cost/maestro/workload.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/error.h"
-#include "tessera/cost/cost.h"
-#include "tessera/mapping/dataflow.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/result.h"
 
 namespace tessera::maestro {
 

@@ -3,11 +3,11 @@
 #ifndef TESSERA_COST_MAESTRO_SETTINGS_H_
 #define TESSERA_COST_MAESTRO_SETTINGS_H_
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/parameter.h"
-#include "tessera/cost/configured_model.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/cost/maestro/options.h"
-#include "tessera/workload/layer.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 
 namespace tessera::maestro {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/mapping/dataflow.h"
-#include "tessera/workload/layer.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/workload/maestro_file.h"
 
 namespace tessera::maestro {

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "tessera/arch/format.h"
+#include "tessera/accelerator.h"
+#include "tessera/env.h"
 #include "tessera/env/decision_env.h"
-#include "tessera/env/registry.h"
-#include "tessera/space/mapping_problem.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
+#include "tessera/space.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Episodes as JSON: nlohmann's ordered objects keep the keys in the order of the input.
-#include "tessera/env/mpe/episode.h"
+#include "tessera/env.h"
 
 #include <cmath>
 #include <optional>

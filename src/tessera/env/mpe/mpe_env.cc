@@ -27,9 +27,9 @@ struct StateLayout {
 };
 
 // WriteObservation as a map from the compact state.
-InputMap ObservationMap(const MpeWorld& world, int64_t agent) {
+ObservationMap ObservationMapOf(const MpeWorld& world, int64_t agent) {
   const StateLayout state{world.agents(), world.landmarks};
-  std::vector<InputMap::Term> terms;
+  std::vector<ObservationMap::Term> terms;
   int64_t input = 0;
   const auto put = [&](int64_t feature, bool relative) {
     for (int64_t d = 0; d < 2; ++d, ++input) {
@@ -48,7 +48,7 @@ InputMap ObservationMap(const MpeWorld& world, int64_t agent) {
       if (b != agent) put(state.velocity(b), false);
     }
   }
-  return InputMap::Affine(world.observation_size(agent), std::move(terms));
+  return {.inputs = world.observation_size(agent), .terms = std::move(terms)};
 }
 
 class MpeEnvImpl final : public MpeEnv {
@@ -67,7 +67,7 @@ class MpeEnvImpl final : public MpeEnv {
                                           : fmt::format("agent_{}", tag ? a - world_.predators : a),
                               .observation_size = world_.observation_size(a),
                               .action = {.kind = ActionKind::kSoftChoice, .size = kMpeActionSize}});
-      spec_.observation_maps.push_back(ObservationMap(world_, a));
+      spec_.observation_maps.push_back(ObservationMapOf(world_, a));
     }
     world_doubles_ = 4 * world_.agents() + 2 * world_.landmarks;
     worlds_ = AlignedBuffer<double>(batch_ * world_doubles_);

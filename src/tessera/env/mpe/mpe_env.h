@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "tessera/base/thread_pool.h"
+#include "tessera/env.h"
 #include "tessera/env/mpe/prey.h"
 #include "tessera/env/mpe/world.h"
-#include "tessera/rl/env.h"
+#include "tessera/part.h"
 
 namespace tessera {
 

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
-#include "tessera/env/mpe/episode.h"
+#include "tessera/env.h"
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/env/mpe/numpy_random.h"
 #include "tessera/env/mpe/render.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // The random streams of NumPy that the particle environments draw their starts from. Only for
-// starts that must equal theirs; everything else draws from base/rng.h.
+// starts that must equal theirs; everything else draws from tessera/part.h.
 #ifndef TESSERA_ENV_MPE_NUMPY_RANDOM_H_
 #define TESSERA_ENV_MPE_NUMPY_RANDOM_H_
 

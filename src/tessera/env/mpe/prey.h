@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "tessera/base/result.h"
-#include "tessera/base/rng.h"
 #include "tessera/env/mpe/world.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

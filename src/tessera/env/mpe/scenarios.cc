@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <string>
 
+#include "tessera/env.h"
 #include "tessera/env/mpe/mpe_env.h"
-#include "tessera/env/registry.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/aligned_buffer.h"
 #include "tessera/base/memory.h"
+#include "tessera/rl/observation_map.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {
@@ -37,7 +39,9 @@ FeatureLayout FeatureLayout::Dense(const EnvSpec& spec) {
 
 FeatureLayout FeatureLayout::Compact(const EnvSpec& spec) {
   FeatureLayout layout = WithActions(spec, spec.state_size);
-  layout.observations = spec.observation_maps;
+  for (const ObservationMap& map : spec.observation_maps) {
+    layout.observations.push_back(InputMapOf(map));
+  }
   return layout;
 }
 

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
-#include "tessera/base/tensor_file.h"
+#include "tessera/env.h"
 #include "tessera/nn/batch.h"
 #include "tessera/nn/input_map.h"
-#include "tessera/rl/env.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 

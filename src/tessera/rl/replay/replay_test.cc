@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/base/temporary_folder.h"
+#include "tessera/part.h"
 #include "tessera/rl/replay/buffer.h"
 #include "tessera/rl/replay/sampler.h"
 #include "tessera/rl/replay/sum_tree.h"
@@ -25,8 +25,8 @@ EnvSpec ExampleSpec() {
   spec.state_size = 5;
   spec.agents.push_back({"a", 3, {ActionKind::kSoftChoice, 2}});
   spec.agents.push_back({"b", 2, {ActionKind::kSoftChoice, 3}});
-  spec.observation_maps.push_back(InputMap::Affine(3, {{0, 0, 1.0f}, {1, 1, 1.0f}, {2, 2, 1.0f}}));
-  spec.observation_maps.push_back(InputMap::Affine(2, {{0, 3, 1.0f}, {1, 4, 1.0f}}));
+  spec.observation_maps.push_back({3, {{0, 0, 1.0f}, {1, 1, 1.0f}, {2, 2, 1.0f}}});
+  spec.observation_maps.push_back({2, {{0, 3, 1.0f}, {1, 4, 1.0f}}});
   return spec;
 }
 

@@ -5,27 +5,24 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
-extern const SamplerInfo kUniformSampler;
-extern const SamplerInfo kNeighborSampler;
-extern const SamplerInfo kRunsSampler;
-extern const SamplerInfo kPrioritizedSampler;
-extern const SamplerInfo kPrioritizedNeighborSampler;
-extern const SamplerInfo kReuseSampler;
+#define TESSERA_SAMPLERS(PART)                   \
+  PART(SamplerInfo, kUniformSampler)             \
+  PART(SamplerInfo, kNeighborSampler)            \
+  PART(SamplerInfo, kRunsSampler)                \
+  PART(SamplerInfo, kPrioritizedSampler)         \
+  PART(SamplerInfo, kPrioritizedNeighborSampler) \
+  PART(SamplerInfo, kReuseSampler)
+
+TESSERA_SAMPLERS(TESSERA_DECLARE_PART)
 
 namespace {
 
-constexpr const SamplerInfo* kSamplers[] = {
-    &kUniformSampler,
-    &kNeighborSampler,
-    &kRunsSampler,
-    &kPrioritizedSampler,
-    &kPrioritizedNeighborSampler,
-    &kReuseSampler,
-};
+constexpr const SamplerInfo* kSamplers[] = {TESSERA_SAMPLERS(TESSERA_PART_ADDRESS)};
 
 bool IsTransition(SlotKind kind) { return kind != SlotKind::kEmpty; }
 bool EndsEpisode(SlotKind kind) {

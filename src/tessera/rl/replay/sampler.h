@@ -11,10 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/parameter.h"
-#include "tessera/base/result.h"
-#include "tessera/base/rng.h"
-#include "tessera/base/tensor_file.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/replay/buffer.h"
 
 namespace tessera {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 #include "tessera/search/exact/tree.h"
 
 namespace tessera::exact {

@@ -2,8 +2,8 @@
 #ifndef TESSERA_SEARCH_EXACT_COUNT_H_
 #define TESSERA_SEARCH_EXACT_COUNT_H_
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/accelerator.h"
+#include "tessera/mapping.h"
 
 namespace tessera::exact {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 
 namespace tessera::exact {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/search/exact/mapper.h"
 
 namespace tessera::exact {

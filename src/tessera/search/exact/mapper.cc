@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
+#include "tessera/result.h"
 
 namespace tessera::exact {
 namespace {

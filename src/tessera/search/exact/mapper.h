@@ -18,12 +18,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
-#include "tessera/base/result.h"
-#include "tessera/base/thread_pool.h"
-#include "tessera/cost/loopnest/semantics.h"
-#include "tessera/mapping/loop_mapping.h"
-#include "tessera/mapping/loop_problem.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/search/exact/restrictions.h"
 #include "tessera/search/exact/tree.h"
 

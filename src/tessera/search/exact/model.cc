@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "tessera/base/check.h"
 #include "tessera/base/divisors.h"
+#include "tessera/result.h"
 
 namespace tessera::exact {
 namespace {

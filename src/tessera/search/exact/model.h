@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "tessera/base/result.h"
 #include "tessera/cost/loopnest/evaluation.h"
+#include "tessera/result.h"
 #include "tessera/search/exact/restrictions.h"
 
 namespace tessera::exact {

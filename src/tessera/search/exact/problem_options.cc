@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 
 namespace tessera::exact {
 namespace {

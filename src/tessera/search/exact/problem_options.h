@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/search/exact/mapper.h"
-#include "tessera/space/mapping_problem.h"
+#include "tessera/space.h"
 
 namespace tessera::exact {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/divisors.h"
+#include "tessera/result.h"
 
 namespace tessera::exact {
 namespace {

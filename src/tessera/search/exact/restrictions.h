@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "tessera/arch/accelerator.h"
+#include "tessera/accelerator.h"
 #include "tessera/cost/loopnest/nest.h"
-#include "tessera/space/decision_space.h"
+#include "tessera/space.h"
 
 namespace tessera::exact {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "tessera/cost/bounds.h"
+#include "tessera/cost.h"
 #include "tessera/cost/loopnest/row.h"
 
 namespace tessera::exact {

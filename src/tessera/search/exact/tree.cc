@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera::exact {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/mapping/loop_mapping.h"
+#include "tessera/mapping.h"
 #include "tessera/search/exact/bound.h"
 #include "tessera/search/exact/model.h"
 

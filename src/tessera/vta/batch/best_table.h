@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/best.h"
 
 namespace tessera::vta {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json_text.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/batch/record.h"
 #include "tessera/vta/config.h"
 

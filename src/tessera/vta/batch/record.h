@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/config.h"
 #include "tessera/vta/program.h"
 #include "tessera/vta/sim/timing.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/batch/best_table.h"
 #include "tessera/vta/batch/record.h"
 

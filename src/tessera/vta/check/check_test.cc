@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 #include "tessera/vta/check/static.h"
 #include "tessera/vta/isa/assembly.h"
 #include "tessera/vta/sim/cycles.h"
@@ -50,6 +50,23 @@ TEST(Check, TokensThatNeverComeOrNeverGo) {
       "warning: instruction 1: tokens_left_over: tokens are never popped: 1 of g2l, 1 of g2s");
   EXPECT_EQ(First("NOP.STORE pop_prev\nFINISH"),
             "error: instruction 1: finish_early: FINISH does not wait for STORE instruction 0");
+}
+
+TEST(Check, TheLastInstructionMustBeFinish) {
+  EXPECT_EQ(First("NOP.COMPUTE\nNOP.LOAD"),
+            "error: instruction 1: missing_finish: the program has no FINISH instruction");
+  for (const char* last :
+       {"LOAD.UOP dram=1024 size=2x1", "LOAD.INP size=2x1", "NOP.STORE", "NOP.COMPUTE"}) {
+    const CheckReport report = Check(std::string("NOP.COMPUTE\nFINISH\n") + last);
+    EXPECT_FALSE(report.ok()) << last;
+    ASSERT_EQ(report.diagnostics.size(), 2u) << last;
+    EXPECT_EQ(ToString(report.diagnostics[0]),
+              "error: instruction 2: missing_finish: the last instruction is not FINISH");
+    EXPECT_EQ(ToString(report.diagnostics[1]),
+              "warning: instruction 1: finish_not_last: instructions follow FINISH");
+  }
+  EXPECT_EQ(First("FINISH\nNOP.COMPUTE\nFINISH"),
+            "warning: instruction 0: finish_not_last: instructions follow FINISH");
 }
 
 TEST(Check, ComputedIndices) {

@@ -106,7 +106,11 @@ class Checker {
     int64_t finishes = 0;
     for (const Instruction& x : instructions_) finishes += x.Is(Opcode::kFinish) ? 1 : 0;
     insn_ = last;
-    if (finishes == 0) Report(Defect::kMissingFinish, "the program has no FINISH instruction");
+    if (finishes == 0) {
+      Report(Defect::kMissingFinish, "the program has no FINISH instruction");
+    } else if (!instructions_.back().Is(Opcode::kFinish)) {
+      Report(Defect::kMissingFinish, "the last instruction is not FINISH");
+    }
     for (insn_ = 0; insn_ <= last; ++insn_) {
       const Instruction& x = instructions_[static_cast<size_t>(insn_)];
       if (!x.Is(Opcode::kFinish)) continue;

@@ -28,7 +28,8 @@ std::vector<int64_t> EvenPieces(int64_t total, int64_t most_pieces) {
 
 auto KeyOf(const TiledSchedule& s) {
   return std::tuple(s.tile_h, s.tile_w, s.tile_ci, s.tile_co, s.lead_co, s.inp_slots, s.wgt_slots,
-                    s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias);
+                    s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias,
+                    s.split_products);
 }
 
 class Search {
@@ -47,6 +48,12 @@ class Search {
     Seed();
     Climb();
     TryReference();
+    if (!best_.tiled && !best_.reference) {
+      // Layers with very few outputs.
+      split_products_ = true;
+      Seed();
+      Climb();
+    }
     if (!best_.tiled && !best_.reference) {
       return Error{.kind = ErrorKind::kInfeasible,
                    .message = fmt::format("no schedule fits: {}", last_refusal_)};
@@ -80,10 +87,15 @@ class Search {
       }
     }
     if (seeds_.empty()) SeedOne({.gemm_bias = options_.gemm_bias});
+    // The last resort takes the least room.
+    if (seeds_.empty() && split_products_) {
+      SeedOne({.inp_slots = 1, .wgt_slots = 1, .gemm_bias = options_.gemm_bias});
+    }
   }
 
   // With as much trimming as the micro-ops allow.
   void SeedOne(TiledSchedule schedule) {
+    schedule.split_products = split_products_;
     for (const auto& [rows, columns] :
          {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
       schedule.trim_rows = rows;
@@ -198,6 +210,7 @@ class Search {
   CycleSimulator simulator_;
   const int64_t cib_, cob_;
   int64_t evaluations_ = 0;
+  bool split_products_ = false;
   std::vector<std::pair<int64_t, TiledSchedule>> seeds_;  // with their cycles
   std::set<decltype(KeyOf(TiledSchedule{}))> tried_;
   std::string last_refusal_ = "none was tried";

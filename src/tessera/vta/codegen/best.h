@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/conv.h"
 #include "tessera/vta/codegen/reference.h"
 #include "tessera/vta/codegen/tiled.h"

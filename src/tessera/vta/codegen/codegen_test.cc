@@ -2,7 +2,8 @@
 // their programs pass every check.
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/best.h"
 #include "tessera/vta/codegen/data.h"
@@ -145,6 +146,139 @@ TEST(Codegen, FewOutputsPerTileAreNoHazardByThemselves) {
     const TiledSchedule deep = {.tile_h = 1, .tile_w = tile_w, .tile_ci = 2, .tile_co = 1};
     EXPECT_FALSE(GenerateTiled(shape, deep, Config{})) << "one or two sums, used twice";
   }
+}
+
+// No GEMM instruction uses a sum again within two tile operations, by running its loops.
+void ExpectSumsApart(const Kernel& kernel, const std::string& what) {
+  for (const Instruction& x : kernel.instructions) {
+    if (!x.Is(Opcode::kGemm) || x.reset != 0) continue;
+    int64_t before = -1, last = -1;
+    for (int64_t round = 0; round < int64_t{x.iter_out} * x.iter_in; ++round) {
+      for (uint32_t u = x.uop_bgn; u < x.uop_end; ++u) {
+        const int64_t sum = kernel.uops[u].dst + round / x.iter_in * x.dst_factor_out +
+                            round % x.iter_in * x.dst_factor_in;
+        ASSERT_TRUE(sum != last && sum != before) << "sum " << sum << " " << what;
+        before = last;
+        last = sum;
+      }
+    }
+  }
+}
+
+// Outputs of 1 x 1 to 3 x 13 in one to three blocks of channels.
+ConvShape RandomSmallShape(CounterRng& rng) {
+  ConvShape s;
+  s.n = Pick(rng, {1, 1, 1, 2});
+  s.ci = 1 + rng.UniformInt(48);
+  s.co = 1 + rng.UniformInt(48);
+  s.kh = Pick(rng, {1, 2, 3, 3, 3, 5, 7, 11});
+  s.kw = rng.UniformInt(3) == 0 ? Pick(rng, {1, 3, 5, 11}) : s.kh;
+  s.stride_h = Pick(rng, {1, 1, 2, 3});
+  s.stride_w = rng.UniformInt(3) == 0 ? Pick(rng, {1, 2, 3}) : s.stride_h;
+  const int64_t rows = 1 + rng.UniformInt(3), columns = 1 + rng.UniformInt(13);
+  do {
+    s.pad_top = rng.UniformInt(s.kh);
+    s.pad_bottom = rng.UniformInt(s.kh);
+    s.h = std::max<int64_t>(1, (rows - 1) * s.stride_h + s.kh - s.pad_top - s.pad_bottom);
+  } while (s.oh() > 3);
+  do {
+    s.pad_left = rng.UniformInt(s.kw);
+    s.pad_right = rng.UniformInt(s.kw);
+    s.w = std::max<int64_t>(1, (columns - 1) * s.stride_w + s.kw - s.pad_left - s.pad_right);
+  } while (s.ow() > 13);
+  return s;
+}
+
+// A layer that was refused because no schedule kept the uses of its 13 sums apart.
+TEST(Codegen, LayerWithOneRowOfOutputsCompiles) {
+  const Result<Network> network = ParseNetwork(
+      "format: tessera-network-1\nname: t\nlayers:\n"
+      "- {name: l9, type: conv, N: 1, K: 3, C: 33, Y: 3, X: 11, R: 3, S: 3, stride: [3, 1], "
+      "pad: [0, 2, 0, 2], bias: true}\n",
+      "t.yaml");
+  ASSERT_TRUE(network) << network.error();
+  const Result<ConvShape> shape = ConvShapeOf(network->layers[0].layer);
+  ASSERT_TRUE(shape) << shape.error();
+  EXPECT_EQ(shape->oh(), 1);
+  EXPECT_EQ(shape->ow(), 13);
+  const Result<BestConv> best = FindBest(*shape, Config{});
+  ASSERT_TRUE(best) << best.error();
+  ASSERT_TRUE(best->tiled);
+  EXPECT_TRUE(best->tiled->split_products) << DescribeSchedule(*best);
+  ExpectSumsApart(best->kernel, DescribeSchedule(*best));
+  ExpectRight(best->kernel, *shape, {}, 9, DescribeSchedule(*best));
+  const Result<TiledSchedule> read = ParseTiledSchedule(ToString(*best->tiled));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(*read, *best->tiled);
+  EXPECT_EQ(ToString(TiledSchedule{}).find("split_products"), std::string::npos);
+}
+
+TEST(Codegen, LayersWithVerySmallOutputsCompile) {
+  int64_t split = 0;
+  for (uint64_t trial = 0; trial < 300; ++trial) {
+    CounterRng rng(24, StreamId("small_outputs"), trial);
+    const ConvShape shape = RandomSmallShape(rng);
+    const Epilogue epilogue = RandomEpilogue(rng);
+    const Config config;
+    ASSERT_TRUE(Validate(shape, config)) << Describe(shape, config);
+    const Result<BestConv> best = FindBest(shape, config, epilogue, {.max_evaluations = 20});
+    ASSERT_TRUE(best) << best.error() << " " << Describe(shape, config);
+    const std::string what = Describe(shape, config) + " " + DescribeSchedule(*best);
+    if (best->tiled) ExpectSumsApart(best->kernel, what);
+    ExpectRight(best->kernel, shape, epilogue, trial, what);
+    split += best->tiled && best->tiled->split_products ? 1 : 0;
+  }
+  EXPECT_GT(split, 20);
+}
+
+// On other configurations only buffers and micro-ops refuse a layer.
+TEST(Codegen, SmallOutputsAreRefusedForWantOfRoomOnly) {
+  for (uint64_t trial = 0; trial < 200; ++trial) {
+    CounterRng rng(25, StreamId("small_outputs"), trial);
+    const ConvShape shape = RandomSmallShape(rng);
+    const Config& config = RandomConfig(rng);
+    const Epilogue epilogue = RandomEpilogue(rng);
+    const Result<BestConv> best = FindBest(shape, config, epilogue, {.max_evaluations = 20});
+    if (best) {
+      ExpectRight(best->kernel, shape, epilogue, trial, DescribeSchedule(*best));
+    } else {
+      EXPECT_NE(best.error().message.find(" > "), std::string::npos) << best.error();
+    }
+  }
+}
+
+// Whatever the tiles, splitting leaves no hazard; where there was none, it changes nothing.
+TEST(Codegen, SplitProductsChangeOnlyWhatWasRefused) {
+  int64_t same = 0, mended = 0;
+  for (uint64_t trial = 0; trial < 300; ++trial) {
+    CounterRng rng(26, StreamId("split_products"), trial);
+    const ConvShape shape = trial % 2 == 0 ? RandomShape(rng) : RandomSmallShape(rng);
+    const Config config;
+    TiledSchedule schedule = {.tile_h = 1 + rng.UniformInt(shape.oh()),
+                              .tile_w = 1 + rng.UniformInt(shape.ow()),
+                              .tile_ci = 1 + rng.UniformInt(InputBlocks(shape, config)),
+                              .tile_co = 1 + rng.UniformInt(OutputBlocks(shape, config)),
+                              .lead_co = rng.UniformInt(3),
+                              .channels_outermost = rng.UniformInt(2) == 0,
+                              .trim_rows = rng.UniformInt(3) != 0,
+                              .trim_columns = rng.UniformInt(3) != 0};
+    const Result<Kernel> plain = GenerateTiled(shape, schedule, config);
+    schedule.split_products = true;
+    const Result<Kernel> split = GenerateTiled(shape, schedule, config);
+    if (!split) continue;
+    const std::string what = Describe(shape, config) + " " + ToString(schedule);
+    if (plain) {
+      EXPECT_EQ(plain->instructions, split->instructions) << what;
+      EXPECT_EQ(plain->uops, split->uops) << what;
+      ++same;
+      continue;
+    }
+    ++mended;
+    ExpectSumsApart(*split, what);
+    ExpectRight(*split, shape, {}, trial, what);
+  }
+  EXPECT_GT(same, 60);
+  EXPECT_GT(mended, 60);
 }
 
 TEST(Codegen, LargeBiasNeedsTheAlu) {

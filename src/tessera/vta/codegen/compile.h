@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/conv.h"
 

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
-#include "tessera/workload/layer.h"
 
 namespace tessera::vta {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera::vta {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/conv.h"
 #include "tessera/vta/program.h"
 

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/result.h"
 #include "tessera/base/text.h"
+#include "tessera/result.h"
 
 namespace tessera::vta {
 
@@ -22,15 +22,21 @@ struct NamedField {
   std::string_view name;
   std::variant<int64_t Struct::*, bool Struct::*> member;
   int64_t least = 1;
+  bool always = true;  // written even where it has its default
 };
 
 template <typename Struct, size_t kCount>
 std::string FieldsToText(const Struct& value,
                          const std::array<NamedField<Struct>, kCount>& fields) {
   std::string text;
+  const Struct defaults = {};
   for (const NamedField<Struct>& field : fields) {
-    const int64_t number = std::visit(
-        [&value](auto member) { return static_cast<int64_t>(value.*member); }, field.member);
+    const auto of = [&field](const Struct& from) {
+      return std::visit([&from](auto member) { return static_cast<int64_t>(from.*member); },
+                        field.member);
+    };
+    const int64_t number = of(value);
+    if (!field.always && number == of(defaults)) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", field.name, number);
   }
   return text;

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 #include "tessera/vta/codegen/tile_cache.h"
 
 namespace tessera::vta {

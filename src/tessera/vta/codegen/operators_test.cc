@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/elementwise.h"
 #include "tessera/vta/codegen/pool.h"

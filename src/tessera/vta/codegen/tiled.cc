@@ -25,10 +25,10 @@ constexpr int64_t kBiasSlots = 2;
 constexpr int64_t kLastPartTiles = 96;
 
 // All that a list of micro-ops depends on.
-using ListKey = std::array<int64_t, 12>;
+using ListKey = std::array<int64_t, 17>;
 
 using T = TiledSchedule;
-constexpr std::array<NamedField<T>, 11> kFields = {{{"tile_h", &T::tile_h},
+constexpr std::array<NamedField<T>, 12> kFields = {{{"tile_h", &T::tile_h},
                                                     {"tile_w", &T::tile_w},
                                                     {"tile_ci", &T::tile_ci},
                                                     {"tile_co", &T::tile_co},
@@ -38,7 +38,9 @@ constexpr std::array<NamedField<T>, 11> kFields = {{{"tile_h", &T::tile_h},
                                                     {"channels_outermost", &T::channels_outermost},
                                                     {"trim_rows", &T::trim_rows},
                                                     {"trim_columns", &T::trim_columns},
-                                                    {"gemm_bias", &T::gemm_bias}}};
+                                                    {"gemm_bias", &T::gemm_bias},
+                                                    {"split_products", &T::split_products, 0,
+                                                     /*always=*/false}}};
 
 struct OutputTile {
   int64_t n = 0, h = 0, w = 0, c = 0;  // which batch block and which pieces
@@ -98,10 +100,12 @@ class Generator {
   Result<Kernel> Generate() {
     const int64_t tiles = BatchBlocks(shape_, config_) * std::ssize(rows_) * std::ssize(columns_) *
                           std::ssize(channels_);
-    if (tiles * std::ssize(chunks_) > kMaxInstructions / 4) {
+    const int64_t steps = tiles * std::ssize(chunks_) *
+                          (schedule_.split_products ? chunks_.front().size() * taps_ : 1);
+    if (steps > kMaxInstructions / 4) {
       return Error{.kind = ErrorKind::kInfeasible,
-                   .message = fmt::format("{} steps of a few instructions each > {}",
-                                          tiles * std::ssize(chunks_), kMaxInstructions / 4)};
+                   .message = fmt::format("{} steps of a few instructions each > {}", steps,
+                                          kMaxInstructions / 4)};
     }
     ListTiles();
     if (Result<void> room = Allocate(); !room) return room.error();
@@ -264,8 +268,9 @@ class Generator {
     }
     const std::vector<TapGroup> groups =
         GroupTaps(InputOf(tile).columns, tile.columns.size(), shape_.kw);
+    const Slots slots = {input.slot, weights.slot, acc};
     for (const TapGroup& group : groups) {
-      Multiply(tile, chunks_[chunk], group, input.slot, weights.slot, acc);
+      Multiply(tile, chunks_[chunk], {group, {0, shape_.kh}, {0, chunks_[chunk].size()}}, slots);
     }
   }
 
@@ -312,6 +317,23 @@ class Generator {
                {wgt_[static_cast<size_t>(slot)]});
   }
 
+  // Where the operands and sums of a chunk lie.
+  struct Slots {
+    int64_t inp = 0, wgt = 0, acc = 0;
+  };
+
+  // What one GEMM instruction multiplies: columns and rows of the kernel, input blocks of a chunk.
+  struct Step {
+    TapGroup group;
+    Extent kernel_rows, blocks;
+  };
+
+  // Micro-ops, by their places.
+  struct List {
+    Extent uops;
+    bool too_soon = false;  // in the loops around it, a sum is used again within two micro-ops
+  };
+
   // A dimension of the products of one GEMM instruction, and how far its steps are apart.
   struct Dimension {
     int64_t extent = 1, dst = 0, src = 0, wgt = 0;
@@ -324,11 +346,11 @@ class Generator {
     bool one_row = false;  // rows and columns are one loop
   };
 
-  Products ProductsOf(const OutputTile& tile, const Extent& chunk, const TapGroup& group) const {
+  Products ProductsOf(const OutputTile& tile, const Extent& chunk, const Step& step) const {
     const InputTile input = InputOf(tile);
-    Products products = {.columns = {group.outputs.size(), 1, input.columns.step, 0},
-                         .taps = {group.taps.size(), 0, 1, 1},
-                         .ci = {chunk.size(), 0, input.tiles(), taps_},
+    Products products = {.columns = {step.group.outputs.size(), 1, input.columns.step, 0},
+                         .taps = {step.group.taps.size(), 0, 1, 1},
+                         .ci = {step.blocks.size(), 0, input.tiles(), taps_},
                          .co = {tile.channels.size(), PixelsOf(tile), 0, chunk.size() * taps_}};
     products.one_row = taps_ == 1 && input.rows.step * input.columns.size() ==
                                          input.columns.step * tile.columns.size();
@@ -338,10 +360,8 @@ class Generator {
 
   // One GEMM instruction: the taps of a group on all outputs they meet. The outer loop runs over
   // the largest of the other dimensions; micro-ops do the rest.
-  void Multiply(const OutputTile& tile, const Extent& chunk, const TapGroup& group,
-                int64_t inp_slot, int64_t wgt_slot, int64_t acc_slot) {
-    const InputTile input = InputOf(tile);
-    Products products = ProductsOf(tile, chunk, group);
+  void Multiply(const OutputTile& tile, const Extent& chunk, const Step& step, const Slots& slots) {
+    Products products = ProductsOf(tile, chunk, step);
     Dimension* outer = &products.ci;
     for (Dimension* other : {&products.co, &products.taps}) {
       if (other->extent > outer->extent) outer = other;
@@ -355,48 +375,84 @@ class Generator {
                    .wgt_outer = outer->wgt,
                    .wgt_inner = products.columns.wgt};
     outer->extent = 1;
-    const ListKey key = {inp_slot,
-                         wgt_slot,
-                         acc_slot,
-                         input.rows.first_tap,
-                         input.rows.size(),
-                         tile.rows.size(),
-                         input.columns.first_tap,
-                         input.columns.size(),
-                         tile.columns.size(),
-                         group.taps.begin,
-                         chunk.size(),
-                         tile.channels.size()};
-    auto [found, is_new] = lists_.try_emplace(key);
-    if (is_new) {
-      found->second.begin = std::ssize(kernel_.uops);
-      ListUops(tile, group, products,
-               {.dst = acc_slot * acc_slot_tiles_,
-                .src = inp_slot * inp_slot_tiles_,
-                .wgt = wgt_slot * wgt_slot_tiles_});
-      found->second.end = std::ssize(kernel_.uops);
-      const std::span<const Uop> list =
-          std::span(kernel_.uops).subspan(static_cast<size_t>(found->second.begin));
-      hazard_ = hazard_ || ReusesSumsTooSoon(loops, list);
+    const List list = ListOf(tile, chunk, step, slots, products, loops);
+    if (list.too_soon && schedule_.split_products) return MultiplySplit(tile, chunk, step, slots);
+    hazard_ = hazard_ || list.too_soon;
+    loops.uop_begin = list.uops.begin;
+    loops.uop_end = list.uops.end;
+    code_.Gemm(loops, {inp_[static_cast<size_t>(slots.inp)], wgt_[static_cast<size_t>(slots.wgt)]},
+               acc_[static_cast<size_t>(slots.acc)]);
+  }
+
+  // The same products with every sum once per instruction.
+  void MultiplySplit(const OutputTile& tile, const Extent& chunk, const Step& step,
+                     const Slots& slots) {
+    const Extent &taps = step.group.taps, &rows = step.kernel_rows;
+    for (int64_t ci = step.blocks.begin; ci < step.blocks.end; ++ci) {
+      for (int64_t di = rows.begin; di < rows.end; ++di) {
+        if (OutputsOfTap(InputOf(tile).rows, tile.rows.size(), di).size() == 0) continue;
+        for (int64_t dj = taps.begin; dj < taps.end; ++dj) {
+          const TapGroup tap = {{dj, dj + 1}, step.group.outputs};
+          Multiply(tile, chunk, {tap, {di, di + 1}, {ci, ci + 1}}, slots);
+        }
+      }
     }
-    loops.uop_begin = found->second.begin;
-    loops.uop_end = found->second.end;
-    code_.Gemm(loops, {inp_[static_cast<size_t>(inp_slot)], wgt_[static_cast<size_t>(wgt_slot)]},
-               acc_[static_cast<size_t>(acc_slot)]);
+  }
+
+  // The micro-ops of a step, listed where they are new. Those that will be split are not kept.
+  List ListOf(const OutputTile& tile, const Extent& chunk, const Step& step, const Slots& slots,
+              const Products& products, const Loops& loops) {
+    const auto [found, is_new] = lists_.try_emplace(ListKeyOf(tile, chunk, step, slots));
+    List& list = found->second;
+    if (!is_new) return list;
+    list.uops.begin = std::ssize(kernel_.uops);
+    ListUops(tile, step, products,
+             {.dst = slots.acc * acc_slot_tiles_,
+              .src = slots.inp * inp_slot_tiles_,
+              .wgt = slots.wgt * wgt_slot_tiles_});
+    list.uops.end = std::ssize(kernel_.uops);
+    const auto begin = static_cast<size_t>(list.uops.begin);
+    list.too_soon = ReusesSumsTooSoon(loops, std::span(kernel_.uops).subspan(begin));
+    if (list.too_soon && schedule_.split_products) kernel_.uops.resize(begin);
+    return list;
+  }
+
+  ListKey ListKeyOf(const OutputTile& tile, const Extent& chunk, const Step& step,
+                    const Slots& slots) const {
+    const InputTile input = InputOf(tile);
+    return {slots.inp,
+            slots.wgt,
+            slots.acc,
+            input.rows.first_tap,
+            input.rows.size(),
+            tile.rows.size(),
+            input.columns.first_tap,
+            input.columns.size(),
+            tile.columns.size(),
+            step.group.taps.begin,
+            step.group.taps.end,
+            step.kernel_rows.begin,
+            step.kernel_rows.end,
+            step.blocks.begin,
+            step.blocks.end,
+            chunk.size(),
+            tile.channels.size()};
   }
 
   // Micro-ops of what is not a loop. Rows go innermost, so that sums are far apart.
-  void ListUops(const OutputTile& tile, const TapGroup& group, const Products& products,
+  void ListUops(const OutputTile& tile, const Step& step, const Products& products,
                 const Dimension& base) {
     const InputTile input = InputOf(tile);
+    const TapGroup& group = step.group;
     const int64_t width = input.columns.size(), first = group.outputs.begin;
     for (int64_t dj = 0; dj < products.taps.extent; ++dj) {
       const int64_t column =
           input.columns.first_tap + first * input.columns.step + group.taps.begin + dj;
-      for (int64_t di = 0; di < shape_.kh; ++di) {
+      for (int64_t di = step.kernel_rows.begin; di < step.kernel_rows.end; ++di) {
         const Extent rows =
             products.one_row ? Extent{0, 1} : OutputsOfTap(input.rows, tile.rows.size(), di);
-        for (int64_t ci = 0; ci < products.ci.extent; ++ci) {
+        for (int64_t block = 0; block < products.ci.extent; ++block) {
+          const int64_t ci = step.blocks.begin + block;
           for (int64_t co = 0; co < products.co.extent; ++co) {
             for (int64_t i = rows.begin; i < rows.end; ++i) {
               const int64_t row = input.rows.first_tap + i * input.rows.step + di;
@@ -576,7 +632,7 @@ class Generator {
   std::vector<Scheduler::Slot> inp_, wgt_, acc_, bias_;
   Scheduler::Slot constant_slot_ = 0;
 
-  std::map<ListKey, Extent> lists_;
+  std::map<ListKey, List> lists_;
   std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> singles_;
   bool hazard_ = false;
 };

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/conv.h"
 
 namespace tessera::vta {
@@ -36,13 +36,19 @@ struct TiledSchedule {
   // over MaxGemmBias.
   bool gemm_bias = true;
 
+  // Where an instruction would use a sum again within two micro-ops, as with very few outputs: one
+  // instruction per tap and input block in its place, which uses every sum once. Each takes its
+  // own start-up time and micro-ops, so this is for layers that no other schedule fits.
+  bool split_products = false;
+
   friend bool operator==(const TiledSchedule&, const TiledSchedule&) = default;
 };
 std::string ToString(const TiledSchedule& schedule);  // "tile_h=8,tile_w=56,..."
 Result<TiledSchedule> ParseTiledSchedule(std::string_view text);
 
 // The program of a valid shape, or the limit that the schedule exceeds: buffer depths, micro-ops,
-// or sums that would be used again within two micro-ops, which the HLS design cannot do.
+// or, unless products are split, sums that would be used again within two micro-ops, which the HLS
+// design cannot do.
 Result<Kernel> GenerateTiled(const ConvShape& shape, const TiledSchedule& schedule,
                              const Config& config, const Epilogue& epilogue = {});
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/isa/instruction.h"
 
 namespace tessera::vta {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tessera/base/rng.h"
+#include "tessera/part.h"
 
 namespace tessera::vta {
 namespace {

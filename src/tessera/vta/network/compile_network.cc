@@ -7,7 +7,7 @@
 
 #include "tessera/base/json_text.h"
 #include "tessera/base/stop.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 #include "tessera/vta.h"
 #include "tessera/vta/network/write.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/conv.h"
 
 namespace tessera::vta {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/network.h"
 #include "tessera/vta/network/run.h"
-#include "tessera/workload/zoo.h"
 
 namespace tessera::vta {
 namespace {

@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/rng.h"
 #include "tessera/base/stop.h"
-#include "tessera/base/thread_pool.h"
+#include "tessera/part.h"
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/elementwise.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/codegen/compile.h"
 #include "tessera/vta/network/graph.h"
 #include "tessera/vta/program.h"

@@ -9,7 +9,7 @@
 
 #include "tessera/base/file_set.h"
 #include "tessera/base/json_text.h"
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 
 namespace tessera::vta {

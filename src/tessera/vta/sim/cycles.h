@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta.h"
 #include "tessera/vta/isa/instruction.h"
 #include "tessera/vta/sim/timing.h"

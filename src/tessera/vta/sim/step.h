@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/vta/config.h"
 #include "tessera/vta/isa/instruction.h"
 #include "tessera/vta/sim/cycles.h"

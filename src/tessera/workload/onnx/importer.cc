@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/text.h"
+#include "tessera/workload/builder.h"
 #include "tessera/workload/onnx/op.h"
 #include "tessera/workload/onnx/operators.h"
 #include "tessera/workload/onnx/order.h"

@@ -5,9 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/workload/onnx/importer.h"
 
 namespace tessera::onnx {

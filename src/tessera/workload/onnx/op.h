@@ -19,9 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tessera/base/error.h"
-#include "tessera/base/result.h"
-#include "tessera/workload/layer.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/workload/onnx/value.h"
 
 namespace tessera::onnx {

@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "tessera/base/check.h"
+#include "tessera/result.h"
 
 namespace tessera::onnx {
 namespace {

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "tessera/base/result.h"
-#include "tessera/workload/format.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/workload/onnx/value.h"
 
 namespace tessera::onnx {

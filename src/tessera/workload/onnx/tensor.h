@@ -3,7 +3,7 @@
 #ifndef TESSERA_WORKLOAD_ONNX_TENSOR_H_
 #define TESSERA_WORKLOAD_ONNX_TENSOR_H_
 
-#include "tessera/base/result.h"
+#include "tessera/result.h"
 #include "tessera/workload/onnx/value.h"
 
 namespace tessera::onnx {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tessera/base/check.h"
 #include "tessera/base/text.h"
+#include "tessera/result.h"
 #include "tessera/workload/onnx/onnx_format.h"
 #include "tessera/workload/onnx/value.h"
 

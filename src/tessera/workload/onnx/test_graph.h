@@ -17,9 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/base/result.h"
-#include "tessera/workload/format.h"
-#include "tessera/workload/network.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
 #include "tessera/workload/onnx/schema.pb.h"
 
 namespace tessera::onnx {

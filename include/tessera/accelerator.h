@@ -1,0 +1,178 @@
+// Accelerators: the machine that a network is mapped onto, in the two forms that cost models need,
+// a PE array and a memory hierarchy, and the files that machines are read from. A machine may have
+// either form or both.
+//
+//   Result<Accelerator> machine = LoadAccelerator("eyeriss-256");  // or a path
+//   if (!machine) return machine.error();
+//   machine->hierarchy->levels[0].entries = 512;
+//   if (const Result<void> valid = Validate(*machine); !valid) return valid.error();
+#ifndef TESSERA_ACCELERATOR_H_
+#define TESSERA_ACCELERATOR_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/part.h"
+#include "tessera/result.h"
+
+namespace tessera {
+
+// ---- Machines ----------------------------------------------------------------------------------
+//
+// Plain data; fill in a struct of your own, or change one that was loaded, and Validate it.
+
+// A two-level array of processing elements, as MAESTRO describes it (specs of model `maestro`).
+// Sizes are in elements, bandwidths in elements per cycle.
+struct PeArray {
+  static constexpr int64_t kUnlimited = (int64_t{1} << 31) - 1;  // MAESTRO's INT_MAX
+
+  int64_t num_pes = 1;
+  int64_t simd_lanes = 1;
+  int64_t l1_elements = kUnlimited;  // per PE
+  int64_t l2_elements = kUnlimited;  // shared
+  int64_t noc_elements_per_cycle = kUnlimited;
+  int64_t noc_hops = 1;
+  int64_t noc_hop_latency_cycles = 1;
+  int64_t offchip_elements_per_cycle = 70'000;
+
+  friend bool operator==(const PeArray&, const PeArray&) = default;
+};
+
+// The network between a memory level and the level below it (or the MACs).
+struct LevelNetwork {
+  Decimal hop_pj = 0;      // per word and hop
+  Decimal router_pj = 0;   // per word and router
+  Decimal ingress_pj = 0;  // per word that enters
+  int64_t fill_latency_cycles = 0;
+  int64_t drain_latency_cycles = 0;
+
+  friend bool operator==(const LevelNetwork&, const LevelNetwork&) = default;
+};
+
+// One level of a memory hierarchy; all its instances are alike.
+struct MemoryLevel {
+  std::string name = {};
+  std::string technology = {};  // "DRAM", "SRAM", ...; for people and for energy tables
+  std::optional<int64_t> entries = std::nullopt;  // words per instance; none: unlimited; 0: none
+  int64_t word_bits = 16;
+  int64_t block_words = 1;         // words per vector access
+  int64_t cluster_size = 1;        // instances that share one address generator
+  int64_t mesh_x = 1, mesh_y = 1;  // instances = mesh_x * mesh_y
+  std::optional<Decimal> read_words_per_cycle = std::nullopt;  // per instance; none: unlimited
+  std::optional<Decimal> write_words_per_cycle = std::nullopt;
+  std::optional<Decimal> shared_words_per_cycle = std::nullopt;  // reads and writes together
+  Decimal multiple_buffering = 1;  // usable entries = floor(entries / multiple_buffering)
+  Decimal read_pj = 0, fill_pj = 0, update_pj = 0;  // per vector access
+  Decimal address_pj = 0;                           // per generated address
+  bool reduces_in_place = true;  // partial sums are added here, not sent down to be added
+  LevelNetwork network = {};     // to the level below
+
+  int64_t instances() const { return mesh_x * mesh_y; }
+  friend bool operator==(const MemoryLevel&, const MemoryLevel&) = default;
+};
+
+inline constexpr std::array<std::string_view, 3> kTensorNames = {"Weights", "Inputs", "Outputs"};
+
+// The MACs of a hierarchy.
+struct Arithmetic {
+  std::string name = "MAC";
+  int64_t mesh_x = 1, mesh_y = 1;
+  int64_t word_bits = 16;
+  Decimal mac_pj = 0;
+
+  int64_t instances() const { return mesh_x * mesh_y; }
+  friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
+};
+
+// Memory levels over an array of MACs (specs of model `loopnest`). levels[0] is next to the MACs,
+// levels.back() is the outermost, usually DRAM.
+struct Hierarchy {
+  // Mappings and costs are plain data of fixed size, so a machine with more levels is refused.
+  static constexpr size_t kMaxLevels = 12;
+
+  Arithmetic arithmetic = {};
+  std::vector<MemoryLevel> levels = {};
+  bool links = false;  // neighbours may hand words on (semantics `exact` only)
+
+  // Which tensors a level may hold by default, level by level: empty means all everywhere. Names
+  // are those of kTensorNames (a bypassed tensor is absent).
+  std::vector<std::vector<std::string>> keeps = {};
+
+  friend bool operator==(const Hierarchy&, const Hierarchy&) = default;
+};
+
+struct Accelerator {
+  std::string name = {};
+  std::string source = {};  // where the numbers come from, for people
+  // What an importer could not use or had to assume, a line each, for people.
+  std::vector<std::string> notes = {};
+  std::optional<PeArray> pe_array = std::nullopt;
+  std::optional<Hierarchy> hierarchy = std::nullopt;
+
+  friend bool operator==(const Accelerator&, const Accelerator&) = default;
+};
+
+// Whether the numbers make sense: positive sizes, one to kMaxLevels levels, meshes that divide the
+// meshes below them, bandwidths above zero, instances that fit in 64 bits. The error names the
+// level; its `where` is empty, for the caller to fill in.
+Result<void> Validate(const Accelerator& accelerator);
+
+// Children of one instance of level i along each axis: mesh of level i-1 (i = 0: of the MACs)
+// divided by the mesh of level i. Needs a valid hierarchy.
+int64_t FanoutX(const Hierarchy& hierarchy, size_t level);
+int64_t FanoutY(const Hierarchy& hierarchy, size_t level);
+
+// ---- File formats and presets ------------------------------------------------------------------
+//
+// A format is a pair of functions between bytes and accelerators; which one a file has follows from
+// its contents.
+
+// Contract of a format:
+//   Threads      the functions are pure; any thread may call them.
+//   Errors       bad input gives an Error with file, line and column; what is not used or had to be
+//                assumed is in Accelerator::notes, nothing else is skipped or defaulted.
+//   Validity     Validate accepts what `read` returns.
+//   Round trip   reading what `write` gives yields an equal accelerator.
+struct AcceleratorFormat {
+  std::string_view name;
+  std::string_view summary;                  // one line for lists and --help
+  std::vector<std::string_view> extensions;  // of files that it reads, with the dot
+  bool (*recognises)(std::string_view bytes);
+  // `file` is the name for messages.
+  Result<Accelerator> (*read)(std::string_view bytes, const std::string& file);
+  std::string (*write)(const Accelerator& accelerator);  // null where it cannot be written
+};
+
+// All formats, in the order of `tessera list formats`.
+std::span<const AcceleratorFormat* const> AcceleratorFormats();
+
+// The format that the contents look like, or null.
+const AcceleratorFormat* RecogniseAccelerator(std::string_view bytes);
+
+// Reads an accelerator file; the format follows from the contents.
+Result<Accelerator> ReadAccelerator(const std::string& path);
+
+// The same for a file whose bytes are at hand; `path` names it in messages.
+Result<Accelerator> ParseAccelerator(std::string_view bytes, const std::string& path);
+
+// The machines that ship with Tessera, sorted by name.
+std::span<const EmbeddedFile> AcceleratorPresets();
+
+// An accelerator by preset name ("eyeriss-256") or by path. A preset goes before a file of that
+// name; write ./eyeriss-256 for the file.
+Result<Accelerator> LoadAccelerator(const std::string& name_or_path);
+
+// Puts the energies of a file into a machine, so that one architecture can be priced with several
+// technologies: Tessera's own tables, and the reference tables (ERT) of Accelergy
+// (docs/accelerators.md). Components that the machine does not have are notes; if none fits, that
+// is an error. Returns the notes.
+Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path, Accelerator& accelerator);
+
+}  // namespace tessera
+
+#endif  // TESSERA_ACCELERATOR_H_

@@ -1,0 +1,448 @@
+// Mapping: the best mapping of every layer of a network on an accelerator, how far it can still be
+// from the optimum, and search methods compared on equal terms.
+//
+//   MapSettings settings;
+//   settings.objective = Objective::kEdp;
+//   settings.method = *ParseMapMethod("marl");  // or "auto": search, then proof; "exact": proof
+//   settings.budget.samples = 5'000;
+//   const Result<MapJob> job = MakeMapJob(settings, network, accelerator);
+//   if (!job) return job.error();
+//   const Result<NetworkMapping> mapped = MapNetwork(*job);
+//
+// Contract of everything here: results are functions of the job, for any number of threads, unless
+// a budget has seconds. Errors are values; without a folder nothing is written.
+#ifndef TESSERA_MAP_H_
+#define TESSERA_MAP_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tessera/accelerator.h"
+#include "tessera/cost.h"
+#include "tessera/mapping.h"
+#include "tessera/network.h"
+#include "tessera/result.h"
+#include "tessera/run.h"
+#include "tessera/search.h"
+#include "tessera/space.h"
+
+namespace tessera {
+
+// ---- What to map, and how ----------------------------------------------------------------------
+
+// How mappings are found.
+enum class ProofUse : uint8_t {
+  kNone,         // what a search finds is all
+  kAfterSearch,  // method auto
+  kAlone,        // method exact
+};
+
+struct MapMethod {
+  ProofUse proof = ProofUse::kNone;         // Default: kNone.
+  std::optional<MethodChoice> search = {};  // none: proof alone
+
+  bool proves() const { return proof != ProofUse::kNone; }
+  std::string ToString() const;  // as ParseMapMethod reads it
+};
+
+// "marl", "ga:population=50", "auto" or "exact". Errors as ParseMethodChoice.
+Result<MapMethod> ParseMapMethod(std::string_view text);
+
+// The method of a proof; it has no settings.
+MapMethod ProofMethod(ProofUse proof);
+
+// The search method where there are no proofs, with its defaults.
+MapMethod DefaultSearch();
+
+// The methods that mapping has beside those of search: they end with a proof.
+const MethodInfo& AutoMethod();   // a search, then proofs
+const MethodInfo& ExactMethod();  // proofs alone
+const MethodList& ProofMethods();
+
+// The methods of search/, then those.
+const MethodList& MapMethods();
+
+// Which factors of a dimension mappings may have.
+enum class Factors : uint8_t {
+  kPerfect,  // those that divide it
+  kAny,      // the last iteration may have less to do
+};
+inline constexpr std::array<std::string_view, 2> kFactorsNames = {"perfect", "any"};
+
+struct MapSettings {
+  // What they are called: zoo or preset name, or a file; in a run's folder, files of that folder.
+  std::string network = {};
+  std::string accelerator = {};
+  std::string constraints = {};  // a file; empty: none
+
+  CostModelChoice model = {};                 // Default: the first of CostModels().
+  Objective objective = Objective::kLatency;  // Default: kLatency.
+  MapMethod method = DefaultSearch();         // Default: DefaultSearch().
+  TileSizes sizes = TileSizes::kDivisors;     // Default: kDivisors.
+  bool decide_pes = false;                    // Default: false.
+  bool bypass = false;                        // Default: false.
+  Factors factors = Factors::kPerfect;        // Of methods with proofs. Default: kPerfect.
+
+  int64_t seed = 1;                       // Default: 1.
+  Budget budget = {};                     // Per layer; seconds: for the whole run.
+  int64_t points = 64;                    // That a method is asked for at a time. Default: 64.
+  std::optional<double> target_gap = {};  // Default: none.
+
+  // What methods auto and exact may spend on proofs: seconds for the proofs of all layers, rounds
+  // of exact search per layer (0: no limit), and memory for the open nodes of all layers.
+  double proof_seconds = 0;         // Default: 0.
+  int64_t proof_rounds = 0;         // Default: 0.
+  int64_t proof_memory_mib = 1024;  // Default: 1024.
+};
+
+// Whether mappings of the settings' model and objective can be proved; the error says why not.
+Result<void> CheckProvable(const MapSettings& settings);
+
+// Settings with everything loaded.
+struct MapJob {
+  MapSettings settings = {};
+  Network network = {};
+  Accelerator accelerator = {};
+  MappingProblemOptions problem = {};
+  std::optional<MethodChoice> method = {};  // none: method exact, which has no search
+  bool prove = false;
+  bool any_factors = false;  // also mappings whose factors do not divide
+};
+
+// A job for inputs that are at hand: loads the other files, relative to `folder` (empty: the
+// current one). Errors: settings that do not go together.
+Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
+                          const std::string& folder = "");
+
+// ---- Bounds ------------------------------------------------------------------------------------
+
+// What no mapping of a layer can be below, whatever the search, as far as the cost model knows.
+struct LayerBounds {
+  std::optional<double> cycles = {};
+  std::optional<double> energy_pj = {};
+
+  // Of an objective; none for power and area.
+  std::optional<double> Of(Objective objective) const;
+};
+
+// Errors: layers that the model cannot take.
+Result<LayerBounds> BoundsOf(const Layer& layer, const MapJob& job);
+
+// ---- Mapping a network -------------------------------------------------------------------------
+
+// What was proved about a layer.
+struct LayerProof {
+  int64_t rounds = 0;
+  int64_t evaluations = 0;  // by the exact search; they count as samples
+  bool complete = false;    // nothing is left to search
+
+  friend bool operator==(const LayerProof&, const LayerProof&) = default;
+};
+
+enum class MapStatus : uint8_t {
+  kOptimal,    // nothing can be better: the value is the bound
+  kBounded,    // at most `gap` above the bound
+  kHeuristic,  // no bound is known
+  kNothing,    // no feasible mapping was found
+};
+std::string_view ToString(MapStatus status);  // "OPTIMAL", ...
+
+struct LayerMapping {
+  std::string name = {};
+  int64_t count = 1;
+  Layer layer = {};
+  SearchResult search = {};
+  // The best point of the search, and the best mapping; empty if there is none.
+  std::optional<Point> point = {};
+  std::optional<Mapping> mapping = {};
+  std::optional<Cost> cost = {};
+  double value = 0;                  // of the objective
+  std::optional<double> bound = {};  // no mapping has a lower value
+  LayerBounds bounds = {};           // known without search
+  MapStatus status = MapStatus::kNothing;
+  std::optional<LayerProof> proof = {};  // of methods auto and exact
+  std::string unproved = {};             // why method auto only searched; empty: it did not
+
+  int64_t samples() const { return search.samples + (proof ? proof->evaluations : 0); }
+
+  std::optional<double> gap() const {
+    return bound && cost ? std::optional(value / *bound - 1) : std::nullopt;
+  }
+};
+
+// Sums over all occurrences of all layers; EDP is the product of the sums, area and power are those
+// of the most demanding layer, utilisation is weighted by cycles.
+struct NetworkTotal {
+  int64_t layers = 0;  // occurrences
+  double cycles = 0;
+  double energy_pj = 0;
+  double area_um2 = 0;
+  double power_mw = 0;
+  double utilization = 0;
+  double value = 0;                  // of the objective
+  std::optional<double> bound = {};  // none for power and area
+  int64_t samples = 0;
+
+  double edp() const { return cycles * energy_pj; }
+  std::optional<double> gap() const {
+    return bound && *bound > 0 ? std::optional(value / *bound - 1) : std::nullopt;
+  }
+};
+
+struct NetworkMapping {
+  std::vector<LayerMapping> layers = {};
+  NetworkTotal total = {};
+  bool interrupted = false;
+  double seconds = 0;
+};
+
+// The result does not depend on `threads` (0: one per core), nor on interruptions if the run is
+// resumed, as long as no budget of seconds is set. Errors: layers that the model cannot take,
+// constraints that leave nothing, files that cannot be written.
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
+
+// A new run of kind map, and the job of one.
+inline constexpr std::string_view kMapRun = "map";
+Result<RunDirectory> CreateMapRun(const std::string& path, const MapJob& job,
+                                  const RunOrigin& origin);
+Result<MapJob> LoadMapJob(const RunDirectory& directory);
+
+// The space of a layer that a job would search.
+struct SpaceSize {
+  int64_t decisions = 0;  // with more than one value
+  double log10_size = 0;
+};
+// Of all layers, without searching any. Errors as MapNetwork.
+Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads = 0);
+
+// Below parts that the exact mapper left out, random mappings are priced.
+struct RuleVerification {
+  std::string_view rule = {};
+  int64_t audited = 0, violations = 0;
+  double tightest = 0;  // largest bound / cost
+};
+
+struct AuditResult {
+  std::vector<RuleVerification> rules = {};
+  std::vector<Discrepancy> discrepancies = {};
+};
+
+// Repeats the proofs of a run, as many rounds as they took, with up to `most` mappings per rule and
+// layer. Errors: runs without proofs, and as Verify.
+Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t most);
+
+// ---- Fronts of cycles and energy ---------------------------------------------------------------
+
+// No mapping with at most `cost.cycles` needs less energy than `bound_pj`.
+struct FrontPoint {
+  LoopMapping mapping = {};
+  Cost cost = {};
+  double bound_pj = 0;
+  MapStatus status = MapStatus::kBounded;
+};
+
+struct LayerFront {
+  std::string name = {};
+  int64_t count = 1;
+  Layer layer = {};
+  std::vector<FrontPoint> points = {};  // from the least energy to the fewest cycles
+  bool complete = false;                // all points are optimal, and there are no others
+  int64_t evaluations = 0;
+};
+
+struct NetworkFronts {
+  std::vector<LayerFront> layers = {};
+  bool interrupted = false;
+  double seconds = 0;
+};
+
+// The front of every layer, one point after the other: the least energy with fewer cycles than the
+// last one. The job's objective is that of the points: energy. Seconds are shared between layers;
+// rounds (0: no limit) are for each point. A point that is not proved within its limits is BOUNDED.
+Result<NetworkFronts> FindFronts(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
+
+// ---- Comparing methods -------------------------------------------------------------------------
+//
+// Search methods against each other on one layer: the same space, the same evaluator, the same
+// budget, several seeds.
+
+// Runs of a method; each has a place in the table of runs, whether it has begun or not.
+inline constexpr int64_t kMostSeeds = 100'000;
+
+struct CompareOptions {
+  std::vector<MethodChoice> methods = {};
+
+  // What tables call them. Default: as they are written.
+  std::vector<std::string> names = {};
+  std::string NameOf(size_t method) const {
+    return names.empty() ? methods[method].ToString() : names[method];
+  }
+
+  // Seeds per method, counted up from the job's. Default: 5.
+  int64_t seeds = 5;
+
+  // The lowest value known from elsewhere. Default: none.
+  std::optional<double> best_known = {};
+
+  // A run ends once it is this close to the best known value, which must then be given: 0.05 is
+  // 5 %. For counting samples of slow methods. Default: none.
+  std::optional<double> stop_within = {};
+
+  // Methods that may run on beyond the budget, by name with settings, and to how many samples: runs
+  // that are not within `extend_within` of the best value of all go on until they are. Tables still
+  // compare at the budget; samples to a value count all. Default: none.
+  std::vector<std::pair<std::string, int64_t>> extend = {};
+
+  // Default: 0.05.
+  double extend_within = 0.05;
+
+  // Trials of a run, or of its extension, that are taken instead of evaluating; the search ends
+  // where they do. For verification. Default: empty.
+  std::function<std::vector<Trial>(size_t run, bool extended)> replay = {};
+};
+
+struct CompareRun {
+  std::string method = {};
+  int64_t seed = 1;
+  SearchResult result = {};
+
+  int64_t budget = 0;  // samples of the comparison; an extended run has more
+
+  std::optional<double> best() const {
+    return result.best ? std::optional(result.best->outcome.value) : std::nullopt;
+  }
+  // The best value within the budget, or nothing.
+  std::optional<double> BestWithinBudget() const;
+  // Samples until a value of at most `value` was found, or nothing.
+  std::optional<int64_t> SamplesTo(double value) const;
+};
+
+struct Comparison {
+  std::vector<CompareRun> runs = {};      // method by method, seed by seed
+  std::optional<double> best_known = {};  // of these runs and of the options
+  double log10_size = 0;                  // of the space
+  std::optional<double> bound = {};
+};
+
+// Runs side by side on `threads` threads; only the times depend on how many. The job's network has
+// one layer. With a directory every run has a journal, which it goes on with.
+Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads = 0,
+                                  const RunHooks& hooks = {});
+
+// What all seeds of a method amount to.
+struct MethodSummary {
+  std::string method = {};
+  // At the budget, over the seeds; infinite where too few found anything.
+  double median = 0, lower_quartile = 0, upper_quartile = 0;
+  // Median samples to come within 10 %, 5 % and 1 % of the best known value; none if most seeds
+  // never did.
+  std::optional<double> to_10, to_5, to_1;
+  double seconds = 0;  // mean, extensions included
+};
+std::vector<MethodSummary> Summarize(const Comparison& comparison);
+
+inline constexpr std::string_view kCompareRun = "compare";
+
+// A layer, and how methods are compared on it.
+struct CompareJob {
+  MapJob problem = {};
+  CompareOptions options = {};
+};
+
+// A new run, and the job of one.
+Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob& job,
+                                      const RunOrigin& origin);
+Result<CompareJob> LoadCompareJob(const RunDirectory& directory);
+
+// ---- Agents for decisions ----------------------------------------------------------------------
+
+// How decisions are grouped (docs/assignment.md); the words are those of LinkageNames and so on.
+struct AssignOptions {
+  // Agents, at most one per decision; 0 to cut the tree at height `threshold` instead. Default: 0.
+  int64_t agents = 0;
+  double threshold = 0;  // Default: 0 (only what is equal shares an agent).
+
+  // Part of the feasible samples that is kept, the best ones. Default: 0.15.
+  double top = 0.15;
+
+  std::string linkage = "ward";    // Between groups. Default: ward.
+  std::string distance = "rows";   // Between decisions. Default: rows.
+  std::string orders = "lehmer";   // How a loop order enters: lehmer, positions. Default: lehmer.
+  std::string reward = "inverse";  // 1 / objective, or -log objective (log). Default: inverse.
+
+  // Threads that evaluate; results do not depend on it. Default: 0 (one per core).
+  int threads = 0;
+
+  // Polled while samples are collected; true ends that, and what there is counts. Default: none.
+  std::function<bool()> stopped = {};
+};
+std::vector<std::string> LinkageNames();
+std::vector<std::string> DistanceNames();
+
+struct AssignmentStudy;
+
+struct AgentAssignment {
+  std::vector<std::vector<std::string>> agents = {};  // the decisions of each
+  std::shared_ptr<const AssignmentStudy> study = {};  // how they were found, for reports
+};
+
+// Collects samples of the job's first layer with `policy`, within the job's budget and from its
+// seed, and assigns the decisions of its space (Algorithm 1 of the MARL mapper). The errors are
+// those of problem, method and search, unknown words, too few feasible samples, and more agents
+// than decisions.
+Result<AgentAssignment> AssignAgents(const MapJob& job, const MethodChoice& policy,
+                                     const AssignOptions& options);
+
+// ---- Proofs for scripts ------------------------------------------------------------------------
+
+struct ExactRowOptions {
+  loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
+
+  // For each objective of each row; 0: none. Default: 0.
+  double time_limit_seconds = 0;
+
+  // Random mappings per pruning rule that are checked against the bound for which they were left
+  // out; the answer then has `audit`. Default: 0.
+  int64_t audit = 0;
+
+  // Of those mappings. Default: 1.
+  uint64_t seed = 1;
+};
+
+// Answers a problem in a line of JSON (docs/optimality.md) with one: the size of the space, the
+// optimum for cycles, energy and EDP with its status and mapping, evaluations and seconds.
+Result<std::string> AnswerExactRow(std::string_view line, const Where& where,
+                                   const ExactRowOptions& options = {});
+
+// ---- Mappings as files -------------------------------------------------------------------------
+
+// Files named `stem` with the extension of their format: a MAESTRO mapping file (.m) for dataflows;
+// for loop mappings a loop nest (.txt) and what Timeloop reads, the mapping (.map.yaml) and its
+// problem (.problem.yaml); JSON for both.
+Result<std::vector<ExportedFile>> ExportMapping(const std::string& stem, const Layer& layer,
+                                                const Accelerator& accelerator,
+                                                const Mapping& mapping);
+
+// Where the files of a layer's mapping go in a run: "mappings/003_conv2".
+std::string MappingStem(size_t layer, std::string_view name);
+
+// The JSON form alone, on one line: the format of the rows of `tessera evaluate --batch`, that is
+// [["S",1,1,"K"],["C",64,"P"],...] for dataflows and {"levels":[...]} for loop mappings.
+Result<std::string> MappingJson(const Layer& layer, const Accelerator& accelerator,
+                                const Mapping& mapping);
+
+// Reads the JSON form back.
+Result<Mapping> ParseMappingJson(std::string_view text, const std::string& file, const Layer& layer,
+                                 const Accelerator& accelerator);
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAP_H_

@@ -1,0 +1,16 @@
+// The descriptors of the kinds of runs: one line each.
+#ifndef TESSERA_STUDY_KINDS_H_
+#define TESSERA_STUDY_KINDS_H_
+
+#include "tessera/runs.h"
+
+namespace tessera {
+
+RunKind MapRunKind();
+RunKind CompareRunKind();
+RunKind CooptimizeRunKind();
+RunKind TrainRunKind();
+
+}  // namespace tessera
+
+#endif  // TESSERA_STUDY_KINDS_H_

@@ -1,0 +1,71 @@
+// Profiles of training: environment and learner as a config asks for them, measured phase by phase.
+#include <memory>
+
+#include "tessera/rl/calibration.h"
+#include "tessera/rl/hardware_counters.h"
+#include "tessera/rl/profile_run.h"
+#include "tessera/rl/profiler.h"
+#include "tessera/rl/replay/sampler.h"
+#include "tessera/train.h"
+
+namespace tessera {
+namespace {
+
+static_assert(kProfileStepsPerRound == kStepsPerRound);
+
+PhaseTotals TotalsOf(const Profiler& profiler, Phase phase) {
+  const PhaseCounts& counts = profiler.totals(phase);
+  return {.seconds = counts.seconds,
+          .bytes = counts.bytes,
+          .flops = counts.flops,
+          .cache_misses = counts.cache_misses,
+          .dtlb_misses = counts.dtlb_misses};
+}
+
+}  // namespace
+
+std::vector<ReplaySampler> ReplaySamplers() {
+  std::vector<ReplaySampler> samplers;
+  for (const SamplerInfo* info : Samplers()) {
+    samplers.push_back({.name = info->name,
+                        .summary = info->summary,
+                        .distribution = info->distribution,
+                        .changes_distribution = info->changes_distribution,
+                        .parameters = info->parameters()});
+  }
+  return samplers;
+}
+
+MachineSpeed MeasureMachine() {
+  const Calibration calibration = Calibrate();
+  return {.memcpy_gb_per_s = calibration.memcpy_gb_per_s,
+          .fma_gflop_per_s = calibration.fma_gflop_per_s};
+}
+
+Result<void> HasHardwareCounters() {
+  const auto counters = HardwareCounters::Open();
+  return counters ? Result<void>() : counters.error();
+}
+
+Result<TrainingProfile> ProfileTraining(const TrainingConfig& config, const ProfileOptions& options,
+                                        int threads) {
+  const auto counters = HardwareCounters::Open();
+  Profiler profiler(counters.ok() ? counters->get() : nullptr);
+  const Result<Training> training = MakeTraining(config, threads, &profiler);
+  if (!training) return training.error();
+  const Result<void> measured =
+      ProfileRun(*training->env, *training->learner, profiler,
+                 {.fill = options.fill, .rounds = options.rounds, .seed = options.seed});
+  if (!measured) return measured.error();
+  return TrainingProfile{.environment = TotalsOf(profiler, Phase::kEnvironment),
+                         .acting = TotalsOf(profiler, Phase::kActing),
+                         .sampling = TotalsOf(profiler, Phase::kSampling),
+                         .target_q = TotalsOf(profiler, Phase::kTargetQ),
+                         .q_loss = TotalsOf(profiler, Phase::kQLoss),
+                         .p_loss = TotalsOf(profiler, Phase::kPLoss),
+                         .other = TotalsOf(profiler, Phase::kOther),
+                         .update_seconds = profiler.UpdateSeconds(),
+                         .training_seconds = profiler.TrainingSeconds()};
+}
+
+}  // namespace tessera
