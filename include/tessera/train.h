@@ -30,8 +30,6 @@ namespace tessera {
 // ---- What to train -----------------------------------------------------------------------------
 
 inline constexpr int64_t kMostEnvs = 1 << 20;
-
-inline constexpr int64_t kMostEnvs = 1 << 20;
 // The returns of so many episodes are kept for the means of the log.
 inline constexpr int64_t kMostReportEvery = 10'000'000;
 

@@ -107,7 +107,6 @@ Result<void> Run(const BoundArguments& arguments, Context& context) {
 
   std::vector<BoundReport> reports;
   Json rows = Json::array();
-  Checked cycles = 0;
   double energy_pj = 0;
   for (const LoopLayer& layer : *layers) {
     const Result<std::vector<uint8_t>> keep = KeepOf(arguments, layer.problem, *machine->hierarchy);
@@ -120,17 +119,14 @@ Result<void> Run(const BoundArguments& arguments, Context& context) {
         {"layer", layer.name}, {"count", layer.count}, {"problem", ToString(layer.problem)}};
     row["bound"] = ToJson(*bounds, layer.problem);
     rows.push_back(std::move(row));
-    cycles = cycles + Checked(layer.count) * bounds->cycles;
     energy_pj += static_cast<double>(layer.count) * bounds->energy_pj;
   }
-  if (!cycles.ok()) {
-    return Error{.kind = ErrorKind::kOverflow,
-                 .message = "the cycles of all layers together exceed 64 bits"};
-  }
+  const Result<int64_t> cycles = TotalCycles(reports);
+  if (!cycles) return cycles.error();
   context.output.SetAll({{"accelerator", machine->name},
                          {"semantics", loopnest::kSemanticsNames[static_cast<size_t>(semantics)]},
                          {"layers", std::move(rows)},
-                         {"total", {{"cycles", cycles.value()}, {"energy_pj", energy_pj}}}});
+                         {"total", {{"cycles", *cycles}, {"energy_pj", energy_pj}}}});
   if (context.output.json()) return {};
   if (Result<void> shown = context.output.Show(BoundTable(reports)); !shown) return shown;
   if (arguments.levels) {
@@ -138,8 +134,8 @@ Result<void> Run(const BoundArguments& arguments, Context& context) {
     if (!shown) return shown;
   }
   return context.output.ShowText(
-      fmt::format("\nall layers one after another: at least {} cycles and {:.6g} uJ\n",
-                  cycles.value(), energy_pj / 1e6));
+      fmt::format("\nall layers one after another: at least {} cycles and {:.6g} uJ\n", *cycles,
+                  energy_pj / 1e6));
 }
 
 }  // namespace

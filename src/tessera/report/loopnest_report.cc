@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/checked.h"
 #include "tessera/cost/loopnest/loopnest.h"
 #include "tessera/cost/loopnest/result_json.h"
 
@@ -229,6 +230,16 @@ Json ToJson(const LoopnestReport& report) {
            {{"cycles", Gap(cycles, static_cast<double>(report.bounds.cycles))},
             {"energy", Gap(view.energy_pj(), report.bounds.energy_pj)},
             {"edp", Gap(view.energy_pj() * cycles, report.bounds.edp())}}}};
+}
+
+Result<int64_t> TotalCycles(const std::vector<BoundReport>& layers) {
+  Checked cycles = 0;
+  for (const BoundReport& layer : layers) {
+    cycles = cycles + Checked(layer.count) * layer.bounds.cycles;
+  }
+  if (cycles.ok()) return cycles.value();
+  return Error{.kind = ErrorKind::kOverflow,
+               .message = "the cycles of all layers together exceed 64 bits"};
 }
 
 Table BoundTable(const std::vector<BoundReport>& layers) {

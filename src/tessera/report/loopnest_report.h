@@ -50,6 +50,9 @@ struct BoundReport {
   LoopBounds bounds = {};
 };
 
+// Bounds of all layers together. An error if the cycles exceed 64 bits.
+Result<int64_t> TotalCycles(const std::vector<BoundReport>& layers);
+
 // One row per layer, and one row per level and layer.
 Table BoundTable(const std::vector<BoundReport>& layers);
 Table BoundLevelTable(const std::vector<BoundReport>& layers);
