@@ -137,10 +137,16 @@ struct Mapper::State {
   int64_t made = 0;
   Candidate best;
   bool started = false, has_mapping = false;
+  bool dived = false;  // the first mapping is worth some hundredths of a second of anybody's time
   double given_up = kInfinity;  // least bound of nodes that the queue could not hold
   double bound = 0;             // of everything not yet searched
   int64_t rounds = 0;
   Counters counters;
+
+  std::function<bool()> Stopped() const {
+    if (!options.stopped) return {};
+    return [this] { return dived && options.stopped(); };
+  }
 
   Tree& TreeOf(int worker, int32_t choice) {
     const size_t index = static_cast<size_t>(worker) * models.size() + static_cast<size_t>(choice);
@@ -149,7 +155,7 @@ struct Mapper::State {
       trees[index] =
           std::make_unique<Tree>(models[static_cast<size_t>(choice)],
                                  TreeOptions{options.goal, options.max_cycles, options.bound_scale,
-                                             options.observer, options.stopped});
+                                             options.observer, Stopped()});
     }
     return *trees[index];
   }
@@ -225,6 +231,7 @@ bool Mapper::State::Start(Branch root) {
     Take(tree.best(), true);
     stopped = tree.stopped();
   }
+  dived = true;
   std::vector<Branch> children;
   tree.SetLimit(best.value);
   Tree::Rest rest;
