@@ -93,7 +93,6 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
       .evaluations = before_.evaluations + progress.counters.evaluations,
       .complete = progress.open_nodes == 0 && (progress.status == exact::Status::kOptimal ||
                                                progress.status == exact::Status::kInfeasible)};
-  gave_up_ = progress.gave_up;
   const bool better = progress.best && progress.best->value < value_;
   if (better) {
     // Priced like every other mapping, so that all numbers come from one place.

@@ -45,7 +45,6 @@ class LayerProver {
   void Publish();
 
   bool done() const { return done_; }
-  bool out_of_memory() const { return gave_up_; }  // the proof cannot be completed
   // How much of the network's gap is this layer's, by the time already spent on it.
   double Urgency() const;
 
@@ -77,7 +76,6 @@ class LayerProver {
   LayerProof before_;   // of an earlier run, which the mapper does not count
 
   bool done_ = false, improved_ = false, better_ = false;
-  bool gave_up_ = false;
   int64_t rounds_here_ = 0;
   double stop_at_ = std::numeric_limits<double>::infinity();
   double spent_seconds_ = 0;

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/agents/render.h"
-#include "tessera/base/file_set.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {
@@ -58,17 +58,12 @@ Result<void> Show(const AssignmentStudy& study, Output& output) {
 }
 
 Result<void> WriteFiles(const AssignmentStudy& study, const std::string& folder) {
-  Result<FileSet> set = FileSet::Open(folder);
-  if (!set) return set.error();
-  const std::pair<std::string, std::string> files[] = {
+  const std::vector<ExportedFile> files = {
       {"assignment.json", ToJsonText(study.assignment)},
       {"correlation.svg", MatrixSvg(study.matrix)},
       {"dendrogram.svg", DendrogramSvg(study.tree, study.matrix.names)},
       {"study.json", ToText(ToJson(study))}};
-  for (const auto& [name, contents] : files) {
-    if (Result<void> written = set->Add(name, contents); !written) return written;
-  }
-  return set->Commit();
+  return WriteTogether(folder, files);
 }
 
 }  // namespace tessera

@@ -272,13 +272,13 @@ std::vector<Branch> Mapper::State::NextRound() {
   constexpr int64_t kMostDoublings = 62;  // that fit an int64_t
   const int64_t most =
       std::min(options.round_nodes, int64_t{1} << std::min<int64_t>(rounds - 1, kMostDoublings));
-  if (queue.empty() && !TakeUpWhatWasPutOff()) return nodes;
-  while (!queue.empty() && std::ssize(nodes) < most) {
+  while (std::ssize(nodes) < most) {
+    // What was put off has its turn once nothing else is left.
+    if (queue.empty() && (!nodes.empty() || !TakeUpWhatWasPutOff())) break;
     std::pop_heap(queue.begin(), queue.end(), Later());
     Branch node = std::move(queue.back().node);
     queue.pop_back();
     if (node.bound < Limit()) nodes.push_back(std::move(node));
-    if (queue.empty() && nodes.empty()) TakeUpWhatWasPutOff();
   }
   return nodes;
 }
@@ -401,7 +401,6 @@ Progress Mapper::progress() const {
   const State& state = *state_;
   Progress progress{.rounds = state.rounds,
                     .open_nodes = std::ssize(state.queue) + std::ssize(state.put_off),
-                    .gave_up = !std::isinf(state.given_up),
                     .counters = state.counters};
   if (state.has_mapping) progress.best = state.best;
   if (!state.started) return progress;

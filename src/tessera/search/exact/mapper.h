@@ -99,7 +99,6 @@ struct Progress {
   double bound = 0;  // no mapping of the space has a lower value
   int64_t rounds = 0;
   int64_t open_nodes = 0;
-  bool gave_up = false;  // max_nodes was too few: the search cannot end with a proof
   Counters counters = {};
 
   // best / bound - 1, or infinity without a mapping or a bound.
