@@ -17,6 +17,8 @@ namespace tessera {
   PART(Command, kMapCommand)         \
   PART(Command, kResumeCommand)      \
   PART(Command, kVerifyCommand)      \
+  PART(Command, kExplainCommand)     \
+  PART(Command, kDiffCommand)        \
   PART(Command, kCompareCommand)     \
   PART(Command, kAssignCommand)      \
   PART(Command, kTrainCommand)       \
