@@ -162,7 +162,7 @@ TEST(Explain, MaestroLimitsAreThoseOfAMachineWithoutThem) {
     const auto model = job.settings.model->Make(layer.layer, without);
     EXPECT_EQ(Evaluate(**model, mapping)->cycles, explained->parts.cycles_if_lifted);
   }
-  EXPECT_GT(limited, 5u);
+  EXPECT_GT(limited, 0u);
 }
 
 // Positions of a 3x3 window over 4x4 inputs with a frame of zeros: 4 * 3 pairs per axis, of which

@@ -203,7 +203,8 @@ Table OccupancyTable(const CostBreakdown& parts) {
     table.AddRow({level->name, level->used_instances, level->instances, level->used_words(),
                   level->entries ? Cell(*level->entries) : Cell(),
                   level->entries ? PercentOf(used, static_cast<double>(*level->entries)) : Cell(),
-                  level->cycles, bandwidth, intensity ? Cell(*intensity) : Cell(),
+                  level->cycles > 0 ? Cell(level->cycles) : Cell(), bandwidth,
+                  intensity ? Cell(*intensity) : Cell(),
                   level->bound_pj ? Cell(*level->bound_pj) : Cell(),
                   gap ? Cell(Percent(*gap)) : Cell()});
   }
