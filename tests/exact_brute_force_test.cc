@@ -11,8 +11,8 @@
 #include "exact_oracle.h"
 #include "loopnest_random.h"
 #include "tessera/cost.h"
-#include "tessera/search/exact/keep_choices.h"
 #include "tessera/search/exact/count.h"
+#include "tessera/search/exact/keep_choices.h"
 #include "tessera/search/exact/mapper.h"
 #include "thorough.h"
 

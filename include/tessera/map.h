@@ -87,14 +87,14 @@ struct MapSettings {
   Objective objective = Objective::kLatency;  // Default: kLatency.
   std::vector<Objective> then = {};  // What decides between equal mappings; cycles and energy come
                                      // last in any case. Default: nothing else.
-  double within = 0;  // The next objective may cost this part of the first: 0.01 is 1 %; of
-                      // methods with proofs. Default: 0.
+  double within = 0;       // The next objective may cost this part of the first: 0.01 is 1 %; of
+                           // methods with proofs. Default: 0.
   CostLimits limits = {};  // Of every layer. Default: none.
-  MapMethod method = DefaultSearch();         // Default: DefaultSearch().
-  TileSizes sizes = TileSizes::kDivisors;     // Default: kDivisors.
-  bool decide_pes = false;                    // Default: false.
-  bool bypass = true;                         // Loops. Default: true.
-  Factors factors = Factors::kPerfect;        // Of methods with proofs. Default: kPerfect.
+  MapMethod method = DefaultSearch();      // Default: DefaultSearch().
+  TileSizes sizes = TileSizes::kDivisors;  // Default: kDivisors.
+  bool decide_pes = false;                 // Default: false.
+  bool bypass = true;                      // Loops. Default: true.
+  Factors factors = Factors::kPerfect;     // Of methods with proofs. Default: kPerfect.
 
   int64_t seed = 1;                       // Default: 1.
   Budget budget = {};                     // Per layer; seconds: for the whole run.
@@ -172,9 +172,9 @@ std::string_view ToString(MapStatus status);  // "OPTIMAL", ...
 
 // What ended a run, or a layer of it.
 enum class MapStop : uint8_t {
-  kProved,       // nothing is left to do: optimal, or within the target gap
+  kProved,  // nothing is left to do: optimal, or within the target gap
   kTime,
-  kMemory,       // what was left to search exceeded --proof-memory and was given up
+  kMemory,  // what was left to search exceeded --proof-memory and was given up
   kRounds,
   kSamples,
   kInterrupted,
@@ -217,7 +217,7 @@ struct LayerMapping {
   std::optional<LayerProof> proof = {};              // of methods auto and exact
   std::optional<WithoutBypass> without_bypass = {};  // of proofs over bypass
   std::vector<NextObjective> then = {};              // of proofs
-  std::string unproved = {};             // why method auto only searched; empty: it did not
+  std::string unproved = {};  // why method auto only searched; empty: it did not
 
   int64_t samples() const { return search.samples + (proof ? proof->evaluations : 0); }
 
@@ -260,10 +260,10 @@ Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunH
 
 // What mappings outside the space of a job cost less, or could, by the network's objective.
 struct SpaceGain {
-  std::string restriction = {};          // "bypass", "factors"
-  std::optional<double> gained = {};     // by searching them, at least of what was found: 0.3 is 30 %
-  std::optional<double> could_gain = {}; // by searching them, at most
-  std::string text = {};                 // a line for people
+  std::string restriction = {};       // "bypass", "factors"
+  std::optional<double> gained = {};  // by searching them, at least of what was found: 0.3 is 30 %
+  std::optional<double> could_gain = {};  // by searching them, at most
+  std::string text = {};                  // a line for people
 };
 std::vector<SpaceGain> GainsOf(const MapJob& job, const NetworkMapping& mapping);
 

@@ -133,7 +133,8 @@ Result<std::optional<MapMethod>> MethodOf(const MapArguments& arguments) {
 // "1%" or "0.01".
 Result<double> ParsePart(const std::string& text) {
   const bool percent = text.ends_with('%');
-  const Result<double> number = ParseDouble(std::string_view(text).substr(0, text.size() - percent));
+  const Result<double> number =
+      ParseDouble(std::string_view(text).substr(0, text.size() - percent));
   if (!number || !(*number >= 0)) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("--within is {}, but must be a part such as 1% or 0.01",

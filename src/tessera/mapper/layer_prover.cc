@@ -228,8 +228,8 @@ void LayerProver::Publish() {
   layer_.without_bypass = without_bypass_;
   layer_.then = then_;
   if (choices_left_out_ > 0) {
-    layer_.unproved = fmt::format(
-        "{:.6g} more choices of kept tensors were not looked at", choices_left_out_);
+    layer_.unproved =
+        fmt::format("{:.6g} more choices of kept tensors were not looked at", choices_left_out_);
   }
   if (bound_ > 0) layer_.bound = bound_;
   if (!mapping_) return;

@@ -1,6 +1,6 @@
 // The exact mapper on one layer: rounds, what they have shown so far, and the journal of both. Once
-// the first objective is as small as its limits allow, a few rounds for each of the next ones choose
-// between the mappings that are as good (or, with --within, nearly as good).
+// the first objective is as small as its limits allow, a few rounds for each of the next ones
+// choose between the mappings that are as good (or, with --within, nearly as good).
 #ifndef TESSERA_MAPPER_LAYER_PROVER_H_
 #define TESSERA_MAPPER_LAYER_PROVER_H_
 
@@ -87,9 +87,9 @@ class LayerProver {
   LayerProof written_;  // last line of the journal
   LayerProof before_;   // of an earlier run, which the mapper does not count
 
-  exact::MapperOptions options_;           // of the first objective
-  std::vector<Objective> next_ = {};       // objectives after it, as far as they can be proved
-  size_t at_ = 0;                          // of those
+  exact::MapperOptions options_;      // of the first objective
+  std::vector<Objective> next_ = {};  // objectives after it, as far as they can be proved
+  size_t at_ = 0;                     // of those
   bool first_done_ = false;
   std::unique_ptr<exact::Mapper> chooser_;  // for next_[at_]
   int64_t chooser_rounds_ = 0;

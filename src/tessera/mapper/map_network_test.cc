@@ -297,7 +297,8 @@ TEST(MapSettings, LimitsAreParsed) {
   EXPECT_EQ(limits.ToString(), "cycles <= 1000000, energy_pj <= 2500000000");
   EXPECT_EQ(limits.Broken({.cycles = 1'000'001}), Objective::kLatency);
   EXPECT_EQ(limits.Broken({.cycles = 1'000'000, .energy_pj = 2.5e9}), std::nullopt);
-  for (const char* text : {"cycles", "cycle=1", "cycles=0", "cycles=-1", "cycles=x", "cycles=inf"}) {
+  for (const char* text :
+       {"cycles", "cycle=1", "cycles=0", "cycles=-1", "cycles=x", "cycles=inf"}) {
     EXPECT_FALSE(ParseLimit(text, limits)) << text;
   }
 }

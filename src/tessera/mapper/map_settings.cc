@@ -67,8 +67,7 @@ class SettingsReader {
     Take(key, limits, [](const Node& node) -> Result<CostLimits> {
       CostLimits read;
       for (const Node::Entry& entry : node.entries) {
-        const Result<Objective> objective =
-            FindName<Objective>("limit", entry.key, kObjectiveKeys);
+        const Result<Objective> objective = FindName<Objective>("limit", entry.key, kObjectiveKeys);
         if (!objective) return objective.error();
         const Result<double> most = entry.value.AsDouble();
         if (!most) return most.error();
@@ -237,14 +236,15 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
     for (std::string* file : job.method->Files()) *file = In(folder, *file);
   }
   if (settings.within > 0 && (!job.prove || settings.then.empty())) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = settings.then.empty()
-                                ? "--within says what the first objective may give up for a "
-                                  "second, but there is only one"
-                                : fmt::format("--within needs proofs, which method {} does not make",
-                                              settings.method.ToString()),
-                 .hint = settings.then.empty() ? "for example --objective latency,energy"
-                                               : "use --method auto or exact"};
+    return Error{
+        .kind = ErrorKind::kUsage,
+        .message = settings.then.empty()
+                       ? "--within says what the first objective may give up for a "
+                         "second, but there is only one"
+                       : fmt::format("--within needs proofs, which method {} does not make",
+                                     settings.method.ToString()),
+        .hint = settings.then.empty() ? "for example --objective latency,energy"
+                                      : "use --method auto or exact"};
   }
   if (job.prove) {
     if (Result<void> provable = CheckProvable(settings); !provable) return provable.error();

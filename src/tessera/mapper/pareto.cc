@@ -1,4 +1,5 @@
-// Fronts of layers: both ends by search and proof, the points between them by repeated exact search.
+// Fronts of layers: both ends by search and proof, the points between them by repeated exact
+// search.
 #include "tessera/map.h"
 
 #include <algorithm>
@@ -119,8 +120,8 @@ class FrontFinder {
     // Points that cost no less energy with more cycles are not on the front; what was shown of
     // mappings with as many cycles goes on to hold.
     double bound_pj = point.bound_pj;
-    while (!front_.points.empty() && front_.points.back().cost.energy_pj >=
-                                         point.cost.energy_pj * (1 - exact::kTolerance)) {
+    while (!front_.points.empty() &&
+           front_.points.back().cost.energy_pj >= point.cost.energy_pj * (1 - exact::kTolerance)) {
       bound_pj = std::min(bound_pj, covered_.back());
       front_.points.pop_back();
       covered_.pop_back();
@@ -200,7 +201,8 @@ Result<NetworkFronts> FindFronts(const MapJob& job, int threads, const RunHooks&
   ThreadPool pool(threads);
   // Layers run one after another on every thread, each with its part of the time.
   const auto turns = (std::ssize(layers) + pool.threads() - 1) / std::max(1, pool.threads());
-  const double share = (deadline - SteadySeconds()) / static_cast<double>(std::max<int64_t>(1, turns));
+  const double share =
+      (deadline - SteadySeconds()) / static_cast<double>(std::max<int64_t>(1, turns));
   std::vector<Result<void>> outcomes(layers.size());
   std::mutex mutex;
   pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {

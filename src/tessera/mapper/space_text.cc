@@ -31,11 +31,11 @@ std::string LoopsText(const MapJob& job) {
 }
 
 std::string DataflowsText(const MapJob& job) {
-  return fmt::format(
-      "two-level dataflows; {}; {}; every loop order and parallel dimension",
-      job.problem.space.sizes == TileSizes::kAll ? "tiles of every size"
-                                                 : "tile sizes that divide or are powers of two",
-      job.problem.space.decide_pes ? "number of PEs searched" : "all PEs");
+  return fmt::format("two-level dataflows; {}; {}; every loop order and parallel dimension",
+                     job.problem.space.sizes == TileSizes::kAll
+                         ? "tiles of every size"
+                         : "tile sizes that divide or are powers of two",
+                     job.problem.space.decide_pes ? "number of PEs searched" : "all PEs");
 }
 
 // Totals if layers had other values or bounds.
@@ -48,13 +48,12 @@ NetworkTotal TotalWith(const NetworkMapping& mapping, Objective objective, const
 
 // The part of the network's value that mappings with these bounds could save at most.
 std::optional<double> CouldGain(const MapJob& job, const NetworkMapping& mapping, bool any_keep) {
-  const NetworkTotal total = TotalWith(
-      mapping, job.problem.objective, [&](LayerMapping& layer) {
-        const Result<CostBounds> bounds =
-            job.settings.model->BoundsFor(layer.layer, job.accelerator, any_keep);
-        layer.bounds = bounds ? LayerBounds{bounds->cycles, bounds->energy_pj} : LayerBounds{};
-        layer.bound = layer.bounds.Of(job.problem.objective);
-      });
+  const NetworkTotal total = TotalWith(mapping, job.problem.objective, [&](LayerMapping& layer) {
+    const Result<CostBounds> bounds =
+        job.settings.model->BoundsFor(layer.layer, job.accelerator, any_keep);
+    layer.bounds = bounds ? LayerBounds{bounds->cycles, bounds->energy_pj} : LayerBounds{};
+    layer.bound = layer.bounds.Of(job.problem.objective);
+  });
   if (!total.bound || !(total.value > 0)) return std::nullopt;
   return std::max(0.0, 1 - *total.bound / total.value);
 }
@@ -67,18 +66,17 @@ std::optional<SpaceGain> BypassGain(const MapJob& job, const NetworkMapping& map
     return layer.cost && layer.without_bypass && layer.without_bypass->value;
   });
   if (!known || mapping.layers.empty()) return std::nullopt;
-  const NetworkTotal without =
-      TotalWith(mapping, job.problem.objective, [&](LayerMapping& layer) {
-        const WithoutBypass& held = *layer.without_bypass;
-        // Mappings without bypass that are better than the best would be the best.
-        if (*held.value > layer.value) {
-          layer.cost->cycles = static_cast<int64_t>(held.cycles);
-          layer.cost->energy_pj = held.energy_pj;
-          layer.value = *held.value;
-        }
-        layer.bound = held.bound;
-        layer.bounds = {};
-      });
+  const NetworkTotal without = TotalWith(mapping, job.problem.objective, [&](LayerMapping& layer) {
+    const WithoutBypass& held = *layer.without_bypass;
+    // Mappings without bypass that are better than the best would be the best.
+    if (*held.value > layer.value) {
+      layer.cost->cycles = static_cast<int64_t>(held.cycles);
+      layer.cost->energy_pj = held.energy_pj;
+      layer.value = *held.value;
+    }
+    layer.bound = held.bound;
+    layer.bounds = {};
+  });
   SpaceGain gain{.restriction = "bypass",
                  .gained = std::max(0.0, 1 - mapping.total.value / without.value)};
   gain.text = *gain.gained > 0
@@ -117,11 +115,11 @@ std::vector<SpaceGain> GainsOf(const MapJob& job, const NetworkMapping& mapping)
   const auto could = [&](std::string restriction, std::string_view flag, bool any_keep) {
     const std::optional<double> most = CouldGain(job, mapping, any_keep);
     if (!most) return;
-    gains.push_back(
-        {.restriction = std::move(restriction),
-         .could_gain = most,
-         .text = *most > 0 ? fmt::format("{} could gain at most {}", flag, PercentText(*most))
-                           : fmt::format("{} could gain nothing", flag)});
+    gains.push_back({.restriction = std::move(restriction),
+                     .could_gain = most,
+                     .text = *most > 0
+                                 ? fmt::format("{} could gain at most {}", flag, PercentText(*most))
+                                 : fmt::format("{} could gain nothing", flag)});
   };
   const bool may_bypass = job.accelerator.hierarchy && job.accelerator.hierarchy->bypass;
   const bool keeps = job.problem.space.decide_keep;

@@ -216,10 +216,14 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
     json["layers"].push_back(*std::move(made));
   }
   const NetworkTotal& total = mapping.total;
-  json["total"] = {{"layers", total.layers},       {"cycles", Whole(total.cycles)},
-                   {"energy_pj", total.energy_pj}, {"edp", total.edp()},
-                   {"value", total.value},         {"bound", OrNull(total.bound)},
-                   {"gap", OrNull(total.gap())},   {"power_mw", total.power_mw},
+  json["total"] = {{"layers", total.layers},
+                   {"cycles", Whole(total.cycles)},
+                   {"energy_pj", total.energy_pj},
+                   {"edp", total.edp()},
+                   {"value", total.value},
+                   {"bound", OrNull(total.bound)},
+                   {"gap", OrNull(total.gap())},
+                   {"power_mw", total.power_mw},
                    {"area_um2", AreaJson(total.area_um2)},
                    {"utilization", total.utilization},
                    {"samples", total.samples}};

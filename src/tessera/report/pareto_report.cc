@@ -53,13 +53,14 @@ Result<Json> ToJson(const MapJob& job, const NetworkFronts& fronts) {
                         {"status", ToString(point.status)},
                         {"mapping", Json::parse(*mapping)}});
     }
-    json["layers"].push_back({{"name", layer.name},
-                              {"count", layer.count},
-                              {"complete", layer.complete},
-                              {"gap", layer.gap ? Json(*layer.gap) : Json(nullptr)},
-                              {"cycles_gap", layer.cycles_gap ? Json(*layer.cycles_gap) : Json(nullptr)},
-                              {"samples", layer.evaluations},
-                              {"points", points}});
+    json["layers"].push_back(
+        {{"name", layer.name},
+         {"count", layer.count},
+         {"complete", layer.complete},
+         {"gap", layer.gap ? Json(*layer.gap) : Json(nullptr)},
+         {"cycles_gap", layer.cycles_gap ? Json(*layer.cycles_gap) : Json(nullptr)},
+         {"samples", layer.evaluations},
+         {"points", points}});
   }
   json["interrupted"] = fronts.interrupted;
   return json;
@@ -80,9 +81,10 @@ std::string Summary(const MapJob& job, const NetworkFronts& fronts) {
       "proved; OPTIMAL points need the least energy for their cycles, BOUNDED ones at most the gap "
       "more; {:.1f} s\n",
       job.network.name, job.accelerator.name, complete, fronts.layers.size(), fronts.seconds);
-  text += known ? fmt::format("gap of the fronts: at most {:.2f} % of energy at any cycles, and "
-                              "{:.2f} % above the fewest cycles",
-                              100 * gap, 100 * cycles_gap)
+  text += known ? fmt::format(
+                      "gap of the fronts: at most {:.2f} % of energy at any cycles, and "
+                      "{:.2f} % above the fewest cycles",
+                      100 * gap, 100 * cycles_gap)
                 : std::string("gap of the fronts: not known");
   text += fmt::format("; stopped by: {}\nspace: {}\n", NameOf(fronts.stopped_by, kMapStopNames),
                       DescribeSpace(job));

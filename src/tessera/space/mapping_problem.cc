@@ -122,8 +122,7 @@ Outcome MappingProblem::OutcomeOf(const Cost& cost) const {
   if (const std::optional<Objective> broken = options_.limits.Broken(cost)) {
     const double have = ValueOf(cost, *broken), most = options_.limits.Of(*broken);
     const std::string_view key = kObjectiveKeys[static_cast<size_t>(*broken)];
-    return Outcome::Infeasible(fmt::format("{} {} <= {}", key, have, most),
-                               std::log2(have / most));
+    return Outcome::Infeasible(fmt::format("{} {} <= {}", key, have, most), std::log2(have / most));
   }
   return {.kind = OutcomeKind::kFeasible,
           .value = ValueOf(cost, options_.objective),

@@ -42,8 +42,7 @@ size_t PlaceOf(const LoopTensor& tensor) {
 
 class LoopnestModel final : public CostModel {
  public:
-  LoopnestModel(Setup setup, double clock_ghz)
-      : setup_(std::move(setup)), clock_ghz_(clock_ghz) {}
+  LoopnestModel(Setup setup, double clock_ghz) : setup_(std::move(setup)), clock_ghz_(clock_ghz) {}
 
   std::unique_ptr<Workspace> MakeWorkspace() const override {
     auto workspace = std::make_unique<LoopnestWorkspace>();
@@ -181,8 +180,7 @@ class ConfiguredLoopnest final : public ConfiguredModel {
                       .energy_pj = bounds->energy_pj};
   }
 
-  Result<void> CheckObjective(Objective objective,
-                              const Accelerator& accelerator) const override {
+  Result<void> CheckObjective(Objective objective, const Accelerator& accelerator) const override {
     if (objective == Objective::kArea) {
       return Error{.kind = ErrorKind::kUnsupported,
                    .message = "model loopnest knows no area, so it cannot be small",
@@ -196,8 +194,9 @@ class ConfiguredLoopnest final : public ConfiguredModel {
                  .message = fmt::format("machine '{}' has no energies, so objective {} would be 0 "
                                         "for every mapping",
                                         accelerator.name, ToString(objective)),
-                 .hint = "give its levels read_pj, fill_pj and update_pj and its MACs mac_pj; a "
-                         "Timeloop file needs energies of its own or an ERT"};
+                 .hint =
+                     "give its levels read_pj, fill_pj and update_pj and its MACs mac_pj; a "
+                     "Timeloop file needs energies of its own or an ERT"};
   }
 
   std::string PowerNote() const override {
@@ -238,9 +237,9 @@ constinit const CostModelInfo kLoopnestModel = {
 
 CostModelChoice LoopnestChoice(const LoopnestOptions& options) {
   const std::string_view semantics = NameOf(options.semantics, loopnest::kSemanticsNames);
-  return *CostModelChoice::Make(kLoopnestModel,
-                                {{"semantics", std::string(semantics)},
-                                 {"clock-ghz", fmt::format("{}", options.clock_ghz)}});
+  return *CostModelChoice::Make(
+      kLoopnestModel,
+      {{"semantics", std::string(semantics)}, {"clock-ghz", fmt::format("{}", options.clock_ghz)}});
 }
 
 Result<std::unique_ptr<CostModel>> MakeLoopnestModel(const LoopProblem& problem,

@@ -51,7 +51,8 @@ struct Limits {
     return cost.cycles <= cycles && cost.energy_pj <= energy_pj &&
            cost.energy_pj * cost.cycles <= edp;
   }
-  // Whether a mapping of at least this cost can be allowed: bounds are rounded otherwise than costs.
+  // Whether a mapping of at least this cost can be allowed: bounds are rounded otherwise than
+  // costs.
   bool MayAllow(const Bound& least) const {
     constexpr double kSlack = 1 - 1e-9;
     return least.cycles <= cycles && least.energy_pj * kSlack <= energy_pj &&

@@ -140,7 +140,8 @@ struct Mapper::State {
   int64_t made = 0;
   Candidate best;
   bool started = false, has_mapping = false;
-  bool may_stop = false;  // the first mapping is worth some hundredths of a second of anybody's time
+  bool may_stop =
+      false;  // the first mapping is worth some hundredths of a second of anybody's time
   std::optional<Candidate> held_best;
   int64_t rounds = 0;
   Counters counters;
@@ -178,7 +179,8 @@ struct Mapper::State {
     std::push_heap(part.queue.begin(), part.queue.end(), Later());
   }
   int64_t MostNodes() const {
-    return choices.sets.size() == 1 ? options.max_nodes : std::max<int64_t>(1, options.max_nodes / 2);
+    return choices.sets.size() == 1 ? options.max_nodes
+                                    : std::max<int64_t>(1, options.max_nodes / 2);
   }
   void Shrink(Part& part) const {
     const auto most = static_cast<size_t>(MostNodes());
@@ -215,8 +217,8 @@ struct Mapper::State {
     Candidate best;
     std::vector<Branch> children = {};  // if it took too long and was split instead
     double given_up = kInfinity;
-    bool put_off = false;  // splitting took too long, too
-    bool stopped = false;  // it has to be searched again
+    bool put_off = false;              // splitting took too long, too
+    bool stopped = false;              // it has to be searched again
     std::optional<double> dived = {};  // a first look at a root, which has this bound
     Counters counters = {};
   };

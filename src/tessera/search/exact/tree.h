@@ -71,7 +71,7 @@ class PruneObserver {
 struct TreeOptions {
   Goal goal = Goal::kEnergy;
   Limits limits = {};
-  double bound_scale = 1;         // for tests of the audit only: anything else makes proofs false
+  double bound_scale = 1;  // for tests of the audit only: anything else makes proofs false
   PruneObserver* observer = nullptr;
   std::function<bool()> stopped = {};  // asked every millisecond or so; empty: never
 };
