@@ -19,6 +19,7 @@ namespace tessera {
   PART(Command, kVerifyCommand)      \
   PART(Command, kExplainCommand)     \
   PART(Command, kDiffCommand)        \
+  PART(Command, kReportCommand)      \
   PART(Command, kCompareCommand)     \
   PART(Command, kAssignCommand)      \
   PART(Command, kTrainCommand)       \
