@@ -11,7 +11,7 @@ import { head } from "./verdict";
 type Result = CooptRun["result"];
 
 function front(result: Result): HTMLElement {
-  const width = 760, height = 320, left = 76, bottom = 44, top = 14, right = 20;
+  const width = 760, height = 330, left = 76, bottom = 44, top = 26, right = 20;
   const points = [...result.pareto].sort((a, b) => a.area - b.area);
   const range = (values: number[]): [number, number] => {
     const low = Math.min(...values), high = Math.max(...values), margin = (high - low || high || 1) * 0.1;
@@ -29,7 +29,7 @@ function front(result: Result): HTMLElement {
       s("text", { x: left - 6, y: py(y) + 4, "text-anchor": "end" }, short(y)));
   }
   svg.append(s("text", { x: (left + width) / 2, y: height - 8, "text-anchor": "middle" }, "area, mm²"),
-    s("text", { x: 4, y: top }, "inferences/s"));
+    s("text", { x: 4, y: 14 }, "inferences/s"));
   points.forEach((point, i) => {
     const next = points[i + 1];
     if (next) svg.append(s("path", { d: `M${px(point.area)} ${py(point.throughput)}H${px(next.area)}V${py(next.throughput)}`, class: "front" }));

@@ -131,7 +131,7 @@ function occupancyChart(layer: Explained): HTMLElement {
 function roofline(layer: Explained): HTMLElement | null {
   const { roofline: roof } = layer;
   if (roof.macs_per_word === null) return null;
-  const width = 760, height = 340, left = 64, bottom = 44, top = 14, right = 120;
+  const width = 760, height = 360, left = 64, bottom = 44, top = 30, right = 120;
   const csv: Row[] = [["what", "macs_per_word", "macs_per_cycle"]];
   const points = [{ name: "this mapping", x: roof.macs_per_word, y: roof.macs_per_cycle }];
   if (layer.bounds.cycles) points.push({ name: "lower bound of cycles", x: roof.macs_per_word, y: layer.macs / layer.bounds.cycles });
@@ -156,17 +156,20 @@ function roofline(layer: Explained): HTMLElement | null {
       s("text", { x: left - 6, y: py(10 ** e) + 4, "text-anchor": "end" }, short(10 ** e)));
   }
   svg.append(s("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, "MACs per word moved"),
-    s("text", { x: 14, y: top + 4, class: "small" }, "MACs per cycle"));
+    s("text", { x: left, y: 14 }, "MACs per cycle"));
   const peak = roof.peak_macs_per_cycle;
   svg.append(s("line", { x1: left, x2: width - right, y1: py(peak), y2: py(peak), class: "roof" }),
     s("text", { x: width - right + 6, y: py(peak) + 4 }, `array ${whole(peak)}`));
   csv.push(["array", null, peak]);
-  for (const slope of slopes) {
+  for (const [i, slope] of slopes.entries()) {
     const xa = Math.max(10 ** x0, (10 ** y0) / slope.slope), xb = Math.min(10 ** x1, peak / slope.slope);
     if (xb > xa) {
       svg.append(s("line", { x1: px(xa), y1: py(xa * slope.slope), x2: px(xb), y2: py(xb * slope.slope), class: "roof",
         stroke: colourOf(slope.name) }));
-      svg.append(s("text", { x: px(xa) + 6, y: py(xa * slope.slope) - 6, class: "small" }, slope.name));
+      // Staggered, so that lines close to each other keep their names apart.
+      const along = 0.25 + 0.12 * (i % 5);
+      const x = 10 ** (Math.log10(xa) + along * (Math.log10(xb) - Math.log10(xa)));
+      svg.append(s("text", { x: px(x) + 8, y: py(x * slope.slope) + 4, fill: colourOf(slope.name) }, slope.name));
     }
     svg.append(s("g", {}, s("title", {}, `${slope.name} allows ${short(slope.y)} MACs per cycle at ${short(slope.x)} MACs per word`),
       s("rect", { x: px(slope.x) - 4, y: py(Math.min(slope.y, peak)) - 4, width: 8, height: 8, fill: colourOf(slope.name) })));
