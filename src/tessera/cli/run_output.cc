@@ -24,6 +24,9 @@ Result<void> Show(RunView view, const RunDirectory* directory, Context& context)
     context.remark(
         fmt::format("interrupted; continue with 'tessera resume {}'", directory->path()));
   }
+  for (const ExportedFile& file : view.files) {
+    if (context.page && file.name == kPageFile) context.page(file.contents);
+  }
   context.output.SetAll(std::move(view.json));
   if (Result<void> shown = context.output.ShowText(view.text); !shown) return shown;
   return view.verdict;
