@@ -167,7 +167,7 @@ Result<MapJob> MakeJob(const MapArguments& arguments, std::optional<MapMethod> m
   Result<MapInputs> inputs = LoadInputs(problem, context);
   if (!inputs) return inputs.error();
   inputs->settings.factors = *factors;
-  if (Result<void> set = SetBudget(arguments.budget, method, inputs->settings); !set) {
+  if (Result<void> set = SetMapBudget(arguments.budget, method, inputs->settings); !set) {
     return set.error();
   }
   return MakeMapJob(inputs->settings, std::move(inputs->network), std::move(inputs->accelerator));
