@@ -1,3 +1,4 @@
+// Study files: what they may say, and where their errors are.
 #include "tessera/study/study_file.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +82,7 @@ TEST(StudyFile, ErrorsHaveLineAndColumn) {
       {"networks: [a]\naccelerators: [b]\nbudget: {samples: many}\n", "s.yaml:4:19"},
       {"networks: [a]\naccelerators: [b]\nbudget: {seconds: -1}\n", "s.yaml:4:19: -1 is below 0"},
       {"networks: [a]\naccelerators: [b]\nbudget: {sample: 1}\n",
-       "s.yaml:4:10: unknown key 'sample' in budget; did you mean 'samples'?"},
+       "s.yaml:4:10: unknown key 'sample' in a budget; did you mean 'samples'?"},
       {"networks: [a]\naccelerators: [b]\nneeds: {cores: 0}\n", "s.yaml:4:16"},
       {"units: [{network: a}]\n", "s.yaml:2:9"},
       {"units: [{network: a, accelerator: b, layers: each}]\n", "s.yaml:2:38: unknown key"},

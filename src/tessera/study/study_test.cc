@@ -1,3 +1,4 @@
+// Studies in folders: planned, computed, continued, merged and asked.
 #include "tessera/study/study.h"
 
 #include <filesystem>
@@ -250,7 +251,7 @@ TEST_F(StudyTest, QueriesOnlyRead) {
   EXPECT_NE(error_of("SELECT 1; SELECT 2").find("only one statement"), std::string::npos);
   EXPECT_NE(error_of("").find("no statement"), std::string::npos);
   EXPECT_NE(error_of("SELEC 1").find("syntax error"), std::string::npos);
-  EXPECT_NE(error_of("SELECT nothing FROM units").find("no such column"), std::string::npos);
+  EXPECT_NE(error_of("SELECT absent FROM units").find("no such column"), std::string::npos);
   error_of("ATTACH DATABASE '" + Path("new.sqlite") + "' AS other");
   EXPECT_FALSE(fs::exists(Path("new.sqlite")));
 }
