@@ -197,6 +197,17 @@ Result<Assignments> AssignmentsAt(const Node& node) {
   return values;
 }
 
+// A map of costs and what they may be at most, in the words of --limit.
+Result<std::vector<Word>> LimitsAt(const Node& node) {
+  const Result<Assignments> values = AssignmentsAt(node);
+  if (!values) return values.error();
+  std::vector<Word> limits;
+  for (const auto& [key, most] : *values) {
+    limits.push_back({fmt::format("{}={}", key, most), node.where()});
+  }
+  return limits;
+}
+
 Result<void> ReadSettings(const Node& node, UnitSettings& settings) {
   Keys keys(node, "settings");
   keys.Read("model", settings.model);
@@ -207,6 +218,8 @@ Result<void> ReadSettings(const Node& node, UnitSettings& settings) {
   keys.Read("decide_pes", settings.decide_pes);
   keys.Read("bypass", settings.bypass);
   keys.Read("points", settings.points, 1);
+  keys.Read("within", settings.within);
+  keys.Take("limits", settings.limits, LimitsAt);
   return keys.Finish();
 }
 

@@ -52,6 +52,8 @@ struct UnitSettings {
   std::optional<Word> sizes = {}, factors = {}, constraints = {};
   std::optional<bool> decide_pes = {}, bypass = {};
   std::optional<int64_t> points = {};
+  std::optional<double> within = {};
+  std::vector<Word> limits = {};  // "energy_pj=1e9"
   std::optional<int64_t> cores = {}, memory_mib = {};
 };
 

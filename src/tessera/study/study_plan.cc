@@ -225,9 +225,10 @@ Result<MapSettings> Planner::SettingsOf(const UnitRequest& request,
   if (!model) return AtWord(model_word, model.error());
   settings.model = *std::move(model);
   if (request.objective) {
-    const Result<Objective> objective = FindObjective(request.objective->text);
-    if (!objective) return AtWord(*request.objective, objective.error());
-    settings.objective = *objective;
+    const Result<std::vector<Objective>> objectives = ParseObjectives(request.objective->text);
+    if (!objectives) return AtWord(*request.objective, objectives.error());
+    settings.objective = objectives->front();
+    settings.then.assign(objectives->begin() + 1, objectives->end());
   }
   if (auto set = SetName(given.sizes, "tile sizes", kTileSizesNames, settings.sizes); !set) {
     return set.error();
@@ -239,6 +240,10 @@ Result<MapSettings> Planner::SettingsOf(const UnitRequest& request,
   settings.bypass = given.bypass.value_or(settings.bypass);
   settings.points = given.points.value_or(settings.points);
   settings.target_gap = given.target_gap;
+  settings.within = given.within.value_or(settings.within);
+  for (const Word& limit : given.limits) {
+    if (auto set = ParseLimit(limit.text, settings.limits); !set) return AtWord(limit, set.error());
+  }
   if (given.constraints) settings.constraints = In(given.constraints->text);
   std::optional<MapMethod> method;
   if (request.method) {
@@ -284,7 +289,7 @@ Result<void> Planner::Add(const UnitRequest& request) {
   settings->network = (*network)->file;
   settings->accelerator = (*machine)->file;
   unit.model = settings->model.ToString();
-  unit.objective = ToString(settings->objective);
+  unit.objective = ObjectivesText(*settings);
   unit.method = request.method ? request.method->text : settings->method.ToString();
   std::vector<std::string*> paths;
   if (!settings->constraints.empty()) paths.push_back(&settings->constraints);
