@@ -27,6 +27,7 @@ struct TensorFrame {
   bool closes = false;      // the pair's child is the level below, or the MACs
   bool all_idle = false;    // no temporal loop of this level moves the tensor
   bool link_risk = false;   // neighbours may pass words on
+  bool resend_risk = false;  // even a tile that is sent again as it was, to all who hold it
   double idle = 0;          // product of this level's temporal factors that leave it alone
   double copies = 0;        // instances of the level below that hold the same words
   double copies_here = 0;   // the same of this level
