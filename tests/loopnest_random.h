@@ -21,8 +21,8 @@ struct RandomCaseOptions {
   // Only factors that divide. Default: false.
   bool perfect = false;
 
-  // Only problems of few dimensions, where larger sizes make no larger spaces: 1-D windows, and ranks
-  // of one dimension with a coefficient. Default: false.
+  // Only problems of few dimensions, where larger sizes make no larger spaces: 1-D windows, and
+  // ranks of one dimension with a coefficient. Default: false.
   bool narrow = false;
 };
 

@@ -1,5 +1,5 @@
-// Claims that were once refuted (golden/refuted, F1 and F2): counts, bounds and proofs that a walk or
-// a better mapping showed to be false.
+// Claims that were once refuted (golden/refuted, F1 and F2): counts, bounds and proofs that a walk
+// or a better mapping showed to be false.
 #include <string>
 #include <vector>
 
@@ -49,8 +49,7 @@ std::vector<loopnest::Row> ReadMappings(const std::string& name) {
 
 // Energy and cycles under Timeloop's semantics; the mapping is accepted.
 loopnest::TimeloopResult TimeloopCost(const loopnest::Row& row) {
-  const auto setup =
-      loopnest::Prepare(row.problem, *row.machine.hierarchy, Semantics::kTimeloop3);
+  const auto setup = loopnest::Prepare(row.problem, *row.machine.hierarchy, Semantics::kTimeloop3);
   EXPECT_TRUE(setup) << setup.error();
   loopnest::Workspace workspace;
   loopnest::Evaluate(*setup, row.mapping, workspace);

@@ -207,8 +207,8 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
 void SetTerms(TileStep step, loopnest::TouchedScratch& scratch, TileTerms& terms) {
   SetWords(step, terms);
   terms.one_per_rank = MovesOnePerRank(step);
-  // Where two loops move a rank, the outer one can leave the tile in place: then children that share
-  // it hand it to each other. At least every second visit is the innermost loop's. B4.
+  // Where two loops move a rank, the outer one can leave the tile in place: then children that
+  // share it hand it to each other. At least every second visit is the innermost loop's. B4.
   const bool may_resend = !step.model.exact && step.model.levels[step.level()].fan > 1;
   if (may_resend && !terms.one_per_rank) terms.served_part = 0.5;
   if (!step.tensor().simple) SetStepParts(step, terms, scratch);

@@ -157,7 +157,8 @@ bool LinkRisk(const Model& model, std::span<const Frame> frames, int v, const Fr
 
 bool ResendRisk(const Model& model, std::span<const Frame> frames, int v, const Frame& frame) {
   const TensorFacts& tensor = model.tensors[v];
-  if (model.exact || frame.level == 0 || tensor.simple || !MayShareTile(tensor, frame)) return false;
+  if (model.exact || frame.level == 0 || tensor.simple || !MayShareTile(tensor, frame))
+    return false;
   if (tensor.shares) return true;
   const auto stays = [](double distance, int by) { return by >= 0 && distance == 0; };
   for (int r = 0; r < tensor.num_ranks; ++r) {
