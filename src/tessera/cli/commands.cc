@@ -21,6 +21,7 @@ namespace tessera {
   PART(Command, kDiffCommand)        \
   PART(Command, kReportCommand)      \
   PART(Command, kCompareCommand)     \
+  PART(Command, kStudyCommand)       \
   PART(Command, kAssignCommand)      \
   PART(Command, kTrainCommand)       \
   PART(Command, kProfileCommand)     \
