@@ -4,7 +4,7 @@
 
 #include "tessera/cli/command.h"
 #include "tessera/map.h"
-#include "tessera/report/explain_report.h"
+#include "tessera/report/diff_report.h"
 
 namespace tessera {
 namespace {

@@ -5,6 +5,7 @@
 #include "tessera/cli/command.h"
 #include "tessera/map.h"
 #include "tessera/part.h"
+#include "tessera/report/diff_report.h"
 #include "tessera/report/explain_report.h"
 #include "tessera/report/run_data.h"
 

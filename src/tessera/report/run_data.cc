@@ -18,6 +18,7 @@
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/record/trial_journal.h"
+#include "tessera/report/diff_report.h"
 #include "tessera/report/explain_report.h"
 #include "tessera/runs.h"
 
