@@ -5,6 +5,9 @@
 //   cuda_bench worlds     observations and rewards of worlds, then steps per second
 //   cuda_bench rounds     milliseconds of update rounds, and of their phases
 //   cuda_bench training   episodes per second, everything on the device
+//   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, on the device
+//   cuda_bench profile    a few rounds, for Nsight Compute
+//   cuda_bench small      every kernel once, on little data: for compute-sanitizer
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -149,14 +152,17 @@ void CompareRounds() {
       {"predator_prey", "maddpg", 12, 1, with({{"together", "true"}})},
       {"predator_prey", "maddpg", 12, 1, with({{"replay", "joint"}, {"together", "true"}})},
       {"predator_prey", "maddpg", 24, 1, with({{"together", "true"}})},
-      {"cooperative_navigation", "maddpg", 48, 1, with({{"together", "true"}})},
       {"predator_prey", "masac", 3, 1, with({})},
       {"cooperative_navigation", "masac", 6, 1, with({{"together", "true"}})},
       {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "tf32"}})},
       {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "bf16"}})},
   };
-  fmt::print("{:24} {:7} {:>6} {:>4}  {:52} {:>10} {:>10}  {}\n", "environment", "algo", "agents",
-             "envs", "settings", "1 round", "10 rounds", "worst tensor");
+  fmt::print("|a - b| / |b| of the worst tensor: from the first weights, after 1 and 10 rounds; and from "
+             "weights that the host has\ntrained for 200 rounds, after 10. In the first rounds Adam "
+             "moves every weight by the sign of its gradient, however\nsmall: a gradient that is all "
+             "rounding then moves a weight as far as any other.\n");
+  fmt::print("{:24} {:7} {:>6} {:>4}  {:46} {:>9} {:>9} {:>9}  {}\n", "environment", "algo", "agents",
+             "envs", "settings", "1", "10", "200+10", "worst tensor of 10; of 200+10");
   for (const Case& c : cases) {
     TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
     config.algorithm = c.algorithm;
@@ -174,16 +180,28 @@ void CompareRounds() {
     PlayAtRandom(*cpu.env, both, 3000 / c.envs);
     Difference first, last;
     for (int round = 0; round < 10; ++round) {
-      const UpdateReport a = Must(gpu.learner->Update()), b = Must(cpu.learner->Update());
+      Must(gpu.learner->Update());
+      Must(cpu.learner->Update());
       if (round == 0) first = Compare(*gpu.learner, *cpu.learner);
-      if (round == 9) {
-        last = Compare(*gpu.learner, *cpu.learner);
-        fmt::print("{:24} {:7} {:6} {:4}  {:52} {:10.2e} {:10.2e}  {} of {}; q {:.6g} {:.6g}, p "
-                   "{:.6g} {:.6g}\n",
-                   c.env, c.algorithm, c.agents, c.envs, shown, first.worst, last.worst,
-                   last.where, last.tensors, a.q_loss, b.q_loss, a.p_loss, b.p_loss);
-      }
     }
+    last = Compare(*gpu.learner, *cpu.learner);
+    // A checkpoint of the host moves to the device.
+    const int more = c.agents <= 6 ? 200 : c.agents <= 12 ? 50 : 0;
+    for (int round = 0; round < more; ++round) Must(cpu.learner->Update());
+    TensorWriter writer;
+    cpu.learner->Save("", writer);
+    const std::string path = std::filesystem::temp_directory_path() / "cuda_bench.moved";
+    Must(writer.Write(path));
+    Must(gpu.learner->Load("", Must(TensorReader::Open(path))));
+    UpdateReport a, b;
+    for (int round = 0; round < 10; ++round) {
+      a = Must(gpu.learner->Update());
+      b = Must(cpu.learner->Update());
+    }
+    const Difference later = Compare(*gpu.learner, *cpu.learner);
+    fmt::print("{:24} {:7} {:6} {:4}  {:46} {:9.1e} {:9.1e} {:9.1e}  {}; {}; losses {:.6g} {:.6g}\n",
+               c.env, c.algorithm, c.agents, c.envs, shown, first.worst, last.worst, later.worst,
+               last.where, later.where, a.q_loss, b.q_loss);
     std::fflush(stdout);
   }
 }
@@ -369,6 +387,87 @@ void MeasureTraining() {
   }
 }
 
+// ---- Returns -----------------------------------------------------------------------------------
+
+void MeasureReturns() {
+  constexpr int64_t kEpisodes = 60'000, kSeeds = 5;
+  fmt::print("cooperative_navigation, maddpg, default settings, {} episodes; mean team return of the "
+             "last 1,000\n{:>6} {:>6} {:>14} {:>10}\n", kEpisodes, "agents", "seed", "team_return",
+             "seconds");
+  for (const int64_t agents : {3, 6}) {
+    double sum = 0, squares = 0;
+    for (int64_t seed = 1; seed <= kSeeds; ++seed) {
+      TrainingConfig config = ConfigFor("cooperative_navigation", agents);
+      config.seed = static_cast<uint64_t>(seed);
+      const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+      const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+      trainer->Start(config.seed);
+      const double seconds = Seconds([&] { Must(trainer->Run(kEpisodes, [] { return true; })); });
+      const double value = trainer->progress().team_return;
+      sum += value;
+      squares += value * value;
+      fmt::print("{:6} {:6} {:14.2f} {:10.2f}\n", agents, seed, value, seconds);
+      std::fflush(stdout);
+    }
+    const double mean = sum / kSeeds;
+    const double deviation = std::sqrt((squares - kSeeds * mean * mean) / (kSeeds - 1));
+    // Student's t, 4 degrees of freedom.
+    fmt::print("{:6} mean {:.1f} +- {:.1f} (95 % of the mean over seeds)\n", agents, mean,
+               2.776 * deviation / std::sqrt(double{kSeeds}));
+  }
+}
+
+// A few rounds of 12 agents for Nsight Compute, which counts while kernels run one by one.
+void ProfileRounds() {
+  const TrainingConfig config =
+      ConfigFor("predator_prey", 12, 100,
+                {{"capacity", "20000"}, {"warmup", "1024"}, {"update_every", "1000000000"},
+                 {"precision", "tf32"}, {"together", "true"}});
+  const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+  const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+  trainer->Start(1);
+  Must(trainer->Run(400, [] { return true; }));
+  auto& engine = dynamic_cast<DeviceOffPolicy&>(*training.learner).engine();
+  for (int i = 0; i < 20; ++i) Must(engine.MeasureRound());
+}
+
+// ---- Every kernel ------------------------------------------------------------------------------
+
+void RunSmall() {
+  const Assignments small = {{"capacity", "400"}, {"warmup", "100"}, {"update_every", "50"},
+                             {"batch", "70"}};
+  const Assignments cases[] = {{{"sampler", "uniform"}},
+                               {{"sampler", "neighbor"}, {"together", "true"}},
+                               {{"sampler", "prioritized"}, {"replay", "joint"}},
+                               {{"together", "true"}, {"precision", "tf32"}},
+                               {{"together", "true"}, {"precision", "bf16"}}};
+  for (const std::string env : {"predator_prey", "cooperative_navigation"}) {
+    for (const Assignments& more : cases) {
+      for (const std::string algorithm : {"maddpg", "masac"}) {
+        TrainingConfig config = ConfigFor(env, 3, 2, more);
+        config.settings.insert(config.settings.end(), small.begin(), small.end());
+        config.algorithm = algorithm;
+        const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+        // On the device, then with the environment on the host.
+        const auto trainer = Must(MakeTrainer(training, {.window = 8}));
+        trainer->Start(1);
+        Must(trainer->Run(8, [] { return true; }));
+        Must(trainer->PrepareSave());
+        Trainer host(*training.env, *training.learner, nullptr, {.window = 8});
+        Must(host.Run(4, [] { return true; }));
+        fmt::print("{} {}: losses {:g} {:g}\n", env, algorithm, trainer->progress().losses.q_loss,
+                   trainer->progress().losses.p_loss);
+      }
+    }
+    const std::unique_ptr<MpeEnv> worlds = MakeWorlds({env, {{"agents", "5"}}}, 70);
+    worlds->Reset(3);
+    const auto batch = Must(cuda::WorldBatch::Make(Must(worlds->device_spec())));
+    Must(batch->Set(worlds->image(), worlds->seed()));
+    Must(batch->StepAtRandom(30, 1));
+    Must(batch->Wait());
+  }
+}
+
 int Main(int argc, char** argv) {
   const cuda::DeviceInfo device = Must(cuda::FindDevice());
   fmt::print("{}, {} multiprocessors, {:.1f} GiB, driver {}, runtime {}\n", device.name,
@@ -381,6 +480,9 @@ int Main(int argc, char** argv) {
     if (part == "worlds") CompareWorlds();
     if (part == "rounds") MeasureRounds();
     if (part == "training") MeasureTraining();
+    if (part == "returns") MeasureReturns();
+    if (part == "small") RunSmall();
+    if (part == "profile") ProfileRounds();
   }
   return 0;
 }

@@ -77,7 +77,7 @@ Result<void> Nets::Allocate(const std::vector<NetSpec>& specs, const Columns& co
     NetView net = {.inputs = specs[static_cast<size_t>(i)].inputs,
                    .outputs = specs[static_cast<size_t>(i)].outputs,
                    .blocks = map.blocks,
-                   .block = map.block.data(),
+                   .block = whole ? nullptr : map.block.data(),
                    .collapse_start = map.collapse_start.data(),
                    .expand_start = map.expand_start.data(),
                    .collapse = map.collapse.data(),

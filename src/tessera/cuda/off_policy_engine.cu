@@ -8,6 +8,7 @@
 
 #include "tessera/cuda/act.cuh"
 #include "tessera/cuda/engine_nets.cuh"
+#include "tessera/cuda/rollout.cuh"
 #include "tessera/cuda/sampling.cuh"
 #include "tessera/cuda/update.cuh"
 #include "tessera/cuda/world_batch.cuh"
@@ -21,7 +22,7 @@ PhiloxKey KeyOf(uint64_t seed, uint64_t stream) {
   return {key[0], key[1]};
 }
 
-__global__ void IncrementKernel(uint64_t* counter) { ++*counter; }
+__global__ void AddKernel(uint64_t* counter, uint64_t count) { *counter += count; }
 
 // Means over trainers of what the tiles found; the round is over.
 __global__ void LossKernel(UpdateView view, double* losses, uint64_t* round) {
@@ -201,7 +202,7 @@ class Engine final : public OffPolicyEngine {
   const Columns columns_;
   const int max_rows_;
   TileRows tile_rows_;
-  int multiprocessors_ = 0, critic_tiles_ = 0, actor_tiles_ = 0;
+  int multiprocessors_ = 0, shared_ = 0, critic_tiles_ = 0, actor_tiles_ = 0;
   int64_t leaves_ = 0;
   cudaStream_t stream_ = nullptr;
   std::vector<cudaEvent_t> events_;
@@ -229,19 +230,18 @@ class Engine final : public OffPolicyEngine {
 
 Result<void> Engine::Allocate(const DeviceInfo& device) {
   const int n = spec_.agents, x_row = columns_.all() + 4;
-  int shared = 0;
-  cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+  cudaDeviceGetAttribute(&shared_, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
   const int group = spec_.together ? n : 1;
   multiprocessors_ = static_cast<int>(device.multiprocessors);
-  tile_rows_ =
-      ChooseTileRows(group, max_rows_, columns_.base_columns(), x_row, multiprocessors_, shared);
+  tile_rows_ = ChooseTileRows(n, group, max_rows_, columns_.base_columns(), x_row, multiprocessors_,
+                              shared_);
   int widest = 0, observed = 0;
   for (const int size : spec_.observation_size) {
     widest = std::max(widest, (size + 7) / 8 * 8);
     observed += size;
   }
   if (tile_rows_.target == 0 || tile_rows_.critic == 0 || tile_rows_.actor == 0 ||
-      ActBytes(widest + 4) > shared) {
+      ActBytes(widest + 4) > shared_) {
     return Error{.kind = ErrorKind::kUnsupported,
                  .message = "a critic of " + std::to_string(columns_.all()) +
                             " numbers per transition does not fit on the device",
@@ -257,6 +257,13 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
     events_.push_back(event);
   }
   if (Result<void> r = actors_.Allocate(spec_.actors, columns_, false, actor_tiles_); !r) return r;
+  if (actors_.sizes().most_blocks > kMostBlocks) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = "an actor of " + std::to_string(8 * actors_.sizes().most_blocks) +
+                            " numbers; on the device they have at most " +
+                            std::to_string(8 * kMostBlocks),
+                 .hint = "take fewer agents or --device cpu"};
+  }
   const std::vector<NetSpec> critics(static_cast<size_t>(n * spec_.critics), spec_.critic);
   if (Result<void> r = critics_.Allocate(critics, columns_, true, critic_tiles_); !r) return r;
 
@@ -465,7 +472,7 @@ Result<void> Engine::Act(int64_t rows, std::span<const float> observations, bool
         e != cudaSuccess) {
       return e;
     }
-    if (explore) IncrementKernel<<<1, 1, 0, stream_>>>(counters_.data() + 1);
+    if (explore) AddKernel<<<1, 1, 0, stream_>>>(counters_.data() + 1, 1);
     if (cudaError_t e = cudaMemcpyAsync(host_actions_.data(), actions_.data(), out,
                                         cudaMemcpyDeviceToHost, stream_);
         e != cudaSuccess) {
@@ -529,7 +536,16 @@ Result<void> Engine::PlaySteps(WorldBatch& worlds, int64_t steps, bool update) {
     replay.window = batch.window();
     const ActView act = ActOn(batch.view().observations, batch.actions(), spec_.lanes, true);
     const ActionSource source{.vectors = batch.actions()};
-    for (int64_t i = 0; i < steps; ++i) {
+    const bool at_once = RolloutSuits(batch.view());
+    if (at_once) {
+      if (cudaError_t e = LaunchRollout(batch.view(), act, replay, static_cast<int>(steps), shared_,
+                                        stream_);
+          e != cudaSuccess) {
+        return e;
+      }
+      AddKernel<<<1, 1, 0, stream_>>>(counters_.data() + 1, static_cast<uint64_t>(steps));
+    }
+    for (int64_t i = 0; i < steps && !at_once; ++i) {
       if (cudaError_t e = LaunchAct(act, spec_.precision, stream_); e != cudaSuccess) return e;
       if (cudaError_t e = LaunchStep(batch.view(), source, replay, stream_); e != cudaSuccess) {
         return e;

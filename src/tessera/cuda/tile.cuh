@@ -16,6 +16,7 @@ inline constexpr int kHiddenRow = 68;           // of activations: no two rows s
 inline constexpr int kWeightRow = 72;           // of weights, for the same reason
 inline constexpr int kWeightTile = 64 * kWeightRow;
 inline constexpr int kMostOutputs = 8;
+inline constexpr int kMostBlocks = 64;  // of columns that an actor reads
 
 // Sizes of what follows the first layer's weights, the same in a network and in its gradient.
 struct Tail {
@@ -34,7 +35,7 @@ struct MapTerm {
 struct NetView {
   int32_t inputs, outputs;
   int32_t blocks;         // of eight columns of X that the network reads
-  const int32_t* block;   // [blocks]
+  const int32_t* block;   // [blocks]; null: the first ones
   float *parameters, *target, *mean, *variance;  // [inputs x 64], then the tail
   float *first, *first_target;                   // [8 blocks x 64]
   float* gradient;                               // [8 blocks x 64], then the tail
@@ -68,13 +69,15 @@ struct Weights {
 // Floats of shared memory of a tile: X, `hidden` buffers of activations, weights, outputs, noise.
 __host__ __device__ constexpr int TileFloats(int rows, int x_row, int hidden) {
   return rows * x_row + hidden * rows * kHiddenRow + 2 * kWeightTile + 64 * kMostOutputs +
-         2 * rows * kMostOutputs;
+         2 * rows * kMostOutputs + 2 * kMostBlocks;
 }
 
-template <Precision P, int MT>
+// G groups of four warps; each group has 16 MT rows, each of its warps 16 columns of them.
+template <Precision P, int MT, int G = 2>
 class Tile {
  public:
-  static constexpr int kRows = 32 * MT;
+  static constexpr int kRows = 16 * MT * G;
+  static constexpr int kBlock = 128 * G;  // threads
 
   __device__ Tile(float* memory, int x_row_floats, int hidden_buffers) : x_row(x_row_floats) {
     x = memory;
@@ -83,19 +86,28 @@ class Tile {
     w3 = weights_ + 2 * kWeightTile;
     out = w3 + 64 * kMostOutputs;
     noise = out + kRows * kMostOutputs;
+    blocks_ = reinterpret_cast<int32_t*>(noise + kRows * kMostOutputs);
   }
 
   __device__ float* Hidden(int i) const { return hidden + i * kRows * kHiddenRow; }
-  __device__ float* rest() const { return noise + kRows * kMostOutputs; }
+  __device__ float* rest() const { return reinterpret_cast<float*>(blocks_ + 2 * kMostBlocks); }
 
   // Starts to copy a tile of weights, row-major of 64 columns; at most one is under way.
   __device__ void Prefetch(const float* from, int rows) {
     float* const to = weights_ + (current_ ^ 1) * kWeightTile;
-    for (int i = threadIdx.x; i < rows * 16; i += kThreads) {
+    for (int i = threadIdx.x; i < rows * 16; i += kBlock) {
       CopyAsync16(to + (i >> 4) * kWeightRow + (i & 15) * 4, from + i * 4);
     }
   }
-  __device__ void Prefetch(const Weights& net) { Prefetch(net.first, net.FirstTileRows()); }
+  // The first tile of a network, and the columns that it reads.
+  __device__ void Prefetch(const Weights& net) {
+    Prefetch(net.first, net.FirstTileRows());
+    if (net.block == nullptr) return;
+    int32_t* const to = blocks_ + (current_ ^ 1) * kMostBlocks;
+    for (int i = threadIdx.x; i < net.blocks; i += kBlock) {
+      CopyAsync4(reinterpret_cast<float*>(to + i), reinterpret_cast<const float*>(net.block + i));
+    }
+  }
 
   // Waits for it; everything written to shared memory before is visible after.
   __device__ void Arrive() {
@@ -107,7 +119,7 @@ class Tile {
   // X through a network whose first tile of weights is under way. Leaves activations in h1 and h2,
   // outputs in `out` and W2 as the current tile; starts the copy of `after`, if any.
   __device__ void Forward(const Weights& net, float* h1, float* h2, const Weights* after) {
-    for (int i = threadIdx.x; i < 64 * kMostOutputs; i += kThreads) {
+    for (int i = threadIdx.x; i < 64 * kMostOutputs; i += kBlock) {
       const int k = i / kMostOutputs, o = i % kMostOutputs;
       w3[i] = o < net.outputs ? __ldg(net.tail + Tail::kW3 + k * net.outputs + o) : 0.0f;
     }
@@ -122,6 +134,7 @@ class Tile {
     }
     float acc[MT][2][4] = {};
     const float* const rows = x + FirstRow() * x_row;
+    const int32_t* const list = blocks_ + (current_ ^ 1) * kMostBlocks;
     for (int kb = 0; kb < net.blocks; kb += 8) {
       Arrive();
       const int left = net.blocks - kb;
@@ -135,7 +148,7 @@ class Tile {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         const int b = min(kb + i, net.blocks - 1);
-        columns[i] = 8 * (net.block != nullptr ? __ldg(net.block + b) : b);
+        columns[i] = 8 * (net.block != nullptr ? list[b] : b);
       }
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
@@ -159,6 +172,7 @@ class Tile {
             [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
       }
     }
+    if (h1 == h2) __syncthreads();  // everybody has read the first layer
     StoreHidden(acc, bias[1], h2);
     __syncthreads();
     Output(net, h2);
@@ -170,7 +184,7 @@ class Tile {
   // gradients to `gradient` unless that is null.
   __device__ void Backward(int outputs, const float* h1, float* h2, float* d2, const float* dout,
                            float* gradient) {
-    for (int i = threadIdx.x; i < kRows * kHidden; i += kThreads) {
+    for (int i = threadIdx.x; i < kRows * kHidden; i += kBlock) {
       const int r = i / kHidden, k = i % kHidden;
       float sum = 0;
       for (int o = 0; o < outputs; ++o) sum += dout[r * kMostOutputs + o] * w3[k * kMostOutputs + o];
@@ -197,7 +211,7 @@ class Tile {
   // Gradient of the first layer from d1: of W1 on columns of X, and of its bias.
   __device__ void FirstGradient(const Weights& net, const float* d1, float* gradient) {
     const int warp = threadIdx.x / 32;
-    for (int pair = warp; 2 * pair < net.blocks; pair += kThreads / 32) {
+    for (int pair = warp; 2 * pair < net.blocks; pair += kBlock / 32) {
       const int b0 = 2 * pair, b1 = min(b0 + 1, net.blocks - 1);
       const int c0 = 8 * (net.block != nullptr ? __ldg(net.block + b0) : b0);
       const int c1 = 8 * (net.block != nullptr ? __ldg(net.block + b1) : b1);
@@ -226,9 +240,8 @@ class Tile {
   const int x_row;
 
  private:
-  // Eight warps: two groups of rows, four of columns.
-  __device__ static int FirstRow() { return static_cast<int>(threadIdx.x / 32 % 2) * 16 * MT; }
-  __device__ static int FirstColumn() { return static_cast<int>(threadIdx.x / 64) * 16; }
+  __device__ static int FirstRow() { return static_cast<int>(threadIdx.x / 32 % G) * 16 * MT; }
+  __device__ static int FirstColumn() { return static_cast<int>(threadIdx.x / (32 * G)) * 16; }
   __device__ const float* Current() const { return weights_ + current_ * kWeightTile; }
 
   __device__ static void Clear(float (&acc)[MT][2][4]) {
@@ -280,7 +293,7 @@ class Tile {
 
   __device__ void Output(const Weights& net, const float* h2) {
     const int warp = threadIdx.x / 32;
-    if (warp >= 2 * MT) return;
+    if (warp >= kRows / 16) return;
     float acc[1][1][4] = {};
     const float* const from = h2 + 16 * warp * kHiddenRow;
 #pragma unroll
@@ -307,7 +320,7 @@ class Tile {
 
   __device__ void OutputGradient(int outputs, const float* h2, const float* dout,
                                  float* gradient) const {
-    for (int i = threadIdx.x; i < (kHidden + 1) * outputs; i += kThreads) {
+    for (int i = threadIdx.x; i < (kHidden + 1) * outputs; i += kBlock) {
       const int k = i / outputs, o = i % outputs;
       float sum = 0;
       for (int r = 0; r < kRows; ++r) {
@@ -338,6 +351,7 @@ class Tile {
   }
 
   float* weights_;
+  int32_t* blocks_;
   int current_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int kTargetTileHidden = 2;  // buffers of activations of the target actors' kernel: h1, h2
+constexpr int kTargetTileHidden = 1;  // buffers of activations of the target actors' kernel
 constexpr int kTileHidden = 3;       // buffers of activations of the critics' kernel: h1, h2, d2
 constexpr int kActorTileHidden = 5;  // and of the actors': h1, h2 of both networks, d2
 constexpr int kRowFloats = 4;        // further numbers of a row
@@ -15,10 +15,10 @@ constexpr uint8_t kTerminatedKind = 2;  // SlotKind::kTerminated
 constexpr float kLogFloor = 1e-6f;      // inside the entropy's logarithm, as masac.cc
 constexpr int kNoiseRows = 128;         // kBlockRows of nn/kernels.h: the order of noise
 
-template <Precision P, int MT>
+template <Precision P, int MT, int G = 2>
 struct Context {
-  using T = Tile<P, MT>;
-  static constexpr int kRows = T::kRows;
+  using T = Tile<P, MT, G>;
+  static constexpr int kRows = T::kRows, kBlock = T::kBlock;
 
   __device__ Context(const UpdateView& update, int trainer_index, float* memory, int x_row,
                      int buffers)
@@ -70,14 +70,15 @@ struct Context {
   // Noise of the tile's rows for `choices` logits, in FillGumbel's order.
   __device__ void FillNoise(PhiloxKey key, int choices) {
     const int start = first_row % 64;
-    for (int i = threadIdx.x; i < 16 * choices; i += kThreads) {
-      const int l = i % 16, c = i / 16;
+    constexpr int kGroups = (kRows + 63) / 64;  // of 64 rows that share their words
+    for (int i = threadIdx.x; i < 16 * kGroups * choices; i += kBlock) {
+      const int l = i % 16, part = i / 16 % kGroups, c = i / (16 * kGroups);
       const int64_t group = int64_t{first_row / kNoiseRows} * choices * (kNoiseRows / 64) +
-                            c * (kNoiseRows / 64) + first_row % kNoiseRows / 64;
+                            c * (kNoiseRows / 64) + first_row % kNoiseRows / 64 + part;
       const uint4 words = Philox(key, *view.round, static_cast<uint64_t>(16 * group + l));
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
-        const int r = l + 16 * w - start;
+        const int r = 64 * part + l + 16 * w - start;
         if (r >= 0 && r < kRows) tile.noise[r * kMostOutputs + c] = GumbelOf(WordOf(words, w));
       }
     }
@@ -136,7 +137,7 @@ struct Context {
   // A warp per row.
   template <typename Body>
   __device__ void ForRows(Body body) {
-    for (int r = threadIdx.x / 32; r < kRows; r += kThreads / 32) {
+    for (int r = threadIdx.x / 32; r < kRows; r += kBlock / 32) {
       body(r, static_cast<int>(threadIdx.x % 32), tile.x + r * tile.x_row);
     }
   }
@@ -161,15 +162,15 @@ __device__ float EntropyOf(int choices, const float (&p)[kMostOutputs]) {
 }
 
 // What the target actors blockIdx.y * at_once and following do in the next states.
-template <Precision P, int MT>
-__global__ void __launch_bounds__(kThreads)
+template <Precision P, int MT, int G>
+__global__ void __launch_bounds__(128 * G)
     TargetActionKernel(UpdateView view, int first_trainer, int at_once) {
   extern __shared__ __align__(16) float memory[];
   const int trainer = first_trainer + static_cast<int>(blockIdx.z);
-  Context<P, MT> context(view, trainer, memory, view.base_columns + 4, kTargetTileHidden);
+  Context<P, MT, G> context(view, trainer, memory, view.base_columns + 4, kTargetTileHidden);
   if (context.first_row >= context.count) return;
   auto& tile = context.tile;
-  float *const h1 = tile.Hidden(0), *const h2 = tile.Hidden(1);
+  float* const h = tile.Hidden(0);  // of both layers: the second is written once the first is read
   const int first = static_cast<int>(blockIdx.y) * at_once;
   const int end = min(view.agents, first + at_once);
   context.LoadBase(/*next=*/true);
@@ -179,7 +180,7 @@ __global__ void __launch_bounds__(kThreads)
     const Weights after = Weights::Of(view.actors[min(a + 1, end - 1)], true);
     if (a > first) __syncthreads();  // the last actions have read their noise
     context.FillNoise(view.target_keys[trainer * view.agents + a], view.choices[a]);
-    tile.Forward(actor, h1, h2, a + 1 < end ? &after : nullptr);
+    tile.Forward(actor, h, h, a + 1 < end ? &after : nullptr);
     context.SoftActions(a, /*next=*/true);
   }
 }
@@ -401,14 +402,14 @@ int ActorBytes(int rows, int x_row) {
 }
 
 template <typename Kernel, typename... Arguments>
-cudaError_t Launch(Kernel kernel, int bytes, dim3 grid, cudaStream_t stream,
+cudaError_t Launch(Kernel kernel, int bytes, dim3 grid, int threads, cudaStream_t stream,
                    const Arguments&... arguments) {
   if (cudaError_t error =
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
       error != cudaSuccess) {
     return error;
   }
-  kernel<<<grid, kThreads, static_cast<size_t>(bytes), stream>>>(arguments...);
+  kernel<<<grid, static_cast<unsigned>(threads), static_cast<size_t>(bytes), stream>>>(arguments...);
   return cudaGetLastError();
 }
 
@@ -416,58 +417,58 @@ unsigned TilesOf(const UpdateView& view, int rows) {
   return static_cast<unsigned>((view.max_rows + rows - 1) / rows);
 }
 
-template <Precision P, int MT>
+template <Precision P, int MT>  // 1: tiles of 32 rows; 2: of 128
 cudaError_t LaunchTargetsAs(const UpdateView& view, Group group, int multiprocessors,
                             cudaStream_t stream) {
+  constexpr int kGroups = MT == 1 ? 2 : 4, kRows = 16 * MT * kGroups;
   // As many actors per block as leave several blocks for every multiprocessor.
-  const int tiles = static_cast<int>(TilesOf(view, 32 * MT)) * group.count;
-  const int parts = std::clamp(8 * multiprocessors / tiles, 1, view.agents);
+  const int tiles = static_cast<int>(TilesOf(view, kRows)) * group.count;
+  const int parts = std::clamp(4 * multiprocessors / tiles, 1, view.agents);
   const int at_once = (view.agents + parts - 1) / parts;
-  const dim3 grid(TilesOf(view, 32 * MT), static_cast<unsigned>((view.agents + at_once - 1) / at_once),
+  const dim3 grid(TilesOf(view, kRows), static_cast<unsigned>((view.agents + at_once - 1) / at_once),
                   static_cast<unsigned>(group.count));
-  return Launch(TargetActionKernel<P, MT>, TargetBytes(32 * MT, view.base_columns), grid, stream,
-                view, group.first, at_once);
+  return Launch(TargetActionKernel<P, MT, kGroups>, TargetBytes(kRows, view.base_columns), grid,
+                128 * kGroups, stream, view, group.first, at_once);
 }
 
 template <Precision P, int MT>
 cudaError_t LaunchCriticsAs(const UpdateView& view, Group group, cudaStream_t stream) {
   return Launch(CriticKernel<P, MT>, CriticBytes(32 * MT, view.x_row),
-                dim3(TilesOf(view, 32 * MT), static_cast<unsigned>(group.count)), stream, view,
-                group.first);
+                dim3(TilesOf(view, 32 * MT), static_cast<unsigned>(group.count)), kThreads, stream,
+                view, group.first);
 }
 
 template <Precision P, int MT>
 cudaError_t LaunchActorsAs(const UpdateView& view, Group group, cudaStream_t stream) {
   return Launch(ActorKernel<P, MT>, ActorBytes(32 * MT, view.x_row),
-                dim3(TilesOf(view, 32 * MT), static_cast<unsigned>(group.count)), stream, view,
-                group.first);
+                dim3(TilesOf(view, 32 * MT), static_cast<unsigned>(group.count)), kThreads, stream,
+                view, group.first);
 }
 
 }  // namespace
 
-TileRows ChooseTileRows(int agents, int rows, int base_columns, int x_row, int multiprocessors,
-                        int shared_bytes) {
-  const bool enough = agents * ((rows + 63) / 64) >= multiprocessors;
-  // Target actors fare better with two blocks that wait at different times.
-  const bool two_fit = 2 * (TargetBytes(64, base_columns) + 1024) <= shared_bytes;
-  const auto choose = [&](bool wide, int (*bytes)(int, int), int columns) {
-    if (wide && bytes(64, columns) <= shared_bytes) return 64;
+TileRows ChooseTileRows(int agents, int group, int rows, int base_columns, int x_row,
+                        int multiprocessors, int shared_bytes) {
+  const auto choose = [&](int wide, bool enough, int (*bytes)(int, int), int columns) {
+    if (enough && bytes(wide, columns) <= shared_bytes) return wide;
     return bytes(32, columns) <= shared_bytes ? 32 : 0;
   };
-  return {choose(enough && two_fit, TargetBytes, base_columns), choose(enough, CriticBytes, x_row),
-          choose(enough, ActorBytes, x_row)};
+  const bool enough = group * ((rows + 63) / 64) >= multiprocessors;
+  const bool enough_targets = group * agents * ((rows + 127) / 128) >= 2 * multiprocessors;
+  return {choose(128, enough_targets, TargetBytes, base_columns),
+          choose(64, enough, CriticBytes, x_row), choose(64, enough, ActorBytes, x_row)};
 }
 
 #define TESSERA_BY_PRECISION(LAUNCH, ...)                                                \
   switch (precision) {                                                                   \
     case Precision::kFp32:                                                               \
-      return rows == 64 ? LAUNCH<Precision::kFp32, 2>(view, group, __VA_ARGS__)          \
+      return rows > 32 ? LAUNCH<Precision::kFp32, 2>(view, group, __VA_ARGS__)          \
                         : LAUNCH<Precision::kFp32, 1>(view, group, __VA_ARGS__);         \
     case Precision::kTf32:                                                               \
-      return rows == 64 ? LAUNCH<Precision::kTf32, 2>(view, group, __VA_ARGS__)          \
+      return rows > 32 ? LAUNCH<Precision::kTf32, 2>(view, group, __VA_ARGS__)          \
                         : LAUNCH<Precision::kTf32, 1>(view, group, __VA_ARGS__);         \
     case Precision::kBf16:                                                               \
-      return rows == 64 ? LAUNCH<Precision::kBf16, 2>(view, group, __VA_ARGS__)          \
+      return rows > 32 ? LAUNCH<Precision::kBf16, 2>(view, group, __VA_ARGS__)          \
                         : LAUNCH<Precision::kBf16, 1>(view, group, __VA_ARGS__);         \
   }                                                                                      \
   return cudaErrorInvalidValue

@@ -40,13 +40,13 @@ struct Group {
   int first, count;
 };
 
-// Rows of a tile of each kernel: 64 if there is enough to do and it fits in shared memory, else 32;
-// 0 if that does not fit either.
+// Rows of a tile of each kernel: 128 (targets) or 64 if there is enough to do and it fits in shared
+// memory, else 32; 0 if that does not fit either. A group of `group` trainers is updated at once.
 struct TileRows {
   int target = 0, critic = 0, actor = 0;
 };
-TileRows ChooseTileRows(int agents, int rows, int base_columns, int x_row, int multiprocessors,
-                        int shared_bytes);
+TileRows ChooseTileRows(int agents, int group, int rows, int base_columns, int x_row,
+                        int multiprocessors, int shared_bytes);
 
 // One after another: next actions of the target actors, then critics, then (their step taken) actors.
 cudaError_t LaunchTargets(const UpdateView& view, Group group, int rows, Precision precision,

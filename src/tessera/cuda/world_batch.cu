@@ -146,10 +146,12 @@ Result<void> WorldBatchImpl::Step(std::span<const float> actions) {
 }
 
 Result<void> WorldBatchImpl::StepAtRandom(int64_t steps, uint64_t seed) {
+  WorldView view = view_;
+  view.states = nullptr;  // for learners only
   for (int64_t i = 0; i < steps; ++i) {
     const ActionSource source{.key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
                               .step = random_steps_++};
-    if (Result<void> r = Check(LaunchStep(view_, source, {}, stream_), "stepping worlds"); !r) {
+    if (Result<void> r = Check(LaunchStep(view, source, {}, stream_), "stepping worlds"); !r) {
       return r;
     }
   }

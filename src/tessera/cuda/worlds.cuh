@@ -48,7 +48,7 @@ struct ReplayView {
   const double* top;
   double *running, *ring;  // returns
   int64_t window;
-  uint64_t* acts;
+  uint64_t* acts;  // counted by the step; null: by somebody else
 };
 
 cudaError_t LaunchStep(const WorldView& view, const ActionSource& actions, const ReplayView& replay,
