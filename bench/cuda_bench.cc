@@ -69,7 +69,8 @@ void PlayAtRandom(Env& env, std::span<Learner* const> learners, int64_t steps) {
     CounterRng rng(7, StreamId("cuda_bench"), static_cast<uint64_t>(step));
     for (size_t i = 0; i < actions.size(); i += 5) {
       float sum = 0;
-      for (size_t c = 0; c < 5; ++c) sum += actions[i + c] = 0.01f + static_cast<float>(rng.Uniform());
+      for (size_t c = 0; c < 5; ++c)
+        sum += actions[i + c] = 0.01f + static_cast<float>(rng.Uniform());
       for (size_t c = 0; c < 5; ++c) actions[i + c] /= sum;
     }
     observations.assign(env.observations().begin(), env.observations().end());
@@ -145,8 +146,8 @@ void CompareRounds() {
       {"cooperative_navigation", "maddpg", 3, 2, with({{"replay", "joint"}})},
       {"cooperative_navigation", "maddpg", 6, 1, with({{"together", "true"}})},
       {"predator_prey", "maddpg", 6, 1, with({{"sampler", "neighbor"}})},
-      {"predator_prey", "maddpg", 6, 3, with({{"sampler", "neighbor:wrap=true,truncate=true"},
-                                              {"together", "true"}})},
+      {"predator_prey", "maddpg", 6, 3,
+       with({{"sampler", "neighbor:wrap=true,truncate=true"}, {"together", "true"}})},
       {"predator_prey", "maddpg", 3, 1, with({{"sampler", "prioritized"}})},
       {"cooperative_navigation", "maddpg", 3, 1, with({{"clip", "global"}, {"adam", "pytorch"}})},
       {"predator_prey", "maddpg", 12, 1, with({{"together", "true"}})},
@@ -157,12 +158,13 @@ void CompareRounds() {
       {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "tf32"}})},
       {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "bf16"}})},
   };
-  fmt::print("|a - b| / |b| of the worst tensor: from the first weights, after 1 and 10 rounds; and from "
-             "weights that the host has\ntrained for 200 rounds, after 10. In the first rounds Adam "
-             "moves every weight by the sign of its gradient, however\nsmall: a gradient that is all "
-             "rounding then moves a weight as far as any other.\n");
-  fmt::print("{:24} {:7} {:>6} {:>4}  {:46} {:>9} {:>9} {:>9}  {}\n", "environment", "algo", "agents",
-             "envs", "settings", "1", "10", "200+10", "worst tensor of 10; of 200+10");
+  fmt::print(
+      "|a - b| / |b| of the worst tensor: from the first weights, after 1 and 10 rounds; and from "
+      "weights that the host has\ntrained for 200 rounds, after 10. In the first rounds Adam "
+      "moves every weight by the sign of its gradient, however\nsmall: a gradient that is all "
+      "rounding then moves a weight as far as any other.\n");
+  fmt::print("{:24} {:7} {:>6} {:>4}  {:46} {:>9} {:>9} {:>9}  {}\n", "environment", "algo",
+             "agents", "envs", "settings", "1", "10", "200+10", "worst tensor of 10; of 200+10");
   for (const Case& c : cases) {
     TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
     config.algorithm = c.algorithm;
@@ -199,9 +201,10 @@ void CompareRounds() {
       b = Must(cpu.learner->Update());
     }
     const Difference later = Compare(*gpu.learner, *cpu.learner);
-    fmt::print("{:24} {:7} {:6} {:4}  {:46} {:9.1e} {:9.1e} {:9.1e}  {}; {}; losses {:.6g} {:.6g}\n",
-               c.env, c.algorithm, c.agents, c.envs, shown, first.worst, last.worst, later.worst,
-               last.where, later.where, a.q_loss, b.q_loss);
+    fmt::print(
+        "{:24} {:7} {:6} {:4}  {:46} {:9.1e} {:9.1e} {:9.1e}  {}; {}; losses {:.6g} {:.6g}\n",
+        c.env, c.algorithm, c.agents, c.envs, shown, first.worst, last.worst, later.worst,
+        last.where, later.where, a.q_loss, b.q_loss);
     std::fflush(stdout);
   }
 }
@@ -219,17 +222,16 @@ std::unique_ptr<MpeEnv> MakeWorlds(const WorldCase& c, int64_t batch) {
 }
 
 void CompareWorlds() {
-  const WorldCase cases[] = {
-      {"predator_prey", {{"agents", "3"}}},
-      {"predator_prey", {{"agents", "12"}}},
-      {"predator_prey", {{"agents", "48"}}},
-      {"predator_prey", {{"agents", "6"}, {"controller", "random"}}},
-      {"predator_prey", {{"agents", "6"}, {"controller", "learned"}}},
-      {"predator_prey", {{"agents", "3"}, {"compat", "mpe2"}}},
-      {"cooperative_navigation", {{"agents", "3"}}},
-      {"cooperative_navigation", {{"agents", "12"}}},
-      {"cooperative_navigation", {{"agents", "48"}}},
-      {"cooperative_navigation", {{"agents", "6"}, {"compat", "mpe2"}}}};
+  const WorldCase cases[] = {{"predator_prey", {{"agents", "3"}}},
+                             {"predator_prey", {{"agents", "12"}}},
+                             {"predator_prey", {{"agents", "48"}}},
+                             {"predator_prey", {{"agents", "6"}, {"controller", "random"}}},
+                             {"predator_prey", {{"agents", "6"}, {"controller", "learned"}}},
+                             {"predator_prey", {{"agents", "3"}, {"compat", "mpe2"}}},
+                             {"cooperative_navigation", {{"agents", "3"}}},
+                             {"cooperative_navigation", {{"agents", "12"}}},
+                             {"cooperative_navigation", {{"agents", "48"}}},
+                             {"cooperative_navigation", {{"agents", "6"}, {"compat", "mpe2"}}}};
   fmt::print("{:24} {:34} {:>12} {:>12} {:>14} {:>14}\n", "environment", "settings", "numbers",
              "not equal", "worst obs", "worst reward");
   for (const WorldCase& c : cases) {
@@ -251,7 +253,8 @@ void CompareWorlds() {
       for (size_t i = 0; i < rewards.size(); ++i, ++numbers) {
         unequal += rewards[i] != env->rewards()[i];
         const double scale = std::max(1.0, std::abs(double{rewards[i]}));
-        worst_reward = std::max(worst_reward, std::abs(double{rewards[i]} - env->rewards()[i]) / scale);
+        worst_reward =
+            std::max(worst_reward, std::abs(double{rewards[i]} - env->rewards()[i]) / scale);
       }
       env->ResetFinished();
       Must(worlds->GetObservations(observations));
@@ -306,22 +309,22 @@ void MeasureRounds() {
     std::string layout, sampler, precision;
     bool together;
   };
-  const Case cases[] = {{"compact", "uniform", "tf32", true},  {"compact", "uniform", "fp32", true},
-                        {"compact", "uniform", "bf16", true},  {"compact", "uniform", "fp32", false},
-                        {"compact", "neighbor", "fp32", true}, {"joint", "uniform", "fp32", true},
-                        {"joint", "neighbor", "fp32", true}};
+  const Case cases[] = {
+      {"compact", "uniform", "tf32", true},  {"compact", "uniform", "fp32", true},
+      {"compact", "uniform", "bf16", true},  {"compact", "uniform", "fp32", false},
+      {"compact", "neighbor", "fp32", true}, {"joint", "uniform", "fp32", true},
+      {"joint", "neighbor", "fp32", true}};
   for (const int64_t agents : {3, 6, 12, 24, 48}) {
     for (const Case& c : cases) {
       const int64_t fill = agents < 48 ? 200'000 : 60'000, envs = 1000;
-      const TrainingConfig config =
-          ConfigFor("predator_prey", agents, envs,
-                    {{"capacity", std::to_string(fill)},
-                     {"warmup", "1024"},
-                     {"update_every", "1000000000"},
-                     {"replay", c.layout},
-                     {"sampler", c.sampler},
-                     {"precision", c.precision},
-                     {"together", c.together ? "true" : "false"}});
+      const TrainingConfig config = ConfigFor("predator_prey", agents, envs,
+                                              {{"capacity", std::to_string(fill)},
+                                               {"warmup", "1024"},
+                                               {"update_every", "1000000000"},
+                                               {"replay", c.layout},
+                                               {"sampler", c.sampler},
+                                               {"precision", c.precision},
+                                               {"together", c.together ? "true" : "false"}});
       const Result<Training> made = MakeTraining(config, 1, nullptr, Device::kCuda);
       if (!made) {
         fmt::print("{:6} {:8} {:9} {:9} {:>9} {}\n", agents, c.layout, c.sampler,
@@ -339,10 +342,11 @@ void MeasureRounds() {
         const auto phases = Must(engine.MeasureRound());
         if (phases.all < least.all) least = phases;
       }
-      fmt::print("{:6} {:8} {:9} {:9} {:>9} {:10.4f} {:10.4f} {:10.4f} {:10.4f} {:10.4f} {:10.4f}\n",
-                 agents, c.layout, c.sampler, c.together ? "together" : "in turn", c.precision,
-                 1e3 * best, 1e3 * least.sampling, 1e3 * least.targets, 1e3 * least.critics,
-                 1e3 * least.actors, 1e3 * (least.critic_steps + least.actor_steps));
+      fmt::print(
+          "{:6} {:8} {:9} {:9} {:>9} {:10.4f} {:10.4f} {:10.4f} {:10.4f} {:10.4f} {:10.4f}\n",
+          agents, c.layout, c.sampler, c.together ? "together" : "in turn", c.precision, 1e3 * best,
+          1e3 * least.sampling, 1e3 * least.targets, 1e3 * least.critics, 1e3 * least.actors,
+          1e3 * (least.critic_steps + least.actor_steps));
       std::fflush(stdout);
     }
   }
@@ -351,8 +355,9 @@ void MeasureRounds() {
 // ---- Training ----------------------------------------------------------------------------------
 
 void MeasureTraining() {
-  fmt::print("episodes per second of training: act, step, store, sample, learn; one round per 100 "
-             "steps\n");
+  fmt::print(
+      "episodes per second of training: act, step, store, sample, learn; one round per 100 "
+      "steps\n");
   fmt::print("{:>6} {:>6} {:10} {:>12} {:>14} {:>10} {:>12}\n", "agents", "envs", "device", "mode",
              "episodes/s", "rounds", "team_return");
   const auto measure = [](int64_t agents, int64_t envs, Device device, bool together,
@@ -383,7 +388,11 @@ void MeasureTraining() {
     measure(agents, 1, Device::kCuda, false, long_run);
     measure(agents, 1, Device::kCuda, true, long_run);
     measure(agents, 100, Device::kCuda, true, 4 * long_run);
-    measure(agents, 1, Device::kCpu, false, agents <= 6 ? 400 : agents <= 12 ? 100 : agents <= 24 ? 24 : 8);
+    measure(agents, 1, Device::kCpu, false,
+            agents <= 6    ? 400
+            : agents <= 12 ? 100
+            : agents <= 24 ? 24
+                           : 8);
   }
 }
 
@@ -391,9 +400,10 @@ void MeasureTraining() {
 
 void MeasureReturns() {
   constexpr int64_t kEpisodes = 60'000, kSeeds = 5;
-  fmt::print("cooperative_navigation, maddpg, default settings, {} episodes; mean team return of the "
-             "last 1,000\n{:>6} {:>6} {:>14} {:>10}\n", kEpisodes, "agents", "seed", "team_return",
-             "seconds");
+  fmt::print(
+      "cooperative_navigation, maddpg, default settings, {} episodes; mean team return of the "
+      "last 1,000\n{:>6} {:>6} {:>14} {:>10}\n",
+      kEpisodes, "agents", "seed", "team_return", "seconds");
   for (const int64_t agents : {3, 6}) {
     double sum = 0, squares = 0;
     for (int64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -419,10 +429,12 @@ void MeasureReturns() {
 
 // A few rounds of 12 agents for Nsight Compute, which counts while kernels run one by one.
 void ProfileRounds() {
-  const TrainingConfig config =
-      ConfigFor("predator_prey", 12, 100,
-                {{"capacity", "20000"}, {"warmup", "1024"}, {"update_every", "1000000000"},
-                 {"precision", "tf32"}, {"together", "true"}});
+  const TrainingConfig config = ConfigFor("predator_prey", 12, 100,
+                                          {{"capacity", "20000"},
+                                           {"warmup", "1024"},
+                                           {"update_every", "1000000000"},
+                                           {"precision", "tf32"},
+                                           {"together", "true"}});
   const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
   const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
   trainer->Start(1);
@@ -434,8 +446,8 @@ void ProfileRounds() {
 // ---- Every kernel ------------------------------------------------------------------------------
 
 void RunSmall() {
-  const Assignments small = {{"capacity", "400"}, {"warmup", "100"}, {"update_every", "50"},
-                             {"batch", "70"}};
+  const Assignments small = {
+      {"capacity", "400"}, {"warmup", "100"}, {"update_every", "50"}, {"batch", "70"}};
   const Assignments cases[] = {{{"sampler", "uniform"}},
                                {{"sampler", "neighbor"}, {"together", "true"}},
                                {{"sampler", "prioritized"}, {"replay", "joint"}},

@@ -85,7 +85,7 @@ void InstallStopSignals();
 enum class Device : int;  // tessera/env.h
 
 struct RunContext {
-  int threads = 0;  // 0: one per core. Default: 0.
+  int threads = 0;     // 0: one per core. Default: 0.
   Device device = {};  // of learners. Default: the processor.
   std::function<bool()> stopped = {};
   std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress = {};

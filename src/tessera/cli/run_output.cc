@@ -52,7 +52,7 @@ Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context&
   const Result<const RunKind*> kind = KindOf(directory);
   if (!kind) return kind.error();
   if (Result<void> begun = directory.Begin(); !begun) return begun.error();
-  Result<std::unique_ptr<RunResult>> result = 
+  Result<std::unique_ptr<RunResult>> result =
       (*kind)->resume(directory, RunContextOf(context, device));
   if (!result) return result;
   Result<RunView> view = ViewOf((*kind)->name, **result);

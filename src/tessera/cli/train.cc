@@ -112,8 +112,7 @@ Result<std::unique_ptr<RunResult>> TrainAndShow(const TrainArguments& arguments,
   const Result<TrainSettings> settings = SettingsOf(arguments, base);
   if (!settings) return settings.error();
   // What cannot be trained leaves no folder behind.
-  if (const Result<Training> made = MakeTraining(settings->config, 1, nullptr, device);
-      !made) {
+  if (const Result<Training> made = MakeTraining(settings->config, 1, nullptr, device); !made) {
     return made.error();
   }
   if (!context.options.out.empty()) {
@@ -121,7 +120,7 @@ Result<std::unique_ptr<RunResult>> TrainAndShow(const TrainArguments& arguments,
     if (!directory) return directory.error();
     return ContinueRun(*directory, context, device);
   }
-  Result<std::unique_ptr<RunResult>> result = 
+  Result<std::unique_ptr<RunResult>> result =
       RunTrain(*settings, nullptr, RunContextOf(context, device));
   if (Result<void> shown = ShowRun(kTrainRun, result, context); !shown) return shown.error();
   return result;

@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(kThreads) ActKernel(ActView view) {
   const int size = view.observation_size[agent], columns = (size + 7) / 8 * 8;
   const float* const parameters = view.target ? net.target : net.parameters;
   // Rows past the inputs are those of the bias and W2, times zeros.
-  const Weights weights{parameters, nullptr, columns / 8, parameters + int64_t{net.inputs} * kHidden,
-                        net.outputs};
+  const Weights weights{parameters, nullptr, columns / 8,
+                        parameters + int64_t{net.inputs} * kHidden, net.outputs};
   for (int r = threadIdx.x / 32; r < kActRows; r += kThreads / 32) {
     const float* const from =
         view.observations + int64_t{first + r} * view.observed + view.observation_first[agent];

@@ -97,7 +97,8 @@ __device__ inline uint32_t PackBf16(float low, float high) {
 // 8 nt + 2 (lane%4) + i%2.
 //
 // kFp32 splits every operand in two TF32 numbers, hi + lo, and adds lo hi' + hi lo' + hi hi': what
-// is left out is about 2^-22 of the product, which is what FP32 rounds away in a sum of a few terms.
+// is left out is about 2^-22 of the product, which is what FP32 rounds away in a sum of a few
+// terms.
 template <Precision P, int MT, int NT, typename FA, typename FB>
 __device__ inline void Multiply8(float (&acc)[MT][NT][4], FA a, FB b) {
   const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;

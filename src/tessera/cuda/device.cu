@@ -17,15 +17,15 @@ Error ErrorOf(cudaError_t error, const std::string& doing) {
       hint = "take --device cpu; CUDA_VISIBLE_DEVICES may hide the device";
       break;
     case cudaErrorInsufficientDriver:
-      hint = "the driver is older than the CUDA of this build: update it, or build with an older "
-             "nvcc (12 or 13)";
+      hint =
+          "the driver is older than the CUDA of this build: update it, or build with an older "
+          "nvcc (12 or 13)";
       break;
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:
       hint = "this build is for another device: set CMAKE_CUDA_ARCHITECTURES";
       break;
-    default:
-      hint = "the run can be resumed from its last checkpoint, on any device";
+    default: hint = "the run can be resumed from its last checkpoint, on any device";
   }
   std::string message = "CUDA: ";
   message += cudaGetErrorString(error);

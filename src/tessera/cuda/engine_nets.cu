@@ -8,7 +8,9 @@ namespace tessera::cuda {
 namespace {
 
 int64_t RoundUp(int64_t size) { return (size + 31) / 32 * 32; }
-int64_t SizeOf(const NetView& net) { return int64_t{net.inputs} * kHidden + Tail::Size(net.outputs); }
+int64_t SizeOf(const NetView& net) {
+  return int64_t{net.inputs} * kHidden + Tail::Size(net.outputs);
+}
 
 // Lists of terms, one per row, one after another.
 struct Rows {
@@ -48,11 +50,10 @@ Result<std::shared_ptr<Nets::Map>> Nets::MakeMap(const NetSpec& spec, const Colu
   collapse.Flatten(collapse_start, collapse_terms);
   expand.Flatten(expand_start, expand_terms);
   const char* const what = "maps of networks";
-  const Result<void> steps[] = {map->block.Allocate(blocks, what),
-                                map->collapse_start.Allocate(collapse_start, what),
-                                map->expand_start.Allocate(expand_start, what),
-                                map->collapse.Allocate(collapse_terms, what),
-                                map->expand.Allocate(expand_terms, what)};
+  const Result<void> steps[] = {
+      map->block.Allocate(blocks, what), map->collapse_start.Allocate(collapse_start, what),
+      map->expand_start.Allocate(expand_start, what), map->collapse.Allocate(collapse_terms, what),
+      map->expand.Allocate(expand_terms, what)};
   for (const Result<void>& r : steps) {
     if (!r) return r.error();
   }

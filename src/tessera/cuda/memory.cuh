@@ -38,8 +38,8 @@ class DeviceArray {
     const size_t bytes = sizeof(T) * static_cast<size_t>(size > 0 ? size : 1);
     if (cudaError_t error = cudaMalloc(&data_, bytes); error != cudaSuccess) {
       data_ = nullptr;
-      return ErrorOf(error, "asking the device for " + std::to_string(bytes >> 20) + " MiB (" +
-                                what + ")");
+      return ErrorOf(
+          error, "asking the device for " + std::to_string(bytes >> 20) + " MiB (" + what + ")");
     }
     return Check(cudaMemset(data_, 0, bytes), "clearing device memory");
   }

@@ -111,9 +111,8 @@ class Engine final : public OffPolicyEngine {
     // Only what has been used: the host's pages of the rest are untouched.
     for (size_t l = 0; l < lanes.size(); ++l) {
       const int64_t first = static_cast<int64_t>(l) * spec_.ring.lane_slots;
-      const int64_t used =
-          lanes[l].wrapped ? spec_.ring.lane_slots
-                           : std::min(lanes[l].head + 1, spec_.ring.lane_slots);
+      const int64_t used = lanes[l].wrapped ? spec_.ring.lane_slots
+                                            : std::min(lanes[l].head + 1, spec_.ring.lane_slots);
       if (Result<void> r = records_.Set(records.subspan(static_cast<size_t>(first * spec_.record),
                                                         static_cast<size_t>(used * spec_.record)),
                                         first * spec_.record);
@@ -150,7 +149,8 @@ class Engine final : public OffPolicyEngine {
   Result<void> PlaySteps(WorldBatch& worlds, int64_t steps, bool update) override;
 
   Result<void> StartRound() override {
-    return Run({0, 1}, [&] { return LaunchRound(); }, "updating");
+    return Run(
+        {0, 1}, [&] { return LaunchRound(); }, "updating");
   }
   Result<RoundLosses> Finish() override {
     if (Result<void> r = Wait(); !r) return r.error();
@@ -214,7 +214,8 @@ class Engine final : public OffPolicyEngine {
   Nets actors_, critics_;
   DeviceArray<ReplayLane> lanes_;
   DeviceArray<SlotKind> kinds_;
-  DeviceArray<float> records_, row_weights_, errors_, next_actions_, observations_, actions_, staged_;
+  DeviceArray<float> records_, row_weights_, errors_, next_actions_, observations_, actions_,
+      staged_;
   DeviceArray<int64_t> slots_;
   DeviceArray<int> rows_, layout_;
   DeviceArray<PhiloxKey> sampler_keys_, target_keys_, policy_keys_;
@@ -290,8 +291,8 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
   }
   std::vector<int> all;
   for (const std::vector<int>& part : layout) all.insert(all.end(), part.begin(), part.end());
-  staged_floats_ = int64_t{spec_.lanes} * (2 * spec_.base + spec_.actions + n) +
-                   (spec_.lanes + 3) / 4 + 4;
+  staged_floats_ =
+      int64_t{spec_.lanes} * (2 * spec_.base + spec_.actions + n) + (spec_.lanes + 3) / 4 + 4;
   const Result<void> steps[] = {
       lanes_.Allocate(std::vector<ReplayLane>(static_cast<size_t>(spec_.lanes)), "replay"),
       kinds_.Allocate(slots, "replay"),
@@ -399,9 +400,9 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
 Result<void> Engine::Refresh() {
   if (!stale_) return {};
   stale_ = false;
-  if (Result<void> r = Check(LaunchCollapse(actors_.views(), 0, spec_.agents, actors_.sizes(),
-                                            false, stream_),
-                             "preparing networks");
+  if (Result<void> r =
+          Check(LaunchCollapse(actors_.views(), 0, spec_.agents, actors_.sizes(), false, stream_),
+                "preparing networks");
       !r) {
     return r;
   }
@@ -515,7 +516,7 @@ Result<void> Engine::Append(std::span<const float> now, std::span<const float> a
     return r;
   }
   AppendKernel<<<(spec_.lanes + 3) / 4, 128, 0, stream_>>>(replay_, step, spec_.lanes,
-                                                          spec_.actions, spec_.agents);
+                                                           spec_.actions, spec_.agents);
   return Check(cudaGetLastError(), "storing steps");
 }
 
@@ -538,8 +539,8 @@ Result<void> Engine::PlaySteps(WorldBatch& worlds, int64_t steps, bool update) {
     const ActionSource source{.vectors = batch.actions()};
     const bool at_once = RolloutSuits(batch.view());
     if (at_once) {
-      if (cudaError_t e = LaunchRollout(batch.view(), act, replay, static_cast<int>(steps), shared_,
-                                        stream_);
+      if (cudaError_t e =
+              LaunchRollout(batch.view(), act, replay, static_cast<int>(steps), shared_, stream_);
           e != cudaSuccess) {
         return e;
       }

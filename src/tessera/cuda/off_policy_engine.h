@@ -1,5 +1,5 @@
-// MADDPG's and MASAC's update rounds on the device: replay, sampling, networks and optimisers of all
-// agents stay there. rl/device_off_policy.cc makes a learner of it.
+// MADDPG's and MASAC's update rounds on the device: replay, sampling, networks and optimisers of
+// all agents stay there. rl/device_off_policy.cc makes a learner of it.
 #ifndef TESSERA_CUDA_OFF_POLICY_ENGINE_H_
 #define TESSERA_CUDA_OFF_POLICY_ENGINE_H_
 

@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(kThreads) NormKernel(const NetView* nets, int 
     const int end = min(net.inputs, (part + 1) * kInputsPerBlock);
 #pragma unroll
     for (int k = 0; k < kInputsPerBlock * kRowThreads / kThreads; ++k) {
-      const int i = part * kInputsPerBlock + static_cast<int>(threadIdx.x + k * kThreads) / kRowThreads;
+      const int i =
+          part * kInputsPerBlock + static_cast<int>(threadIdx.x + k * kThreads) / kRowThreads;
       if (i >= end) break;
       const float4 g = FullGradient(net, i);
       sum += g.x * g.x + g.y * g.y + g.z * g.z + g.w * g.w;
@@ -184,7 +185,8 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     CollapseKernel(const NetView* nets, int first, bool step) {
   const NetView& net = nets[first + blockIdx.y];
-  const int row = static_cast<int>(blockIdx.x) * (kThreads / kRowThreads) + threadIdx.x / kRowThreads;
+  const int row =
+      static_cast<int>(blockIdx.x) * (kThreads / kRowThreads) + threadIdx.x / kRowThreads;
   if (step && blockIdx.x == 0 && blockIdx.z == 0 && threadIdx.x == 0) ++*net.steps;
   if (row >= 8 * net.blocks) return;
   const float* const from = blockIdx.z == 0 ? net.parameters : net.target;

@@ -47,8 +47,8 @@ struct RingStep {
 template <typename Drop>
 TESSERA_HOST_DEVICE void MakeRoom(const RingShape& shape, int64_t index, int64_t count,
                                   ReplayLane& lane, SlotKind* kinds, const Drop& drop) {
-  while (lane.used > 0 && (lane.used + count > shape.lane_slots - 1 ||
-                           lane.transitions >= shape.lane_capacity)) {
+  while (lane.used > 0 &&
+         (lane.used + count > shape.lane_slots - 1 || lane.transitions >= shape.lane_capacity)) {
     const int64_t slot = index * shape.lane_slots + lane.first;
     if (kinds[slot] != SlotKind::kEmpty) {
       --lane.transitions;

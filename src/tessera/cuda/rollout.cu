@@ -58,7 +58,8 @@ __device__ void ActInWorld(const ActView& act, const Layout& layout, float* memo
       const int a = i / kHidden, inputs = act.observation_size[a];
       const float* const net = networks[a];
       h1[i] = fmaxf(Column(memory + act.observation_first[a], inputs, net, net + inputs * kHidden,
-                           i % kHidden, kHidden), 0.0f);
+                           i % kHidden, kHidden),
+                    0.0f);
       continue;
     }
     // Threads that are left over draw the noise.
@@ -71,8 +72,9 @@ __device__ void ActInWorld(const ActView& act, const Layout& layout, float* memo
   for (int i = threadIdx.x; i < units; i += kPlayers) {
     const int a = i / kHidden;
     const float* const tail = networks[a] + act.observation_size[a] * kHidden;
-    h2[i] = fmaxf(Column(h1 + a * kHidden, kHidden, tail + Tail::kW2, tail + Tail::kB2, i % kHidden,
-                         kHidden), 0.0f);
+    h2[i] = fmaxf(
+        Column(h1 + a * kHidden, kHidden, tail + Tail::kW2, tail + Tail::kB2, i % kHidden, kHidden),
+        0.0f);
   }
   __syncthreads();
   for (int i = threadIdx.x; i < act.agents * kMostOutputs; i += kPlayers) {
@@ -145,8 +147,8 @@ cudaError_t LaunchRollout(const WorldView& world, const ActView& act, const Repl
   const int weights = 4 * act.agents * NetFloats(act.x_row, kMostOutputs);  // at most
   const bool cached = bytes + weights <= shared_bytes;
   if (cached) bytes += weights;
-  if (cudaError_t error = cudaFuncSetAttribute(
-          RolloutKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  if (cudaError_t error =
+          cudaFuncSetAttribute(RolloutKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
       error != cudaSuccess) {
     return error;
   }

@@ -7,7 +7,8 @@
 
 namespace tessera::cuda {
 
-// Whether this pays: few worlds, and agents whose networks one block can read in a few microseconds.
+// Whether this pays: few worlds, and agents whose networks one block can read in a few
+// microseconds.
 bool RolloutSuits(const WorldView& world);
 
 // `steps` steps of every world with actions of `act`, into replay. Counts no acts: the caller does.

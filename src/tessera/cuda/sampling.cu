@@ -230,8 +230,9 @@ __global__ void __launch_bounds__(kDrawers)
         last = slots[other] != slots[threadIdx.x];
       }
       if (last) {
-        const double priority = pow(static_cast<double>(fabsf(errors[base + r])) +
-                                        view.sampler.epsilon, view.sampler.alpha);
+        const double priority =
+            pow(static_cast<double>(fabsf(errors[base + r])) + view.sampler.epsilon,
+                view.sampler.alpha);
         view.tree[view.leaves + slots[threadIdx.x]] = priority;
         atomicMax(reinterpret_cast<unsigned long long*>(view.top),
                   static_cast<unsigned long long>(__double_as_longlong(priority)));

@@ -12,18 +12,18 @@ namespace tessera::cuda {
 struct SamplingView {
   RingShape shape;
   int lanes;
-  const ReplayLane* lane;   // [lanes]
+  const ReplayLane* lane;  // [lanes]
   const SlotKind* kinds;
   int batch, max_rows;
-  int64_t* slots;           // [agents x max_rows]
+  int64_t* slots;  // [agents x max_rows]
   float* row_weights;
-  int* rows;                // [agents]
-  const PhiloxKey* keys;    // [agents]
+  int* rows;              // [agents]
+  const PhiloxKey* keys;  // [agents]
   const uint64_t* round;
   bool skip_newest;
   SamplerSettings sampler;
-  // Prioritised sampling: the tree of rl/replay/sum_tree.h, node i with children 2i and 2i+1; and the largest
-  // priority so far.
+  // Prioritised sampling: the tree of rl/replay/sum_tree.h, node i with children 2i and 2i+1; and
+  // the largest priority so far.
   double* tree;
   int64_t leaves;
   double* top;

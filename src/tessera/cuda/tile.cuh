@@ -12,8 +12,8 @@ namespace tessera::cuda {
 
 inline constexpr int kHidden = 64;
 inline constexpr int kThreads = 256;
-inline constexpr int kHiddenRow = 68;           // of activations: no two rows share their banks
-inline constexpr int kWeightRow = 72;           // of weights, for the same reason
+inline constexpr int kHiddenRow = 68;  // of activations: no two rows share their banks
+inline constexpr int kWeightRow = 72;  // of weights, for the same reason
 inline constexpr int kWeightTile = 64 * kWeightRow;
 inline constexpr int kMostOutputs = 8;
 inline constexpr int kMostBlocks = 64;  // of columns that an actor reads
@@ -34,8 +34,8 @@ struct MapTerm {
 // A network with its slow copy, its optimiser's state and the collapsed first layers of both.
 struct NetView {
   int32_t inputs, outputs;
-  int32_t blocks;         // of eight columns of X that the network reads
-  const int32_t* block;   // [blocks]; null: the first ones
+  int32_t blocks;                                // of eight columns of X that the network reads
+  const int32_t* block;                          // [blocks]; null: the first ones
   float *parameters, *target, *mean, *variance;  // [inputs x 64], then the tail
   float *first, *first_target;                   // [8 blocks x 64]
   float* gradient;                               // [8 blocks x 64], then the tail
@@ -187,7 +187,8 @@ class Tile {
     for (int i = threadIdx.x; i < kRows * kHidden; i += kBlock) {
       const int r = i / kHidden, k = i % kHidden;
       float sum = 0;
-      for (int o = 0; o < outputs; ++o) sum += dout[r * kMostOutputs + o] * w3[k * kMostOutputs + o];
+      for (int o = 0; o < outputs; ++o)
+        sum += dout[r * kMostOutputs + o] * w3[k * kMostOutputs + o];
       d2[r * kHiddenRow + k] = h2[r * kHiddenRow + k] > 0 ? sum : 0.0f;
     }
     if (gradient != nullptr) OutputGradient(outputs, h2, dout, gradient);
@@ -218,8 +219,7 @@ class Tile {
       float acc[1][8][4] = {};
       for (int r = 0; r < kRows; r += 8) {
         Multiply8<P, 1, 8>(
-            acc,
-            [&](int m, int k) { return x[(r + k) * x_row + (m < 8 ? c0 + m : c1 + m - 8)]; },
+            acc, [&](int m, int k) { return x[(r + k) * x_row + (m < 8 ? c0 + m : c1 + m - 8)]; },
             [&](int k, int n) { return d1[(r + k) * kHiddenRow + n]; });
       }
       const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
@@ -282,9 +282,8 @@ class Tile {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int r = FirstRow() + 16 * m + g + 8 * half, c = FirstColumn() + 8 * n + 2 * t;
-          const float2 values =
-              make_float2(fmaxf(acc[m][n][2 * half] + bias[2 * n], 0.0f),
-                          fmaxf(acc[m][n][2 * half + 1] + bias[2 * n + 1], 0.0f));
+          const float2 values = make_float2(fmaxf(acc[m][n][2 * half] + bias[2 * n], 0.0f),
+                                            fmaxf(acc[m][n][2 * half + 1] + bias[2 * n + 1], 0.0f));
           *reinterpret_cast<float2*>(h + r * kHiddenRow + c) = values;
         }
       }
@@ -306,8 +305,7 @@ class Tile {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int o = 2 * t + i % 2, r = 16 * warp + g + 8 * (i / 2);
-      const float bias =
-          o < net.outputs ? __ldg(net.tail + Tail::B3(net.outputs) + o) : 0.0f;
+      const float bias = o < net.outputs ? __ldg(net.tail + Tail::B3(net.outputs) + o) : 0.0f;
       out[r * kMostOutputs + o] = acc[0][0][i] + bias;
     }
   }

@@ -7,10 +7,10 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int kTargetTileHidden = 1;  // buffers of activations of the target actors' kernel
-constexpr int kTileHidden = 3;       // buffers of activations of the critics' kernel: h1, h2, d2
-constexpr int kActorTileHidden = 5;  // and of the actors': h1, h2 of both networks, d2
-constexpr int kRowFloats = 4;        // further numbers of a row
+constexpr int kTargetTileHidden = 1;    // buffers of activations of the target actors' kernel
+constexpr int kTileHidden = 3;          // buffers of activations of the critics' kernel: h1, h2, d2
+constexpr int kActorTileHidden = 5;     // and of the actors': h1, h2 of both networks, d2
+constexpr int kRowFloats = 4;           // further numbers of a row
 constexpr uint8_t kTerminatedKind = 2;  // SlotKind::kTerminated
 constexpr float kLogFloor = 1e-6f;      // inside the entropy's logarithm, as masac.cc
 constexpr int kNoiseRows = 128;         // kBlockRows of nn/kernels.h: the order of noise
@@ -63,8 +63,7 @@ struct Context {
   }
 
   __device__ float* NextActions(int r) const {
-    return view.next_actions +
-           (int64_t{trainer} * view.max_rows + first_row + r) * view.actions;
+    return view.next_actions + (int64_t{trainer} * view.max_rows + first_row + r) * view.actions;
   }
 
   // Noise of the tile's rows for `choices` logits, in FillGumbel's order.
@@ -246,8 +245,7 @@ __global__ void __launch_bounds__(kThreads) CriticKernel(UpdateView view, int fi
   if (valid) {
     const int64_t slot = context.SlotOf(r);
     const float reward = view.records[slot * view.record + view.base + view.actions + trainer];
-    const float live =
-        view.ignore_done || view.kinds[slot] != kTerminatedKind ? 1.0f : 0.0f;
+    const float live = view.ignore_done || view.kinds[slot] != kTerminatedKind ? 1.0f : 0.0f;
     y[r] = reward + view.gamma * live * (least[r] + bonus);
   }
   if (view.targets_only) {
@@ -303,7 +301,7 @@ __global__ void __launch_bounds__(kThreads) ActorKernel(UpdateView view, int fir
   }
   float *const h1 = tile.Hidden(0), *const h2 = tile.Hidden(1), *const q1 = tile.Hidden(2);
   float *const q2 = tile.Hidden(3), *const d2 = tile.Hidden(4);
-  float* const logits = tile.rest();              // [rows x 8]
+  float* const logits = tile.rest();                  // [rows x 8]
   float* const loss = logits + kRows * kMostOutputs;  // [rows]
   const int choices = view.choices[trainer], r = threadIdx.x;
   const int column = view.base_columns + view.action_first[trainer];
@@ -409,7 +407,8 @@ cudaError_t Launch(Kernel kernel, int bytes, dim3 grid, int threads, cudaStream_
       error != cudaSuccess) {
     return error;
   }
-  kernel<<<grid, static_cast<unsigned>(threads), static_cast<size_t>(bytes), stream>>>(arguments...);
+  kernel<<<grid, static_cast<unsigned>(threads), static_cast<size_t>(bytes), stream>>>(
+      arguments...);
   return cudaGetLastError();
 }
 
@@ -425,7 +424,8 @@ cudaError_t LaunchTargetsAs(const UpdateView& view, Group group, int multiproces
   const int tiles = static_cast<int>(TilesOf(view, kRows)) * group.count;
   const int parts = std::clamp(4 * multiprocessors / tiles, 1, view.agents);
   const int at_once = (view.agents + parts - 1) / parts;
-  const dim3 grid(TilesOf(view, kRows), static_cast<unsigned>((view.agents + at_once - 1) / at_once),
+  const dim3 grid(TilesOf(view, kRows),
+                  static_cast<unsigned>((view.agents + at_once - 1) / at_once),
                   static_cast<unsigned>(group.count));
   return Launch(TargetActionKernel<P, MT, kGroups>, TargetBytes(kRows, view.base_columns), grid,
                 128 * kGroups, stream, view, group.first, at_once);
@@ -459,18 +459,18 @@ TileRows ChooseTileRows(int agents, int group, int rows, int base_columns, int x
           choose(64, enough, CriticBytes, x_row), choose(64, enough, ActorBytes, x_row)};
 }
 
-#define TESSERA_BY_PRECISION(LAUNCH, ...)                                                \
-  switch (precision) {                                                                   \
-    case Precision::kFp32:                                                               \
-      return rows > 32 ? LAUNCH<Precision::kFp32, 2>(view, group, __VA_ARGS__)          \
-                        : LAUNCH<Precision::kFp32, 1>(view, group, __VA_ARGS__);         \
-    case Precision::kTf32:                                                               \
-      return rows > 32 ? LAUNCH<Precision::kTf32, 2>(view, group, __VA_ARGS__)          \
-                        : LAUNCH<Precision::kTf32, 1>(view, group, __VA_ARGS__);         \
-    case Precision::kBf16:                                                               \
-      return rows > 32 ? LAUNCH<Precision::kBf16, 2>(view, group, __VA_ARGS__)          \
-                        : LAUNCH<Precision::kBf16, 1>(view, group, __VA_ARGS__);         \
-  }                                                                                      \
+#define TESSERA_BY_PRECISION(LAUNCH, ...)                                       \
+  switch (precision) {                                                          \
+    case Precision::kFp32:                                                      \
+      return rows > 32 ? LAUNCH<Precision::kFp32, 2>(view, group, __VA_ARGS__)  \
+                       : LAUNCH<Precision::kFp32, 1>(view, group, __VA_ARGS__); \
+    case Precision::kTf32:                                                      \
+      return rows > 32 ? LAUNCH<Precision::kTf32, 2>(view, group, __VA_ARGS__)  \
+                       : LAUNCH<Precision::kTf32, 1>(view, group, __VA_ARGS__); \
+    case Precision::kBf16:                                                      \
+      return rows > 32 ? LAUNCH<Precision::kBf16, 2>(view, group, __VA_ARGS__)  \
+                       : LAUNCH<Precision::kBf16, 1>(view, group, __VA_ARGS__); \
+  }                                                                             \
   return cudaErrorInvalidValue
 
 cudaError_t LaunchTargets(const UpdateView& view, Group group, int rows, Precision precision,

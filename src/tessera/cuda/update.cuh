@@ -10,29 +10,29 @@ namespace tessera::cuda {
 enum class ActorTerm { kLogitPenalty, kEntropy };
 
 struct UpdateView {
-  int agents, critics;            // critics of one agent: 1, or 2 of which the lesser counts
-  int base, base_columns;         // features before the actions; the same in X, in whole blocks
-  int actions, columns, x_row;    // columns of X, and floats from row to row
-  int record;                     // floats of a replay record
+  int agents, critics;          // critics of one agent: 1, or 2 of which the lesser counts
+  int base, base_columns;       // features before the actions; the same in X, in whole blocks
+  int actions, columns, x_row;  // columns of X, and floats from row to row
+  int record;                   // floats of a replay record
   int64_t lane_slots;
   const float* records;
   const uint8_t* kinds;
   int max_rows;
-  const int64_t* slots;           // [agents x max_rows]
-  const float* row_weights;       // the same
-  const int* rows;                // [agents]
-  float* errors;                  // [agents x max_rows], for priorities
-  float* next_actions;            // [agents x max_rows x actions], of the target actors
+  const int64_t* slots;                 // [agents x max_rows]
+  const float* row_weights;             // the same
+  const int* rows;                      // [agents]
+  float* errors;                        // [agents x max_rows], for priorities
+  float* next_actions;                  // [agents x max_rows x actions], of the target actors
   const NetView *actors, *critic_nets;  // [agents], [agents x critics]
   const int *action_first, *choices;    // [agents], among the actions
   const PhiloxKey *target_keys, *policy_keys;  // [agents x agents], [agents]
   const uint64_t* round;
-  double *q_losses, *p_losses, *entropies;     // [agents x tiles]
+  double *q_losses, *p_losses, *entropies;  // [agents x tiles]
   int tiles;
   float gamma;
   bool ignore_done;
   ActorTerm term;
-  double penalty;  // weight of the term: of squared logits, or of entropy
+  double penalty;     // weight of the term: of squared logits, or of entropy
   bool targets_only;  // to measure them: nothing is written
 };
 
@@ -48,7 +48,8 @@ struct TileRows {
 TileRows ChooseTileRows(int agents, int group, int rows, int base_columns, int x_row,
                         int multiprocessors, int shared_bytes);
 
-// One after another: next actions of the target actors, then critics, then (their step taken) actors.
+// One after another: next actions of the target actors, then critics, then (their step taken)
+// actors.
 cudaError_t LaunchTargets(const UpdateView& view, Group group, int rows, Precision precision,
                           int multiprocessors, cudaStream_t stream);
 cudaError_t LaunchCritics(const UpdateView& view, Group group, int rows, Precision precision,

@@ -61,7 +61,7 @@ Result<void> WorldBatchImpl::Allocate() {
   }
   view_ = {.navigation = spec_.navigation,
            .mpe2 = spec_.mpe2,
-           .prey_at_random = spec_.prey_at_random,
+           .prey_at_random = spec_.prey_motion == PreyMotion::kRandom,
            .predators = spec_.predators,
            .agents = spec_.agents(),
            .landmarks = spec_.landmarks,
@@ -91,10 +91,9 @@ Result<void> WorldBatchImpl::Set(const WorldImage& from, uint64_t seed) {
     pcg[i] = {from.pcg[4 * i], from.pcg[4 * i + 1], from.pcg[4 * i + 2], from.pcg[4 * i + 3]};
   }
   const std::vector<uint32_t> words = Turned(from.generators, spec_.worlds, kGeneratorWords);
-  const Result<void> steps[] = {state_.Set(from.worlds), steps_.Set(from.steps),
-                                clocks_.Set(from.clocks),
-                                generators_.Set(std::span<const uint32_t>(words)),
-                                pcg_.Set(std::span<const PcgWords>(pcg))};
+  const Result<void> steps[] = {
+      state_.Set(from.worlds), steps_.Set(from.steps), clocks_.Set(from.clocks),
+      generators_.Set(std::span<const uint32_t>(words)), pcg_.Set(std::span<const PcgWords>(pcg))};
   for (const Result<void>& r : steps) {
     if (!r) return r;
   }
@@ -149,8 +148,9 @@ Result<void> WorldBatchImpl::StepAtRandom(int64_t steps, uint64_t seed) {
   WorldView view = view_;
   view.states = nullptr;  // for learners only
   for (int64_t i = 0; i < steps; ++i) {
-    const ActionSource source{.key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
-                              .step = random_steps_++};
+    const ActionSource source{
+        .key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
+        .step = random_steps_++};
     if (Result<void> r = Check(LaunchStep(view, source, {}, stream_), "stepping worlds"); !r) {
       return r;
     }

@@ -1,7 +1,7 @@
 // One step of particle worlds by a block of threads: one thread per agent, each world in shared
 // memory. Sums are taken in the order of env/mpe/world.cc; sources that include this are compiled
-// without fused products (CMakeLists.txt), so that what differs from the host is the last bit of exp
-// and log1p.
+// without fused products (CMakeLists.txt), so that what differs from the host is the last bit of
+// exp and log1p.
 #ifndef TESSERA_CUDA_WORLD_STEP_CUH_
 #define TESSERA_CUDA_WORLD_STEP_CUH_
 
@@ -28,7 +28,8 @@ __device__ inline double MaxSpeedOf(const WorldView& world, int agent) {
 __device__ inline bool Absorbs(double sum, double bound) { return fabs(sum) * 0x1.0p-54 > bound; }
 
 // The force of a contact on the one at `own`; zero where adding it would change no bit.
-__device__ inline void AddContact(const double* own, const double* other, double reach, double* force) {
+__device__ inline void AddContact(const double* own, const double* other, double reach,
+                                  double* force) {
   const double x = own[0] - other[0], y = own[1] - other[1];
   const double squared = x * x + y * y;
   const double far = reach + 0.75;
@@ -158,7 +159,7 @@ __device__ inline void DrawStart(const WorldView& world, int64_t e, double* stat
 // ---- Actions -----------------------------------------------------------------------------------
 
 __device__ inline void DecodeVector(const WorldView& world, int agent, const float* action,
-                             double* force) {
+                                    double* force) {
   float a[kActionSize];
 #pragma unroll
   for (int i = 0; i < kActionSize; ++i) {
@@ -170,14 +171,16 @@ __device__ inline void DecodeVector(const WorldView& world, int agent, const flo
   force[1] = (0.0 + y) * AccelerationOf(world, agent);
 }
 
-__device__ inline void DecodeChoice(const WorldView& world, int agent, uint32_t choice, double* force) {
+__device__ inline void DecodeChoice(const WorldView& world, int agent, uint32_t choice,
+                                    double* force) {
   const double acceleration = AccelerationOf(world, agent);
   force[0] = choice == 1 ? -acceleration : choice == 2 ? acceleration : 0;
   force[1] = choice == 3 ? -acceleration : choice == 4 ? acceleration : 0;
 }
 
 // Away from the nearest predator and off the walls (env/mpe/prey.cc).
-__device__ inline void Flee(const WorldView& world, const double* positions, int prey, double* force) {
+__device__ inline void Flee(const WorldView& world, const double* positions, int prey,
+                            double* force) {
   const double* const p = positions + 2 * prey;
   double best = INFINITY, dx = 0, dy = 0;
   for (int n = 0; n < world.predators; ++n) {
@@ -209,12 +212,12 @@ __device__ inline PhiloxKey PreyKey(PhiloxKey seed, uint64_t index) {
 }
 
 __device__ inline void MoveAtRandom(const WorldView& world, int64_t e, int agent, double* force) {
-  const PhiloxKey key = PreyKey(
-      world.seed, static_cast<uint64_t>(e * (world.agents - world.predators) + agent));
+  const PhiloxKey key =
+      PreyKey(world.seed, static_cast<uint64_t>(e * (world.agents - world.predators) + agent));
   double weights[kActionSize], sum = 0;
   for (int i = 0; i < kActionSize; ++i) {
-    const uint4 words = Philox(key, static_cast<uint64_t>(world.clocks[e]),
-                               static_cast<uint64_t>(i / 2));
+    const uint4 words =
+        Philox(key, static_cast<uint64_t>(world.clocks[e]), static_cast<uint64_t>(i / 2));
     const uint64_t bits = i % 2 == 0 ? words.x | static_cast<uint64_t>(words.y) << 32
                                      : words.z | static_cast<uint64_t>(words.w) << 32;
     weights[i] = -log1p(-ToUnit(bits >> 11));
@@ -233,7 +236,7 @@ __host__ __device__ inline int WorldDoubles(int size, int agents, int landmarks)
 }
 
 __device__ inline void Integrate(const WorldView& world, int agent, const double* force, double* p,
-                          double* v) {
+                                 double* v) {
   for (int d = 0; d < 2; ++d) {
     if (world.mpe2) p[d] += v[d] * kTimeStep;
     v[d] = v[d] * (1 - kDamping);
@@ -249,7 +252,7 @@ __device__ inline void Integrate(const WorldView& world, int agent, const double
 
 // Rewards of all agents to `rewards`, by the threads of one world; all threads of the block call.
 __device__ inline void Rewards(const WorldView& world, bool active, int a, const double* state,
-                        double* rewards, double* nearest) {
+                               double* rewards, double* nearest) {
   const double* const own = state + 2 * a;
   if (!world.navigation) {
     if (active && a >= world.predators) {
@@ -279,7 +282,8 @@ __device__ inline void Rewards(const WorldView& world, bool active, int a, const
     for (int l = a; l < world.landmarks; l += world.agents) {
       double least = INFINITY;
       for (int b = 0; b < world.agents; ++b) {
-        const double x = state[2 * b] - landmarks[2 * l], y = state[2 * b + 1] - landmarks[2 * l + 1];
+        const double x = state[2 * b] - landmarks[2 * l],
+                     y = state[2 * b + 1] - landmarks[2 * l + 1];
         least = fmin(least, x * x + y * y);
       }
       nearest[l] = sqrt(least);
@@ -315,8 +319,7 @@ __device__ inline float ObservedAt(const WorldView& world, const double* state, 
 // The compact state has velocities first.
 __device__ inline float StateAt(const WorldView& world, const double* state, int i) {
   const int moving = 2 * world.agents;
-  return static_cast<float>(
-      state[i < moving ? moving + i : i < 2 * moving ? i - moving : i]);
+  return static_cast<float>(state[i < moving ? moving + i : i < 2 * moving ? i - moving : i]);
 }
 
 // Number i of what a record holds before the actions.
@@ -347,10 +350,10 @@ struct Walk {
 };
 
 struct Block {
-  double* state;    // of all worlds of the block
-  int stride;       // doubles from world to world
-  int worlds;       // of the block
-  int64_t first;    // world
+  double* state;  // of all worlds of the block
+  int stride;     // doubles from world to world
+  int worlds;     // of the block
+  int64_t first;  // world
 };
 
 template <int T>
@@ -362,8 +365,7 @@ __device__ inline void WriteViews(const WorldView& world, const Block& block) {
     observations[i] = ObservedAt(world, block.state + walk.world * block.stride, walk.at);
   }
   double* const state = world.state + block.first * world.size;
-  float* const states =
-      world.states != nullptr ? world.states + block.first * world.size : nullptr;
+  float* const states = world.states != nullptr ? world.states + block.first * world.size : nullptr;
   i = threadIdx.x;
   for (Walk<T> walk(world.size); walk.world < block.worlds; walk.Next(), i += T) {
     const double* const from = block.state + walk.world * block.stride;
@@ -396,7 +398,7 @@ __device__ inline Block MakeBlock(const WorldView& world, double* memory, int wo
 // One step of every world becomes one of every lane. `state` is the one after it.
 template <int T>
 __device__ inline void Store(const WorldView& world, const ReplayView& replay, const Block& block,
-                      const RingStep* steps, const ActionSource& actions, bool before) {
+                             const RingStep* steps, const ActionSource& actions, bool before) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (int w = warp; w < block.worlds; w += T / 32) {
     const RingStep& step = steps[w];
@@ -432,8 +434,9 @@ __device__ inline void StepShared(const WorldView& world, const ActionSource& ac
       const auto drop = [&](int64_t slot) {
         if (replay.tree != nullptr) replay.tree[replay.leaves + slot] = 0;
       };
-      ring_steps[w] = AppendStep(replay.shape, e, ends ? SlotKind::kTruncated : SlotKind::kTransition,
-                                 replay.lanes[e], replay.kinds, drop);
+      ring_steps[w] =
+          AppendStep(replay.shape, e, ends ? SlotKind::kTruncated : SlotKind::kTransition,
+                     replay.lanes[e], replay.kinds, drop);
       if (replay.tree != nullptr) replay.tree[replay.leaves + ring_steps[w].slot] = *replay.top;
     }
     __syncthreads();
@@ -451,7 +454,8 @@ __device__ inline void StepShared(const WorldView& world, const ActionSource& ac
     } else if (actions.vectors != nullptr) {
       DecodeVector(world, a, actions.vectors + (e * world.actors + a) * kActionSize, force);
     } else {
-      const uint4 words = Philox(actions.key, actions.step, static_cast<uint64_t>(e * world.actors + a));
+      const uint4 words =
+          Philox(actions.key, actions.step, static_cast<uint64_t>(e * world.actors + a));
       DecodeChoice(world, a, __umulhi(words.x, 5u), force);
     }
     const double own = SizeOf(world, a);

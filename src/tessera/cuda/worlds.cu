@@ -34,8 +34,8 @@ Shape ShapeOf(const WorldView& view) {
   Shape shape;
   shape.worlds_per_block = kStepThreads / view.agents;
   shape.bytes = 8 * shape.worlds_per_block * WorldDoubles(view.size, view.agents, view.landmarks);
-  shape.blocks = static_cast<unsigned>((view.worlds + shape.worlds_per_block - 1) /
-                                       shape.worlds_per_block);
+  shape.blocks =
+      static_cast<unsigned>((view.worlds + shape.worlds_per_block - 1) / shape.worlds_per_block);
   return shape;
 }
 

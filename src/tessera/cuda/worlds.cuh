@@ -23,7 +23,8 @@ struct WorldView {
   int64_t *steps, *clocks;                 // [worlds]
   uint32_t* generators;                    // [kGeneratorWords x worlds]
   PcgWords* pcg;                           // [worlds]
-  float *observations, *states, *rewards;  // [worlds x observed], [worlds x size], [worlds x actors]
+  float *observations, *states,
+      *rewards;  // [worlds x observed], [worlds x size], [worlds x actors]
   PhiloxKey seed;
 };
 

@@ -13,18 +13,21 @@
 
 namespace tessera::cuda {
 
-// What an observed number is made of: entry `plus` of the world less entry `minus`, where a world is
-// positions, velocities and landmarks, and entry -1 is zero.
+// What an observed number is made of: entry `plus` of the world less entry `minus`, where a world
+// is positions, velocities and landmarks, and entry -1 is zero.
 struct ObservedNumber {
   int32_t plus = -1, minus = -1;
 };
+
+// How the device moves prey that nobody learns for; kNone: it does not.
+enum class PreyMotion { kNone, kFlee, kRandom };
 
 struct WorldSpec {
   bool navigation = false;  // else predators and prey
   bool mpe2 = false;        // whose rules
   int predators = 0, prey = 0, landmarks = 0;
-  int actors = 0;  // agents with actions; the rest flee, or move at random
-  bool prey_at_random = false;
+  int actors = 0;  // agents with actions; the rest are prey that move as follows
+  PreyMotion prey_motion = PreyMotion::kNone;
   double local_ratio = 0.5;
   int64_t horizon = 25, worlds = 1;
   std::vector<ObservedNumber> observed = {};  // of all actors
@@ -38,7 +41,7 @@ inline constexpr int kGeneratorWords = 625;  // MT19937: its state and how many 
 
 // Everything that the next steps depend on, world by world as env/mpe/ keeps it.
 struct WorldImage {
-  std::span<double> worlds;        // [worlds x size]
+  std::span<double> worlds;  // [worlds x size]
   std::span<int64_t> steps, clocks;
   std::span<uint32_t> generators;  // [worlds x kGeneratorWords], openai rules
   std::span<uint64_t> pcg;         // [worlds x 4], mpe2 rules
@@ -68,7 +71,8 @@ class WorldBatch {
 
   // Returns of episodes, kept while worlds play with a learner: the running one of each world, and
   // a ring of finished ones.
-  virtual Result<void> SetReturns(std::span<const double> running, std::span<const double> ring) = 0;
+  virtual Result<void> SetReturns(std::span<const double> running,
+                                  std::span<const double> ring) = 0;
   virtual Result<void> GetReturns(std::span<double> running, std::span<double> ring) = 0;
 };
 

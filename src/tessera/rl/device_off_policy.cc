@@ -23,9 +23,9 @@ Error NotOnDevice(std::string what, std::string hint) {
 Result<void> CheckSettings(OffPolicyAgents& twin) {
   const OffPolicyOptions& options = twin.options();
   if (options.hidden != kHiddenUnits || options.layers != kHiddenLayers) {
-    return NotOnDevice(fmt::format("{} hidden layers of {} units are not", options.layers,
-                                   options.hidden),
-                       "take layers=2 and hidden=64, or --device cpu");
+    return NotOnDevice(
+        fmt::format("{} hidden layers of {} units are not", options.layers, options.hidden),
+        "take layers=2 and hidden=64, or --device cpu");
   }
   if (options.shared_batch) {
     return NotOnDevice("shared_batch is not", "take together=true, or --device cpu");
@@ -65,8 +65,8 @@ cuda::NetSpec ActorSpec(const EnvSpec& spec, bool compact, int64_t a, int64_t ou
     return net;
   }
   for (const ObservationMap::Term& term : spec.observation_maps[static_cast<size_t>(a)].terms) {
-    net.terms.push_back({static_cast<int32_t>(term.input), static_cast<int32_t>(term.feature),
-                         term.factor});
+    net.terms.push_back(
+        {static_cast<int32_t>(term.input), static_cast<int32_t>(term.feature), term.factor});
   }
   return net;
 }
@@ -93,10 +93,9 @@ cuda::EngineSpec SpecOf(const LearnerSetup& setup, OffPolicyAgents& twin,
   const OffPolicyOptions& options = twin.options();
   const RingImage ring = *twin.mutable_replay().image();
   const FeatureLayout& features = twin.replay().layout();
-  const auto precision =
-      std::find(std::begin(cuda::kPrecisionNames), std::end(cuda::kPrecisionNames),
-                options.precision) -
-      std::begin(cuda::kPrecisionNames);
+  const auto precision = std::find(std::begin(cuda::kPrecisionNames),
+                                   std::end(cuda::kPrecisionNames), options.precision) -
+                         std::begin(cuda::kPrecisionNames);
   cuda::EngineSpec engine{.agents = static_cast<int>(spec.num_agents()),
                           .critics = static_cast<int>(twin.num_critics()),
                           .lanes = static_cast<int>(setup.lanes),
@@ -116,7 +115,9 @@ cuda::EngineSpec SpecOf(const LearnerSetup& setup, OffPolicyAgents& twin,
                           .critic_rate = options.critic_rate,
                           .epsilon = options.epsilon,
                           .tensorflow = options.adam == "tensorflow",
-                          .clip = options.clip == "none" ? 0 : options.clip == "global" ? 2 : 1,
+                          .clip = options.clip == "none"     ? 0
+                                  : options.clip == "global" ? 2
+                                                             : 1,
                           .clip_norm = options.clip_norm,
                           .entropy = algorithm.entropy,
                           .term_weight = algorithm.term_weight,
@@ -159,8 +160,8 @@ Result<std::unique_ptr<Learner>> DeviceOffPolicy::Make(const LearnerSetup& setup
 Result<void> DeviceOffPolicy::Upload() {
   for (int64_t a = 0; a < twin_->num_agents(); ++a) {
     for (int64_t net = 0; net <= twin_->num_critics(); ++net) {
-      if (Result<void> set = engine_->SetNet(static_cast<int>(a), static_cast<int>(net),
-                                             twin_->ImageOf(a, net));
+      if (Result<void> set =
+              engine_->SetNet(static_cast<int>(a), static_cast<int>(net), twin_->ImageOf(a, net));
           !set) {
         return set;
       }
@@ -183,8 +184,8 @@ Result<void> DeviceOffPolicy::PrepareSave() {
   if (failed_) return *failed_;
   for (int64_t a = 0; a < twin_->num_agents(); ++a) {
     for (int64_t net = 0; net <= twin_->num_critics(); ++net) {
-      if (Result<void> got = engine_->GetNet(static_cast<int>(a), static_cast<int>(net),
-                                             twin_->ImageOf(a, net));
+      if (Result<void> got =
+              engine_->GetNet(static_cast<int>(a), static_cast<int>(net), twin_->ImageOf(a, net));
           !got) {
         return got;
       }
@@ -236,8 +237,8 @@ Result<void> DeviceOffPolicy::Observe(const TransitionBatch& batch) {
     twin_->CountSample(twin_->replay().size());
   }
   return engine_->Append(ring_.compact ? batch.states : batch.observations, batch.actions,
-                         batch.rewards,
-                         ring_.compact ? batch.next_states : batch.next_observations, kinds_);
+                         batch.rewards, ring_.compact ? batch.next_states : batch.next_observations,
+                         kinds_);
 }
 
 Result<UpdateReport> DeviceOffPolicy::Update() {
@@ -259,11 +260,10 @@ Result<UpdateReport> DeviceOffPolicy::MeasuredUpdate() {
   const Result<cuda::OffPolicyEngine::Phases> phases = engine_->MeasureRound();
   if (!phases) return phases.error();
   twin_->EndRoundElsewhere();
-  const std::pair<Phase, double> parts[] = {
-      {Phase::kSampling, phases->sampling},
-      {Phase::kTargetQ, phases->targets},
-      {Phase::kQLoss, phases->critics + phases->critic_steps},
-      {Phase::kPLoss, phases->actors + phases->actor_steps}};
+  const std::pair<Phase, double> parts[] = {{Phase::kSampling, phases->sampling},
+                                            {Phase::kTargetQ, phases->targets},
+                                            {Phase::kQLoss, phases->critics + phases->critic_steps},
+                                            {Phase::kPLoss, phases->actors + phases->actor_steps}};
   for (const auto& [phase, seconds] : parts) setup_.profiler->AddSeconds(phase, seconds);
   return Finish();
 }

@@ -1,6 +1,6 @@
-// MADDPG and MASAC with networks, replay and updates on a graphics processor (cuda/). The host keeps
-// a twin of the agents: it draws the first weights, follows the ring of replay slot by slot, and is
-// what checkpoints are written from and read into, so that a run can move between devices.
+// MADDPG and MASAC with networks, replay and updates on a graphics processor (cuda/). The host
+// keeps a twin of the agents: it draws the first weights, follows the ring of replay slot by slot,
+// and is what checkpoints are written from and read into, so that a run can move between devices.
 #ifndef TESSERA_RL_DEVICE_OFF_POLICY_H_
 #define TESSERA_RL_DEVICE_OFF_POLICY_H_
 
@@ -14,7 +14,7 @@ namespace tessera {
 
 // What the two algorithms differ in.
 struct DeviceAlgorithm {
-  bool entropy = false;     // MASAC's term of the actor and bonus, else MADDPG's squared logits
+  bool entropy = false;  // MASAC's term of the actor and bonus, else MADDPG's squared logits
   double term_weight = 0;
 };
 

@@ -101,9 +101,8 @@ extern const LearnerInfo kMaddpgLearner = {
           OffPolicyAgents::Make(setup, *options, /*num_critics=*/1);
       if (!agents) return agents.error();
       if (setup.device == Device::kCuda) {
-        return DeviceOffPolicy::Make(
-            setup, std::move(*agents),
-            {.entropy = false, .term_weight = options->logit_penalty});
+        return DeviceOffPolicy::Make(setup, std::move(*agents),
+                                     {.entropy = false, .term_weight = options->logit_penalty});
       }
       return std::unique_ptr<Learner>(std::make_unique<Maddpg>(*options, std::move(*agents)));
     },

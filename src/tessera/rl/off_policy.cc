@@ -74,8 +74,9 @@ Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options, Dev
   }
   if (options.together && options.shared_batch) {
     return Error{.kind = ErrorKind::kBadValue,
-                 .message = "together and shared_batch contradict each other: the first draws a "
-                            "batch for every trainer",
+                 .message =
+                     "together and shared_batch contradict each other: the first draws a "
+                     "batch for every trainer",
                  .hint = "take one of them"};
   }
   if (options.warmup > options.capacity) {
@@ -275,8 +276,8 @@ void OffPolicyAgents::Act(int64_t rows, std::span<const float> observations, Act
   }
   const int64_t count = CeilDiv(width * padded, 64) * 64;
   if (mode == ActMode::kExplore) {
-    FillGumbel(kernels_, setup_.seed, StreamId("act"), static_cast<uint64_t>(counters_.acts++), 0, count,
-               act_noise_.data());
+    FillGumbel(kernels_, setup_.seed, StreamId("act"), static_cast<uint64_t>(counters_.acts++), 0,
+               count, act_noise_.data());
     kernels_.add_scaled(width * padded, 1.0f, act_noise_.data(), act_logits_.data());
   }
   for (int64_t a = 0; a < num_agents(); ++a) {
@@ -591,11 +592,10 @@ Result<void> OffPolicyAgents::Load(const std::string& prefix, const TensorReader
     }
     if (Result<void> read = net->adam.Load(prefix + name + ".adam.", reader); !read) return read;
   }
-  const std::pair<const char*, int64_t*> counters[] = {
-      {"samples", &counters_.samples},
-      {"acts", &counters_.acts},
-      {"round", &counters_.round},
-      {"due", &counters_.due}};
+  const std::pair<const char*, int64_t*> counters[] = {{"samples", &counters_.samples},
+                                                       {"acts", &counters_.acts},
+                                                       {"round", &counters_.round},
+                                                       {"due", &counters_.due}};
   for (const auto& [name, counter] : counters) {
     const Result<int64_t> value = reader.ReadCounter(prefix + name);
     if (!value) return value.error();

@@ -63,7 +63,9 @@ void AddOffPolicyParameters(ParameterList<Options>& parameters) {
       {"together", &O::together,
        "all trainers of a round see the targets and priorities of the round before, so that a "
        "device can update them at once; the references let later trainers see earlier ones move"},
-      {"precision", &O::precision, {"fp32", "tf32", "bf16"},
+      {"precision",
+       &O::precision,
+       {"fp32", "tf32", "bf16"},
        "of products on --device cuda; sums are fp32, and so is everything on the cpu"},
       {"replay",
        &O::replay,

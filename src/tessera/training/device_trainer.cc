@@ -1,5 +1,5 @@
-// The host counts along: all worlds' episodes end at the same steps, so it knows every slot and every
-// episode without asking.
+// The host counts along: all worlds' episodes end at the same steps, so it knows every slot and
+// every episode without asking.
 #include "tessera/training/device_trainer.h"
 
 #include <algorithm>

@@ -92,10 +92,11 @@ class MpeEnvImpl final : public MpeEnv {
 
   Result<cuda::WorldSpec> device_spec() const override {
     const bool scripted = actors_ < world_.agents();
-    if (scripted && prey_->name != "flee" && prey_->name != "random") {
-      return Error{.kind = ErrorKind::kUnsupported,
-                   .message = fmt::format("prey controller {} is not on --device cuda", prey_->name),
-                   .hint = "take flee, random or learned"};
+    if (scripted && prey_->on_device == cuda::PreyMotion::kNone) {
+      return Error{
+          .kind = ErrorKind::kUnsupported,
+          .message = fmt::format("prey controller {} is not on --device cuda", prey_->name),
+          .hint = "take flee, random or learned"};
     }
     cuda::WorldSpec spec{.navigation = world_.scenario == MpeScenario::kNavigation,
                          .mpe2 = world_.compat == MpeCompat::kMpe2,
@@ -103,7 +104,7 @@ class MpeEnvImpl final : public MpeEnv {
                          .prey = static_cast<int>(world_.prey),
                          .landmarks = static_cast<int>(world_.landmarks),
                          .actors = static_cast<int>(actors_),
-                         .prey_at_random = scripted && prey_->name == "random",
+                         .prey_motion = scripted ? prey_->on_device : cuda::PreyMotion::kNone,
                          .local_ratio = world_.local_ratio,
                          .horizon = horizon_,
                          .worlds = batch_};

@@ -59,11 +59,11 @@ class JointBuffer final : public ReplayBuffer {
   int64_t Append(int64_t lane, const StepView& step, std::vector<int64_t>* dropped) override {
     const std::span<const float> now = compact_ ? step.states : step.observations;
     const std::span<const float> next = compact_ ? step.next_states : step.next_observations;
-    const RingStep at = AppendStep(shape(), lane, KindOf(step.end),
-                                   lanes_[static_cast<size_t>(lane)], kinds_.data(),
-                                   [&](int64_t slot) {
-                                     if (dropped != nullptr) dropped->push_back(slot);
-                                   });
+    const RingStep at =
+        AppendStep(shape(), lane, KindOf(step.end), lanes_[static_cast<size_t>(lane)],
+                   kinds_.data(), [&](int64_t slot) {
+                     if (dropped != nullptr) dropped->push_back(slot);
+                   });
     if (at.start >= 0) std::copy(now.begin(), now.end(), Record(at.start));
     float* const record = Record(at.slot);
     std::copy(step.actions.begin(), step.actions.end(), record + layout_.base);
