@@ -82,8 +82,11 @@ void InstallStopSignals();
 // ---- What long work may use --------------------------------------------------------------------
 
 // All functions may be empty.
+enum class Device : int;  // tessera/env.h
+
 struct RunContext {
-  int threads = 0;  // 0: one per core. Default: 0.
+  int threads = 0;     // 0: one per core. Default: 0.
+  Device device = {};  // of learners. Default: the processor.
   std::function<bool()> stopped = {};
   std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress = {};
   std::function<void(std::string_view)> remark = {};
