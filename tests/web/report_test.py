@@ -34,6 +34,13 @@ hierarchy:
   - {name: RF, entries: 64, mesh_x: 4, mesh_y: 4, read_pj: 1, fill_pj: 1, update_pj: 1}
   - {name: DRAM, shared_words_per_cycle: 1, read_pj: 100, fill_pj: 100, update_pj: 100}
 """
+STUDY = """format: tessera-study-1
+networks: [{network: alexnet, layers: [1, 2]}]
+layers: each
+accelerators: [simple3]
+methods: [ga]
+budget: {samples: 50}
+"""
 
 
 def tessera(*words):
@@ -75,9 +82,12 @@ class ReportTest(unittest.TestCase):
             "random,ga", "--samples", "60", "--seeds", "3", "--out", folder / "compare")
     tessera("cooptimize", "resnet18", "--layer", "2", "--measurements", "30", "--out", folder / "cooptimize")
     tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--episodes", "30", "--out", folder / "train")
-    for kind in ["compare", "cooptimize", "train"]:
+    (folder / "study.yaml").write_text(STUDY)
+    tessera("study", folder / "study.yaml", "--out", folder / "study")
+    for kind in ["compare", "cooptimize", "train", "study"]:
       tessera("report", folder / kind, "--out", folder / f"{kind}.html")
-    cls.pages = ["a/report.html", "both.html", "maestro.html", "compare.html", "cooptimize.html", "train.html"]
+    cls.pages = ["a/report.html", "both.html", "maestro.html", "compare.html", "cooptimize.html", "train.html",
+                 "study.html"]
     tessera("report", folder / "a")
     tessera("report", folder / "maestro", "--out", folder / "maestro.html")
     tessera("report", folder / "a", folder / "b", "--out", folder / "both.html")
@@ -150,7 +160,8 @@ class ReportTest(unittest.TestCase):
     self.check_quiet(opened)
 
   def test_pages_of_other_kinds(self):
-    for kind, wanted in [("compare", "lowest median"), ("cooptimize", "inferences per second"), ("train", "team return")]:
+    for kind, wanted in [("compare", "lowest median"), ("cooptimize", "inferences per second"), ("train", "team return"),
+                         ("study", "2 of 2 units are done")]:
       opened = self.open(f"{kind}.html")
       self.assertIn(wanted, opened.page.inner_text("main"))
       self.assertGreaterEqual(opened.page.locator("figure canvas, figure svg").count(), 1)
