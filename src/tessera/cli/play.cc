@@ -18,6 +18,10 @@ Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::s
   output.Set("team_return", episode->team_return);
   Result<void> shown = output.ShowText(fmt::format("team return {:.3f}\n", episode->team_return));
   if (!shown || svg_path.empty()) return shown;
+  if (episode->svg.empty()) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("environment {} has no view", env.spec().name)};
+  }
   return WriteFileAtomically(svg_path, episode->svg);
 }
 

@@ -14,11 +14,11 @@ int64_t Choices(size_t knobs) { return 1 + 2 * static_cast<int64_t>(knobs); }
 
 UnitKind KindOf(DcocAgentsKind kind) {
   switch (kind) {
-    case DcocAgentsKind::kCentral: return UnitKind::kCentral;
+    case DcocAgentsKind::kCentral: return UnitKind::kShared;
     case DcocAgentsKind::kOne: return UnitKind::kJoint;
     case DcocAgentsKind::kIndependent: return UnitKind::kIndependent;
   }
-  return UnitKind::kCentral;
+  return UnitKind::kShared;
 }
 
 }  // namespace
@@ -77,44 +77,62 @@ void DcocAgents::Observe(const Request& state, float* out) const {
   add_knobs(0, mapping_knobs_);
 }
 
-bool DcocAgents::MoveHardware(int64_t choice, Request& state) const {
-  if (choice == 0) return true;
+DcocAgents::Move DcocAgents::MoveHardware(int64_t choice, Request& state) const {
+  if (choice == 0) return Move::kMade;
   HardwarePoint point = problem_.hardware().point(state.hardware);
   const auto knob = static_cast<size_t>((choice - 1) / 2);
   const int next = point[knob] + (choice % 2 == 0 ? 1 : -1);
-  if (next < 0 || next >= std::ssize(problem_.hardware().values(knob))) return true;
+  if (next < 0 || next >= std::ssize(problem_.hardware().values(knob))) return Move::kNowhere;
   point[knob] = static_cast<uint8_t>(next);
   const std::optional<size_t> found = problem_.hardware().Find(point);
-  if (!found) return false;
+  if (!found) return Move::kRefused;
   const ScheduleSpace& from = problem_.task(state.hardware, state.layer).space;
   state.hardware = static_cast<uint32_t>(*found);
   state.point = problem_.task(state.hardware, state.layer).space.Translate(from, state.point);
-  return true;
+  return Move::kMade;
 }
 
-bool DcocAgents::MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const {
-  if (choice == 0) return true;
+DcocAgents::Move DcocAgents::MoveKnob(size_t first, size_t count, int64_t choice,
+                                      Request& state) const {
+  if (choice == 0) return Move::kMade;
   const size_t knob = first + static_cast<size_t>((choice - 1) / 2);
   TESSERA_CHECK(knob < first + count);
   const ScheduleSpace& space = problem_.task(state.hardware, state.layer).space;
   const int next = state.point[knob] + (choice % 2 == 0 ? 1 : -1);
-  if (next < 0 || next >= space.decisions()[knob].size()) return true;
+  if (next < 0 || next >= space.decisions()[knob].size()) return Move::kNowhere;
   state.point[knob] = static_cast<uint8_t>(next);
-  return true;
+  return Move::kMade;
 }
 
-bool DcocAgents::Apply(const float* actions, bool freeze_hardware, Request& state) const {
+bool DcocAgents::Apply(const float* actions, bool freeze_hardware, Request& state,
+                       uint8_t* acted) const {
   Request next = state;
   const auto choice = [&actions] { return static_cast<int64_t>(*actions++); };
   if (decides_hardware_) {
     const int64_t own = choice();
-    if (!freeze_hardware && !MoveHardware(own, next)) return false;
+    const Move move = freeze_hardware ? Move::kNowhere : MoveHardware(own, next);
+    *acted++ = move != Move::kNowhere;
+    if (move == Move::kRefused) {
+      // The others' moves were not tried.
+      std::fill_n(acted, 2, uint8_t{0});
+      return false;
+    }
   }
-  MoveKnob(mapping_knobs_, scheduling_knobs_, choice(), next);
-  MoveKnob(0, mapping_knobs_, choice(), next);
+  *acted++ = MoveKnob(mapping_knobs_, scheduling_knobs_, choice(), next) == Move::kMade;
+  *acted++ = MoveKnob(0, mapping_knobs_, choice(), next) == Move::kMade;
   if (!problem_.task(next.hardware, next.layer).space.Valid(next.point)) return false;
   state = next;
   return true;
+}
+
+void DcocAgents::Reward(const Worth& worth, bool moved, float* rewards) const {
+  const float penalty = moved ? 0.0f : kPenalty;
+  for (int64_t agent = 0; agent < spec_.num_agents(); ++agent) {
+    const bool hardware = decides_hardware_ && agent == 0;
+    const double own = hardware ? worth.hardware : worth.schedule;
+    const double reward = options_.local_rewards ? own : worth.hardware * worth.schedule;
+    rewards[agent] = static_cast<float>(reward) - penalty;
+  }
 }
 
 void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
@@ -127,6 +145,7 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
   std::vector<float> before(walkers * width), after(before.size());
   std::vector<float> actions(walkers * static_cast<size_t>(spec_.action_size()));
   std::vector<float> rewards(walkers * agents);
+  std::vector<uint8_t> acted(walkers * agents);
   std::vector<EpisodeEnd> ends(walkers, EpisodeEnd::kNone);
   for (const Request& state : states) visit(state);
   for (size_t i = 0; i < walkers; ++i) Observe(states[i], before.data() + i * width);
@@ -134,9 +153,8 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
     learner_->Act(options_.walkers, before, ActMode::kExplore, actions);
     for (size_t i = 0; i < walkers; ++i) {
       const float* const own = actions.data() + i * static_cast<size_t>(spec_.action_size());
-      const bool moved = Apply(own, freeze_hardware, states[i]);
-      const float reward = static_cast<float>(score(states[i])) - (moved ? 0.0f : kPenalty);
-      std::fill_n(rewards.begin() + static_cast<ptrdiff_t>(i * agents), agents, reward);
+      const bool moved = Apply(own, freeze_hardware, states[i], acted.data() + i * agents);
+      Reward(score(states[i]), moved, rewards.data() + i * agents);
       Observe(states[i], after.data() + i * width);
       if (moved) visit(states[i]);
     }
@@ -147,7 +165,8 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
                                                   .rewards = rewards,
                                                   .next_observations = after,
                                                   .next_states = {},
-                                                  .ends = ends});
+                                                  .ends = ends,
+                                                  .acted = acted});
     TESSERA_CHECK(taken.ok());
     std::swap(before, after);
   }

@@ -30,6 +30,7 @@ enum class UnitKind {
   kJoint,        // PPO: one policy sees everything and acts for all agents
   kIndependent,  // IPPO: a policy and a critic of its own observation per agent
   kCentral,      // MAPPO: a policy per agent, critics see all observations
+  kShared,       // the same with one critic for all, which learns the mean of their rewards
 };
 
 // A learner whose critics can be asked.

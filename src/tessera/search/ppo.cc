@@ -3,12 +3,13 @@
 // with a categorical head for each decision. The learner is the engine's own (rl/on_policy.h).
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "tessera/result.h"
 #include "tessera/rl/on_policy.h"
-#include "tessera/search/learner_searcher.h"
+#include "tessera/search/learner_lanes.h"
 
 namespace tessera {
 namespace {
@@ -43,14 +44,32 @@ std::unique_ptr<Learner> MakeAgent(const LearnerSetup& setup, const PpoSearchOpt
 }
 
 template <ActionForm kForm>
-class PpoSearcher final : public LearnerSearcher {
+class PpoSearcher final : public Searcher {
  public:
   PpoSearcher(const SearchSetup& setup, const PpoSearchOptions& options)
-      : LearnerSearcher(setup, OneAgent(setup.space), kForm,
-                        {.lanes = options.lanes,
-                         .penalty = options.penalty,
-                         .log_reward = options.reward == "log"},
-                        [&](const LearnerSetup& own) { return MakeAgent(own, options); }) {}
+      : space_(setup.space), scale_(options.penalty, options.reward == "log") {
+    if (space_.open().empty()) return;
+    lanes_.emplace(space_, OneAgent(space_), kForm, options.lanes, setup.seed,
+                   [&](const LearnerSetup& own) { return MakeAgent(own, options); });
+  }
+
+  std::vector<Point> Propose(int64_t n) override {
+    if (!lanes_) return {Point(space_.size())};
+    if (round_.done()) round_.Begin(lanes_->Draw());
+    return round_.Take(n);
+  }
+
+  void Observe(std::span<const Trial> trials) override {
+    if (!lanes_ || !round_.Add(trials)) return;
+    scale_.Add(round_.trials());
+    lanes_->Learn(round_.trials(), scale_);
+  }
+
+ private:
+  const DecisionSpace& space_;
+  CostScale scale_;
+  std::optional<LearnerLanes> lanes_;
+  Round round_;
 };
 
 const ParameterList<PpoSearchOptions>& Parameters() {

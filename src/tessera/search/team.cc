@@ -332,7 +332,7 @@ class TeamSearcher final : public Searcher {
     return winner;
   }
 
-  // Confidence sampling: what promises the largest gain. Where little is promised, every second
+  // What promises the largest gain. Where little is promised, every second
   // point is one that could be good for all that the critic knows.
   std::vector<Point> Pick(const std::vector<Point>& pool, int64_t n) {
     std::vector<Point> chosen;
