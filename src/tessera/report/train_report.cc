@@ -64,7 +64,7 @@ Result<Json> ToJson(const FoundMapping& found) {
 }
 
 std::string ToText(const FoundMapping& found) {
-  return fmt::format("best mapping of {}: {} {:.6g}, {:.6g} cycles, {:.6g} pJ, at step {}\n",
+  return fmt::format("best mapping of {}: {} {:.6g}, {} cycles, {:.6g} pJ, at step {}\n",
                      found.name, ToString(found.objective), found.value, found.cost.cycles,
                      found.cost.energy_pj, found.step);
 }

@@ -333,6 +333,9 @@ void OffPolicyAgents::SampleBatch(int64_t trainer) {
   }
   if (setup_.profiler != nullptr && draw) {
     setup_.profiler->Add(Phase::kSampling, batch_.rows() * replay_->bytes_per_row(), 0);
+    if (CacheSimulator* const caches = setup_.profiler->caches()) {
+      replay_->Trace(batch_, trainer, *caches);
+    }
   }
   if (setup_.trace != nullptr) setup_.trace->OnBatch(*this, trainer);
 }
