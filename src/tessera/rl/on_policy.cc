@@ -370,7 +370,7 @@ class Ppo final : public OnPolicyLearner {
     if (n == 0) return;
     const double mean = sum / n, deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
     for (float& a : rollout.advantages) {
-      a = static_cast<float>((a - mean) / (deviation + 1e-8));
+      a = static_cast<float>((a - mean) / (deviation + options_.advantage_floor));
     }
   }
 
@@ -411,7 +411,9 @@ const ParameterList<PpoOptions>& PpoParameters() {
       {"clip_norm", &O::clip_norm, Range{1e-9, 1e9}, "norm that gradients are clipped to"},
       {"initial_log_deviation", &O::initial_log_deviation, Range{-20, 5},
        "log of the first deviation of continuous actions"},
-      {"normalize_advantages", &O::normalize_advantages, "scale advantages of a rollout"}};
+      {"normalize_advantages", &O::normalize_advantages, "scale advantages of a rollout"},
+      {"advantage_floor", &O::advantage_floor, Range{0, 1e9},
+       "what normalised advantages are divided by at least: smaller differences count less"}};
   return parameters;
 }
 

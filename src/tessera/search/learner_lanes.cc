@@ -23,23 +23,36 @@ double RunningScale::Standard(double value) const {
 }
 
 void CostScale::Add(std::span<const Trial> trials) {
+  bool any = false;
   for (const Trial& trial : trials) {
     const Outcome& outcome = trial.outcome;
     if (!outcome.feasible()) {
       if (outcome.excess > 0) excess_.Add(std::log1p(outcome.excess));
       continue;
     }
-    found_ = true;
-    reward_.Add(Raw(outcome));
+    const double cost = LogCost(outcome);
+    if (!first_) first_ = cost;
+    best_ = std::min(best_.value_or(cost), cost);
     const std::array<double, kObservedCosts> costs = ObservedCosts(outcome);
     for (size_t i = 0; i < costs.size(); ++i) shown_[i].Add(std::log1p(std::max(0.0, costs[i])));
+  }
+  for (const Trial& trial : trials) {
+    if (!trial.outcome.feasible()) continue;
+    const double reward = Feasible(trial.outcome);
+    worst_ = any ? std::min(worst_, reward) : reward;
+    any = true;
   }
 }
 
 double CostScale::Reward(const Outcome& outcome) const {
-  if (outcome.feasible()) return reward_.Standard(Raw(outcome));
-  if (found_ || outcome.excess <= 0) return -penalty_;
-  return -penalty_ - excess_.Standard(std::log1p(outcome.excess));
+  if (outcome.feasible()) return Feasible(outcome);
+  if (!first_ && outcome.excess > 0) return -excess_.Standard(std::log1p(outcome.excess));
+  return log_reward_ ? worst_ - penalty_ : -penalty_;
+}
+
+double CostScale::Feasible(const Outcome& outcome) const {
+  const double cost = LogCost(outcome);
+  return log_reward_ ? *first_ - cost : std::exp(*best_ - cost);
 }
 
 std::array<float, kObservedCosts> CostScale::Observation(const Outcome& outcome) const {
@@ -50,11 +63,6 @@ std::array<float, kObservedCosts> CostScale::Observation(const Outcome& outcome)
     seen[i] = static_cast<float>(shown_[i].Standard(std::log1p(std::max(0.0, costs[i]))));
   }
   return seen;
-}
-
-double CostScale::Raw(const Outcome& outcome) const {
-  if (log_reward_) return -LogCost(outcome);
-  return 1.0 / std::max(std::abs(outcome.value), 1e-30);
 }
 
 LearnerLanes::LearnerLanes(const DecisionSpace& space, const DecisionGroups& groups,

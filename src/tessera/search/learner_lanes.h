@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,12 +29,13 @@ class RunningScale {
   double count_ = 0, mean_ = 0, squares_ = 0;
 };
 
-// What agents see and get for a point. Both are scaled by what was seen so far, so that no setting
-// depends on units: in deviations from the running mean.
-//   Observation  log(1 + x) of latency, power, energy and area; zeros for an infeasible point.
-//   Reward       -log or the inverse of the objective; an infeasible point gets less than all
-//                others, -penalty, and as long as nothing feasible is known the more the closer it
-//                is to the rules.
+// What agents see and get for a point.
+//   Observation  log(1 + x) of latency, power, energy and area, in deviations from the running mean,
+//                at most 10; zeros for an infeasible point.
+//   Reward       by logarithm: -log(objective / that of the first feasible point); an infeasible
+//                point gets `penalty` less than the worst feasible one of its round. Inverse: the
+//                best objective so far / objective; -penalty for an infeasible point. As long as
+//                nothing feasible is known, the more the closer a point is to the rules.
 class CostScale {
  public:
   CostScale(double penalty, bool log_reward) : penalty_(penalty), log_reward_(log_reward) {}
@@ -44,12 +46,13 @@ class CostScale {
   std::array<float, kObservedCosts> Observation(const Outcome& outcome) const;
 
  private:
-  double Raw(const Outcome& outcome) const;
+  double Feasible(const Outcome& outcome) const;
 
   double penalty_;
   bool log_reward_;
-  bool found_ = false;  // something feasible
-  RunningScale reward_, excess_;
+  std::optional<double> first_, best_;  // log costs of feasible points
+  double worst_ = 0;                    // reward of the last round that had one
+  RunningScale excess_;
   std::array<RunningScale, kObservedCosts> shown_;
 };
 

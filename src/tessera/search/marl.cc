@@ -29,13 +29,14 @@ struct MarlOptions {
   std::string reward = "log";
   int64_t lanes = 8;
   int64_t steps = 2;
-  int64_t epochs = 16;
-  int64_t minibatches = 2;
+  int64_t epochs = 8;
+  int64_t minibatches = 1;
   int64_t hidden = 32;
   double rate = 3e-3;
   double entropy = 0.0;
   double clip = 0.2;
   double penalty = 1.0;
+  double floor = 0.01;
   int64_t patience = 0;
 };
 
@@ -52,7 +53,8 @@ std::unique_ptr<Learner> MakeTeam(const LearnerSetup& setup, const MarlOptions& 
                            .clip = options.clip,
                            .entropy = options.entropy,
                            .actor_rate = options.rate,
-                           .critic_rate = options.rate};
+                           .critic_rate = options.rate,
+                           .advantage_floor = options.floor};
   Result<std::unique_ptr<Learner>> made = MakePpo(setup, learner, KindOf(options));
   TESSERA_CHECK(made.ok());
   return *std::move(made);
@@ -206,6 +208,8 @@ MethodInfo MarlMethod() {
        {"entropy", &O::entropy, Range{0, 10}, "weight of a policy's entropy"},
        {"clip", &O::clip, Range{0.01, 1}, "largest change of a probability ratio"},
        {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
+       {"floor", &O::floor, Range{0, 10},
+        "deviation of the advantages of an update below which they count less"},
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point after which agents begin anew; 0: never"}});
 }

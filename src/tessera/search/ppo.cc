@@ -25,6 +25,7 @@ struct PpoSearchOptions {
   double clip = 0.2;
   double deviation = 1.0;
   double penalty = 1.0;
+  double floor = 0.01;
   std::string reward = "log";
 };
 
@@ -37,7 +38,8 @@ std::unique_ptr<Learner> MakeAgent(const LearnerSetup& setup, const PpoSearchOpt
                            .entropy = options.entropy,
                            .actor_rate = options.rate,
                            .critic_rate = options.rate,
-                           .initial_log_deviation = std::log(options.deviation)};
+                           .initial_log_deviation = std::log(options.deviation),
+                           .advantage_floor = options.floor};
   Result<std::unique_ptr<Learner>> made = MakePpo(setup, learner, UnitKind::kJoint);
   TESSERA_CHECK(made.ok());
   return *std::move(made);
@@ -85,6 +87,8 @@ const ParameterList<PpoSearchOptions>& Parameters() {
       {"clip", &O::clip, Range{0.01, 1}, "largest change of a probability ratio"},
       {"deviation", &O::deviation, Range{0.01, 10}, "first deviation of a Gaussian policy"},
       {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
+      {"floor", &O::floor, Range{0, 10},
+       "deviation of the advantages of an update below which they count less"},
       {"reward", &O::reward, Choices{"log", "inverse"}, "-log objective, or 1 / objective"}};
   return kParameters;
 }
