@@ -63,8 +63,8 @@ class LearnerLanes {
   // The space has something to decide. `make` is called once.
   LearnerLanes(const DecisionSpace& space, const DecisionGroups& groups, ActionForm form,
                int64_t lanes, uint64_t seed, const MakeLearner& make);
-
-  int64_t lanes() const { return lanes_; }
+  LearnerLanes(const LearnerLanes&) = delete;  // the learner knows where the agents lie
+  LearnerLanes& operator=(const LearnerLanes&) = delete;
 
   // A legal point for every lane.
   std::vector<Point> Draw();

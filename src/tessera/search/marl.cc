@@ -37,7 +37,8 @@ struct MarlOptions {
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
-  int64_t patience = 0;
+  int64_t patience = 500;
+  double settled = 0.5;
 };
 
 UnitKind KindOf(const MarlOptions& options) {
@@ -81,28 +82,27 @@ class MarlSearcher final : public Searcher {
 
   std::vector<Point> Propose(int64_t n) override {
     if (space_.open().empty()) return {Point(space_.size())};
-    if (round_.done()) round_.Begin(Collecting() ? Sample() : team_->Draw());
+    if (round_.done()) {
+      const bool collecting = Collecting();
+      if (!collecting) settled_turn_ = SettledTurn();
+      round_.Begin(collecting ? Sample() : Playing().lanes.Draw());
+    }
     return round_.Take(n);
   }
 
   void Observe(std::span<const Trial> trials) override {
     if (space_.open().empty() || !round_.Add(trials)) return;
     scale_.Add(round_.trials());
-    if (Collecting()) {
+    const bool collecting = Collecting();
+    observed_ += std::ssize(round_.trials());
+    if (collecting) {
       collected_.insert(collected_.end(), round_.trials().begin(), round_.trials().end());
-      observed_ += std::ssize(round_.trials());
       if (!Collecting()) Regroup();
       return;
     }
-    team_->Learn(round_.trials(), scale_);
-    for (const Trial& trial : round_.trials()) {
-      ++observed_;
-      const double cost = LogCost(trial.outcome);
-      if (cost >= best_ - kGain) continue;
-      best_ = cost;
-      improved_ = observed_;
-    }
-    if (options_.patience > 0 && observed_ - improved_ >= options_.patience) StartLife();
+    Playing().lanes.Learn(round_.trials(), scale_);
+    Playing().Note(round_.trials());
+    if (options_.patience > 0 && team_->waited() >= options_.patience) Settle();
   }
 
   std::vector<Note> Notes() const override {
@@ -117,7 +117,24 @@ class MarlSearcher final : public Searcher {
   }
 
  private:
-  static constexpr double kGain = 1e-6;  // of the logarithm of the cost: what counts as better
+  // Agents from their first draw on, and how well they have done.
+  struct Team {
+    LearnerLanes lanes;
+    double best = kInfeasibleCost;  // logarithm of the cost
+    int64_t samples = 0, improved = 0;
+
+    void Note(std::span<const Trial> trials) {
+      constexpr double kGain = 1e-6;  // of the logarithm: what counts as better
+      for (const Trial& trial : trials) {
+        ++samples;
+        const double cost = LogCost(trial.outcome);
+        if (cost >= best - kGain) continue;
+        best = cost;
+        improved = samples;
+      }
+    }
+    int64_t waited() const { return samples - improved; }
+  };
 
   MarlSearcher(const SearchSetup& setup, const MarlOptions& options, const Assignment& assignment)
       : space_(setup.space),
@@ -130,7 +147,7 @@ class MarlSearcher final : public Searcher {
     if (groups) {
       warmup_samples_ = std::llround(options.warmup * static_cast<double>(setup.samples));
     }
-    if (!Collecting()) MakeAgents();
+    if (!Collecting()) team_ = MakeAgents();
   }
 
   // Whether samples still go into the dataset of Algorithm 1. They count like all others.
@@ -146,10 +163,13 @@ class MarlSearcher final : public Searcher {
     return points;
   }
 
-  void MakeAgents() {
-    team_.emplace(space_, agents_, ActionForm::kPicks, options_.lanes,
-                  seed_ + kLifeSeed * static_cast<uint64_t>(lives_ - 1),
-                  [&](const LearnerSetup& own) { return MakeTeam(own, options_); });
+  std::unique_ptr<Team> MakeAgents() {
+    constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15;  // far from the seeds that users count up
+    const uint64_t seed = seed_ + kSeedStep * static_cast<uint64_t>(lives_++);
+    const auto make = [&](const LearnerSetup& own) { return MakeTeam(own, options_); };
+    return std::unique_ptr<Team>(new Team{.lanes = LearnerLanes(
+                                              space_, agents_, ActionForm::kPicks, options_.lanes,
+                                              seed, make)});
   }
 
   // Algorithm 1 on what was collected.
@@ -159,17 +179,28 @@ class MarlSearcher final : public Searcher {
     collected_.clear();
     if (study) agents_ = Apply(study->assignment, space_).agents;
     // Otherwise too few trials were feasible: every decision keeps its agent.
-    MakeAgents();
+    team_ = MakeAgents();
   }
 
-  void StartLife() {
-    ++lives_;
-    improved_ = observed_;
-    best_ = kInfeasibleCost;
-    MakeAgents();
+  // Agents that agree on something and find nothing better make room for new ones. The best of
+  // those that did go on in a part of the rounds.
+  void Settle() {
+    if (settled_ == nullptr || team_->best < settled_->best) settled_ = std::move(team_);
+    team_ = MakeAgents();
+    rounds_ = 0;
   }
 
-  static constexpr uint64_t kLifeSeed = 0x9e3779b97f4a7c15;
+  // Whether the next round belongs to the settled agents.
+  bool SettledTurn() {
+    if (settled_ == nullptr) return false;
+    const auto turns = [&](int64_t rounds) {
+      return static_cast<int64_t>(options_.settled * static_cast<double>(rounds));
+    };
+    ++rounds_;
+    return turns(rounds_) > turns(rounds_ - 1);
+  }
+
+  Team& Playing() { return settled_turn_ ? *settled_ : *team_; }
 
   const DecisionSpace& space_;
   const MarlOptions options_;
@@ -177,11 +208,12 @@ class MarlSearcher final : public Searcher {
   int64_t warmup_samples_ = 0;
   DecisionGroups agents_;
   CostScale scale_;
-  std::optional<LearnerLanes> team_;
+  std::unique_ptr<Team> team_, settled_;
+  bool settled_turn_ = false;  // whose round it is
   Round round_;
   std::vector<Trial> collected_;
-  int64_t observed_ = 0, improved_ = 0, lives_ = 1;
-  double best_ = kInfeasibleCost;  // of this life
+  int64_t observed_ = 0, lives_ = 0;
+  int64_t rounds_ = 0;  // since agents settled last
 };
 
 }  // namespace
@@ -211,7 +243,9 @@ MethodInfo MarlMethod() {
        {"floor", &O::floor, Range{0, 10},
         "deviation of the advantages of an update below which they count less"},
        {"patience", &O::patience, Range{0, 1e9},
-        "samples without a better point after which agents begin anew; 0: never"}});
+        "samples without a better point of their own after which new agents begin; 0: never"},
+       {"settled", &O::settled, Range{0, 1},
+        "part of the rounds in which the best agents that found nothing better go on"}});
 }
 
 }  // namespace tessera
