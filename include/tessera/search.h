@@ -275,7 +275,7 @@ struct MeanReturn {
 inline constexpr int64_t kReturnWindow = 1000;
 
 struct SearchResult {
-  std::optional<Trial> best = {};    // the first of the best feasible trials
+  std::optional<Trial> best = {};    // the first of the best feasible trials (Problem::Better)
   std::optional<double> bound = {};  // the higher one of the options' and of the method's
   std::vector<Improvement> curve = {};
   std::vector<MeanReturn> returns = {};  // after every thousand samples, if rewards are counted

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// Points with positive coordinates (y: unless its axis is linear), x ascending; drawn as a line, or as steps that hold until the
-// next point.
+// Points with positive coordinates (y: unless its axis is linear), x ascending; drawn as a line, or
+// as steps that hold until the next point.
 struct Curve {
   std::string name = {};
   std::vector<std::pair<double, double>> points = {};
@@ -21,6 +21,7 @@ struct Chart {
   std::string y_label = {};
   bool steps = false;
   bool linear_y = false;  // values of any sign
+  bool dots = false;  // at every point; a curve of one point has one in any case. Default: false.
   std::vector<Curve> curves = {};
 };
 
