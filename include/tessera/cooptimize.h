@@ -102,7 +102,7 @@ struct CooptimizeSettings {
   int64_t measurements = 1'000;  // Default: 1,000.
   // What one measurement would take on a real device, for reports of time. Default: 0.
   double measurement_seconds = 0;
-  double clock_mhz = 100;        // Default: 100.
+  double clock_mhz = 100;  // Default: 100.
   vta::TimingParameters timing = {};
   bool as_published = false;  // Default: false.
 };

@@ -249,7 +249,8 @@ struct SearchOptions {
   std::function<bool()> interrupted = {};
 
   // What rewards are measured by: the reward of a sample is this value / objective, and -1 where it
-  // is not feasible (environment `mapping`, reward=inverse). Default: none, rewards are not counted.
+  // is not feasible (environment `mapping`, reward=inverse). Default: none, rewards are not
+  // counted.
   std::optional<double> reward_reference = {};
 
   // Trials of an earlier, interrupted run of the same method and setup, in order. They are taken
@@ -279,7 +280,7 @@ struct SearchResult {
   std::optional<double> bound = {};  // the higher one of the options' and of the method's
   std::vector<Improvement> curve = {};
   std::vector<MeanReturn> returns = {};  // after every thousand samples, if rewards are counted
-  int64_t samples = 0;  // all evaluations, those below included
+  int64_t samples = 0;                   // all evaluations, those below included
   int64_t infeasible = 0;
   int64_t failed = 0;
   std::string last_problem = {};  // why the last infeasible or failed point was so

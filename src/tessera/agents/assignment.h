@@ -55,8 +55,8 @@ Result<AssignmentStudy> AssignAgents(const DecisionSpace& space, std::span<const
 // One for every decision with a choice.
 Assignment AgentPerDecision(const DecisionSpace& space);
 
-// An assignment applied to a space that need not be the one it was made for. Decisions that have one
-// value there are left out.
+// An assignment applied to a space that need not be the one it was made for. Decisions that have
+// one value there are left out.
 struct AppliedAssignment {
   std::vector<std::vector<size_t>> agents;  // positions in the space; no agent is empty
   std::vector<std::string> added;           // decisions that it does not know: an agent each

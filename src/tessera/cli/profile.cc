@@ -116,15 +116,28 @@ class ProfileTable {
 
  private:
   static std::vector<std::string> Columns(bool simulated) {
-    std::vector<std::string> columns = {
-        "agents", "replay", "sampler", "acting_ms", "update_ms", "update_share_percent",
-        "sampling_ms", "target_q_ms", "q_loss_ms", "p_loss_ms", "other_ms", "env_ms",
-        "sampling_gb_per_s", "percent_of_memcpy", "gflop_per_s", "percent_of_fma", "cache_misses",
-        "dtlb_misses"};
+    std::vector<std::string> columns = {"agents",
+                                        "replay",
+                                        "sampler",
+                                        "acting_ms",
+                                        "update_ms",
+                                        "update_share_percent",
+                                        "sampling_ms",
+                                        "target_q_ms",
+                                        "q_loss_ms",
+                                        "p_loss_ms",
+                                        "other_ms",
+                                        "env_ms",
+                                        "sampling_gb_per_s",
+                                        "percent_of_memcpy",
+                                        "gflop_per_s",
+                                        "percent_of_fma",
+                                        "cache_misses",
+                                        "dtlb_misses"};
     if (!simulated) return columns;
-    for (const char* const column : {"simulated_accesses", "simulated_l1_misses",
-                                     "simulated_l2_misses", "simulated_last_misses",
-                                     "simulated_dtlb_misses"}) {
+    for (const char* const column :
+         {"simulated_accesses", "simulated_l1_misses", "simulated_l2_misses",
+          "simulated_last_misses", "simulated_dtlb_misses"}) {
       columns.emplace_back(column);
     }
     return columns;

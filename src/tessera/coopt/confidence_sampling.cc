@@ -76,12 +76,10 @@ std::vector<Point> ConfidenceSample(std::span<const int64_t> sizes,
       Point point = modes;
       for (int change = 0; change < tries; change += 8) {
         const auto knob = static_cast<size_t>(rng.UniformInt(std::ssize(sizes)));
-        const Point& donor =
-            confident[static_cast<size_t>(rng.UniformInt(std::ssize(confident)))];
+        const Point& donor = confident[static_cast<size_t>(rng.UniformInt(std::ssize(confident)))];
         // From another confident point at first, later anything.
-        point[knob] = tries < kTries / 2
-                          ? donor[knob]
-                          : static_cast<uint8_t>(rng.UniformInt(sizes[knob]));
+        point[knob] =
+            tries < kTries / 2 ? donor[knob] : static_cast<uint8_t>(rng.UniformInt(sizes[knob]));
       }
       const bool is_new = std::find(chosen.begin(), chosen.end(), point) == chosen.end();
       if (!is_new || !acceptable(point) || value(point) < threshold) continue;

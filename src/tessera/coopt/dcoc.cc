@@ -275,7 +275,8 @@ class DcocSearcher final : public JointSearcher {
     return chosen;
   }
 
-  // What the critic expects of an accelerator: the mean over the layers of its best known schedules.
+  // What the critic expects of an accelerator: the mean over the layers of its best known
+  // schedules.
   double CriticOf(uint32_t hardware) {
     std::vector<Request> states;
     for (uint32_t layer = 0; layer < layers_; ++layer) {

@@ -25,8 +25,8 @@ enum class DcocAgentsKind : uint8_t {
 struct DcocAgentsOptions {
   DcocAgentsKind kind = DcocAgentsKind::kCentral;  // Default: kCentral.
   int64_t walkers = 64;                            // Default: 64.
-  int64_t steps = 16;  // per walk, after which the agents learn. Default: 16.
-  bool local_rewards = false;                      // Default: false, all get the same.
+  int64_t steps = 16;          // per walk, after which the agents learn. Default: 16.
+  bool local_rewards = false;  // Default: false, all get the same.
   uint64_t seed = 1;
 };
 
@@ -44,9 +44,9 @@ class DcocAgents {
 
   // Every walker goes its steps from its start; starts are repeated if they are fewer than walkers.
   // `visit` is told of every state. Moves to states without a program are not made and cost a
-  // penalty. With `freeze_hardware` the hardware agent does not act. Agents learn from steps in which
-  // they acted and their move was not over the end of a knob. The reward of reaching a state is the
-  // product of its worth for all, or with local rewards each agent's own part.
+  // penalty. With `freeze_hardware` the hardware agent does not act. Agents learn from steps in
+  // which they acted and their move was not over the end of a knob. The reward of reaching a state
+  // is the product of its worth for all, or with local rewards each agent's own part.
   void Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
             const std::function<void(const Request&)>& visit);
 

@@ -85,10 +85,10 @@ double CooptProblem::Penalty(size_t hardware) const {
   const auto excess = [](double value, double limit) {
     return limit > 0 ? std::max(0.0, value / limit - 1) : 0.0;
   };
-  return 1 + options_.limit_penalty *
-                 (excess(static_cast<double>(cost.sram_bytes), static_cast<double>(limits.sram_bytes)) +
-                  excess(cost.area_um2, limits.area_um2) +
-                  excess(cost.sram_power_mw, limits.sram_power_mw));
+  return 1 + options_.limit_penalty * (excess(static_cast<double>(cost.sram_bytes),
+                                              static_cast<double>(limits.sram_bytes)) +
+                                       excess(cost.area_um2, limits.area_um2) +
+                                       excess(cost.sram_power_mw, limits.sram_power_mw));
 }
 
 double CooptProblem::FloorCycles(size_t hardware) const {

@@ -47,8 +47,8 @@ DecisionAgents::DecisionAgents(const DecisionSpace& space, const DecisionGroups&
       names += (names.empty() ? "" : "+") + decision.name();
       if (form == ActionForm::kVector) continue;
       const bool soft = form == ActionForm::kSoft;
-      const bool picks = (form == ActionForm::kPicks || soft) &&
-                         decision.kind() == DecisionKind::kPermutation;
+      const bool picks =
+          (form == ActionForm::kPicks || soft) && decision.kind() == DecisionKind::kPermutation;
       const auto add = [&](int64_t size) {
         const ActionKind kind = soft ? ActionKind::kSoftChoice : ActionKind::kChoice;
         AddAgent(decision.name(), {.kind = kind, .size = size}, !first && !soft);

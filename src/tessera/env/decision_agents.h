@@ -22,7 +22,7 @@ enum class ActionForm : uint8_t {
             // those of a group come one after the other and decide together (with_previous)
   kPicks,   // the same, but an order is a choice for each of its places among the items left:
             // fewer outputs than one for every order
-  kSoft,    // as kPicks, by weights of which the largest counts; every choice is an agent of its own
+  kSoft,  // as kPicks, by weights of which the largest counts; every choice is an agent of its own
 };
 
 // The agents of a space: lists of decisions by position. Those with one value are left out.

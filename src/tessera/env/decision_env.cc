@@ -110,8 +110,8 @@ class DecisionEnv final : public Env {
       return read;
     }
     for (const auto& [name, steps] : {std::pair("played", &played_), {"best_step", &best_step_}}) {
-      Result<void> read =
-          reader.ReadWithin(prefix + name, std::span(*steps), int64_t{0}, TensorReader::kMostCounted);
+      Result<void> read = reader.ReadWithin(prefix + name, std::span(*steps), int64_t{0},
+                                            TensorReader::kMostCounted);
       if (!read) return read;
     }
     return LoadBest(prefix + "best_point", reader);

@@ -49,8 +49,8 @@ struct DecisionEnvOptions {
   std::function<std::shared_ptr<FoundMapping>(const Trial& best, int64_t step)> describe = {};
 };
 
-// The reference of a problem: what the first feasible point of a fixed random sequence costs. Errors:
-// none of 10,000 points is feasible, or an evaluation failed.
+// The reference of a problem: what the first feasible point of a fixed random sequence costs.
+// Errors: none of 10,000 points is feasible, or an evaluation failed.
 Result<Outcome> FindReference(const Problem& problem);
 
 // Observations are log10 of the costs over those of a reference point, the first feasible one of a

@@ -21,8 +21,8 @@ struct FoundMapping {
   Mapping mapping = {};
   Cost cost = {};
   Objective objective = Objective::kLatency;
-  double value = 0;  // of the objective
-  int64_t step = 0;  // of its environment, counted from 1
+  double value = 0;                                   // of the objective
+  int64_t step = 0;                                   // of its environment, counted from 1
   std::vector<std::vector<std::string>> agents = {};  // the decisions of each
 };
 

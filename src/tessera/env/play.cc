@@ -65,7 +65,8 @@ Result<PlayedEpisode> PlayEpisode(Env& env, Learner* learner, uint64_t seed) {
     if (worlds != nullptr) {
       episode.Add(worlds->world_state(0), reward);
     } else {
-      played.frames.push_back(fmt::format("step {}: reward of all agents {:.6g}\n", step + 1, reward));
+      played.frames.push_back(
+          fmt::format("step {}: reward of all agents {:.6g}\n", step + 1, reward));
     }
     if (env.ends()[0] != EpisodeEnd::kNone) break;
   }

@@ -46,8 +46,7 @@ std::string AgentsText(const AssignmentStudy& study) {
                         fmt::join(study.matrix.unchanged, " "));
   }
   if (!study.matrix.constant.empty()) {
-    text += fmt::format("with one value, so nobody's: {}\n",
-                        fmt::join(study.matrix.constant, " "));
+    text += fmt::format("with one value, so nobody's: {}\n", fmt::join(study.matrix.constant, " "));
   }
   return text;
 }

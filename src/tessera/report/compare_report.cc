@@ -78,8 +78,8 @@ Json ToJson(const MapJob& job, const Comparison& comparison, bool times) {
 }
 
 Table SummaryTable(const Comparison& comparison, bool times) {
-  std::vector<std::string> columns = {"method",         "median",           "lower_quartile",
-                                      "upper_quartile", "samples_to_10pct", "samples_to_5pct",
+  std::vector<std::string> columns = {"method",          "median",           "lower_quartile",
+                                      "upper_quartile",  "samples_to_10pct", "samples_to_5pct",
                                       "samples_to_1pct", "last_return"};
   if (times) columns.emplace_back("seconds");
   Table table(columns);
@@ -157,11 +157,12 @@ Result<RunView> ViewOfCompare(const CompareRunResult& result) {
   const std::string curves = CurvesSvg(job, comparison), returns = ReturnsSvg(job, comparison);
   const std::string title =
       fmt::format("Methods on {} {}", job.network.name, job.network.layers.front().name);
-  view.files = {{"result.json", ToText(ToJson(job, comparison, /*times=*/false))},
-                {"curves.svg", curves},
-                {"returns.svg", returns},
-                {"report.html",
-                 Page(title, ToText(SummaryTable(comparison, /*times=*/false)) + known, curves + returns)}};
+  view.files = {
+      {"result.json", ToText(ToJson(job, comparison, /*times=*/false))},
+      {"curves.svg", curves},
+      {"returns.svg", returns},
+      {"report.html",
+       Page(title, ToText(SummaryTable(comparison, /*times=*/false)) + known, curves + returns)}};
   return view;
 }
 

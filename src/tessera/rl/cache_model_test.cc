@@ -64,7 +64,8 @@ TEST(CacheModels, HaveWholeSets) {
     }
     EXPECT_TRUE(FindCacheModel(model.name));
   }
-  EXPECT_EQ(ToString(FindCacheModel("zen").error()), "unknown cache model 'zen'; did you mean 'zen2'?");
+  EXPECT_EQ(ToString(FindCacheModel("zen").error()),
+            "unknown cache model 'zen'; did you mean 'zen2'?");
 }
 
 }  // namespace

@@ -59,8 +59,9 @@ Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options) {
     return Error{.kind = ErrorKind::kUnsupported,
                  .message = fmt::format("agent {} of environment {} does not act by soft choices",
                                         agent.name, spec.name),
-                 .hint = "take ppo, ippo or mappo, or soft choices (environment mapping: "
-                         "actions=soft)"};
+                 .hint =
+                     "take ppo, ippo or mappo, or soft choices (environment mapping: "
+                     "actions=soft)"};
   }
   if (options.batch > options.capacity) {
     return Error{

@@ -62,11 +62,11 @@ class Ppo final : public OnPolicyLearner {
       units_.push_back(std::make_unique<PolicyUnit>(setup, options, everyone, all, all, 0, rows_));
     } else {
       for (const std::vector<int64_t>& members : DecidingTogether(spec_)) {
-        const InputMap own = InputMap::Range(spec_.observation_offset(members.front()),
-                                             SeenBy(spec_, members));
-        units_.push_back(std::make_unique<PolicyUnit>(
-            setup, options, members, own, kind == UnitKind::kIndependent ? own : all,
-            std::ssize(units_), rows_));
+        const InputMap own =
+            InputMap::Range(spec_.observation_offset(members.front()), SeenBy(spec_, members));
+        units_.push_back(std::make_unique<PolicyUnit>(setup, options, members, own,
+                                                      kind == UnitKind::kIndependent ? own : all,
+                                                      std::ssize(units_), rows_));
       }
     }
     int64_t scratch = 0, outputs = 0;

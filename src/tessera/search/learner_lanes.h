@@ -30,7 +30,8 @@ class RunningScale {
 };
 
 // What agents see and get for a point.
-//   Observation  log(1 + x) of latency, power, energy and area, in deviations from the running mean,
+//   Observation  log(1 + x) of latency, power, energy and area, in deviations from the running
+//   mean,
 //                at most 10; zeros for an infeasible point.
 //   Reward       by logarithm: -log(objective / that of the first feasible point); an infeasible
 //                point gets `penalty` less than the worst feasible one of its round. Inverse: the

@@ -112,9 +112,7 @@ class MarlSearcher final : public Searcher {
             {"lives", lives_}};
   }
 
-  std::vector<std::vector<std::string>> Agents() const override {
-    return NamesOf(space_, agents_);
-  }
+  std::vector<std::vector<std::string>> Agents() const override { return NamesOf(space_, agents_); }
 
  private:
   // Agents from their first draw on, and how well they have done.
@@ -167,9 +165,8 @@ class MarlSearcher final : public Searcher {
     constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15;  // far from the seeds that users count up
     const uint64_t seed = seed_ + kSeedStep * static_cast<uint64_t>(lives_++);
     const auto make = [&](const LearnerSetup& own) { return MakeTeam(own, options_); };
-    return std::unique_ptr<Team>(new Team{.lanes = LearnerLanes(
-                                              space_, agents_, ActionForm::kPicks, options_.lanes,
-                                              seed, make)});
+    return std::unique_ptr<Team>(new Team{
+        .lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed, make)});
   }
 
   // Algorithm 1 on what was collected.

@@ -1,8 +1,9 @@
 // Agents with tables instead of networks: one for every decision, or for every group of decisions
-// that Algorithm 1 finds; closer to an estimation of distributions than to the agents of the mapping
-// paper, which are those of marl.cc. Agents know nothing of each other; what they share is the reward, the
-// rank of their common point among those of the batch. A mapping problem is a bandit (what follows
-// an action does not depend on what came before), so a policy needs no observation.
+// that Algorithm 1 finds; closer to an estimation of distributions than to the agents of the
+// mapping paper, which are those of marl.cc. Agents know nothing of each other; what they share is
+// the reward, the rank of their common point among those of the batch. A mapping problem is a
+// bandit (what follows an action does not depend on what came before), so a policy needs no
+// observation.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -49,8 +50,9 @@ class MarlTableSearcher final : public Searcher {
     const int64_t decisions = std::ssize(setup.space.open());
     if (options.agents > decisions) {
       return Error{.kind = ErrorKind::kUsage,
-                   .message = "method marl-table: " + std::to_string(options.agents) + " agents for " +
-                              std::to_string(decisions) + " decisions with a choice"};
+                   .message = "method marl-table: " + std::to_string(options.agents) +
+                              " agents for " + std::to_string(decisions) +
+                              " decisions with a choice"};
     }
     Assignment assignment = AgentPerDecision(setup.space);
     if (!options.assignment.empty()) {
@@ -108,14 +110,13 @@ class MarlTableSearcher final : public Searcher {
             {"entropy", policy_->Entropy()}};
   }
 
-  std::vector<std::vector<std::string>> Agents() const override {
-    return NamesOf(space_, agents_);
-  }
+  std::vector<std::vector<std::string>> Agents() const override { return NamesOf(space_, agents_); }
 
  private:
   static constexpr double kGain = 1e-6;  // of the logarithm of the cost: what counts as better
 
-  MarlTableSearcher(const SearchSetup& setup, const MarlTableOptions& options, const Assignment& assignment)
+  MarlTableSearcher(const SearchSetup& setup, const MarlTableOptions& options,
+                    const Assignment& assignment)
       : space_(setup.space),
         options_(options),
         patience_(PatienceIn(setup.space, options.patience)),
@@ -205,7 +206,8 @@ MethodInfo MarlTableMethod() {
   using Options = MarlTableOptions;
   return DeclareMethod<MarlTableSearcher, Options>(
       {.name = "marl-table",
-       .summary = "agents with tables, without network, critic or observation: one per decision or group",
+       .summary =
+           "agents with tables, without network, critic or observation: one per decision or group",
        .file_parameters = {"assignment"}},
       {{"agents", &Options::agents, Range{0, 96}, "agents; 0: one per decision"},
        {"assignment", &Options::assignment, Choices{}, "file that says which agent decides what"},

@@ -81,17 +81,17 @@ Result<TrainingProfile> ProfileTraining(const TrainingConfig& config, const Prof
                                             .seed = options.seed,
                                             .caches = caches ? &*caches : nullptr});
   if (!measured) return measured.error();
-  return TrainingProfile{.environment = TotalsOf(profiler, Phase::kEnvironment),
-                         .acting = TotalsOf(profiler, Phase::kActing),
-                         .sampling = TotalsOf(profiler, Phase::kSampling),
-                         .target_q = TotalsOf(profiler, Phase::kTargetQ),
-                         .q_loss = TotalsOf(profiler, Phase::kQLoss),
-                         .p_loss = TotalsOf(profiler, Phase::kPLoss),
-                         .other = TotalsOf(profiler, Phase::kOther),
-                         .simulated = caches ? std::optional(MissesOf(caches->counts()))
-                                             : std::nullopt,
-                         .update_seconds = profiler.UpdateSeconds(),
-                         .training_seconds = profiler.TrainingSeconds()};
+  return TrainingProfile{
+      .environment = TotalsOf(profiler, Phase::kEnvironment),
+      .acting = TotalsOf(profiler, Phase::kActing),
+      .sampling = TotalsOf(profiler, Phase::kSampling),
+      .target_q = TotalsOf(profiler, Phase::kTargetQ),
+      .q_loss = TotalsOf(profiler, Phase::kQLoss),
+      .p_loss = TotalsOf(profiler, Phase::kPLoss),
+      .other = TotalsOf(profiler, Phase::kOther),
+      .simulated = caches ? std::optional(MissesOf(caches->counts())) : std::nullopt,
+      .update_seconds = profiler.UpdateSeconds(),
+      .training_seconds = profiler.TrainingSeconds()};
 }
 
 }  // namespace tessera

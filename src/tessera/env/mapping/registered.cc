@@ -26,7 +26,7 @@ struct Options {
   std::string objective = "latency";
   std::string sizes = "divisors";
   bool decide_pes = false;
-  bool bypass = SpaceOptions{}.decide_keep;
+  bool bypass = true;
   std::string constraints;
   std::string reward = "inverse";
   std::string agents = "each";
@@ -38,32 +38,32 @@ struct Options {
 };
 
 ParameterList<Options> OwnParameters() {
-  return {{"network", &Options::network, Choices{}, "zoo network or file"},
-          {"layer", &Options::layer, Choices{}, "a layer of it, by name or number"},
-          {"accelerator", &Options::accelerator, Choices{}, "preset or file"},
-          {"model", &Options::model, Choices{},
-           "cost model; empty: the first that suits the machine"},
-          {"objective", &Options::objective,
-           Choices(kObjectiveNames.begin(), kObjectiveNames.end()), "what is to be small"},
-          {"sizes", &Options::sizes, Choices(kTileSizesNames.begin(), kTileSizesNames.end()),
-           "tile sizes of dataflows"},
-          {"decide_pes", &Options::decide_pes, "dataflows: the number of PEs is a decision"},
-          {"bypass", &Options::bypass, "loops: whether a level holds a tensor is a decision"},
-          {"constraints", &Options::constraints, Choices{},
-           "YAML file with what mappings must be like"},
-          {"reward", &Options::reward, Choices{"inverse", "log"},
-           "reference / objective, or its logarithm"},
-          {"agents", &Options::agents, Choices{},
-           "each: an agent per decision; one: one for all; a number: groups by Algorithm 1; a file: "
-           "groups of `tessera assign`"},
-          {"actions", &Options::actions, Choices{"auto", "choice", "picks", "vector", "soft"},
-           "choice: among values; picks: orders loop by loop; vector: real numbers; soft: weights, "
-           "for maddpg and masac; auto: vector for one agent, otherwise choice"},
-          {"assignment_samples", &Options::assignment_samples, Range{2, 1e7},
-           "random points from which Algorithm 1 finds its groups"},
-          {"penalty", &Options::penalty, Range{-1e6, 1e6}, "reward of refused mappings"},
-          {"repair", &Options::repair, "whether illegal combinations are repaired"},
-          {"horizon", &Options::horizon, Range{1, 1e9}, "steps of an episode"}};
+  return {
+      {"network", &Options::network, Choices{}, "zoo network or file"},
+      {"layer", &Options::layer, Choices{}, "a layer of it, by name or number"},
+      {"accelerator", &Options::accelerator, Choices{}, "preset or file"},
+      {"model", &Options::model, Choices{}, "cost model; empty: the first that suits the machine"},
+      {"objective", &Options::objective, Choices(kObjectiveNames.begin(), kObjectiveNames.end()),
+       "what is to be small"},
+      {"sizes", &Options::sizes, Choices(kTileSizesNames.begin(), kTileSizesNames.end()),
+       "tile sizes of dataflows"},
+      {"decide_pes", &Options::decide_pes, "dataflows: the number of PEs is a decision"},
+      {"bypass", &Options::bypass, "loops: whether a level holds a tensor is a decision"},
+      {"constraints", &Options::constraints, Choices{},
+       "YAML file with what mappings must be like"},
+      {"reward", &Options::reward, Choices{"inverse", "log"},
+       "reference / objective, or its logarithm"},
+      {"agents", &Options::agents, Choices{},
+       "each: an agent per decision; one: one for all; a number: groups by Algorithm 1; a file: "
+       "groups of `tessera assign`"},
+      {"actions", &Options::actions, Choices{"auto", "choice", "picks", "vector", "soft"},
+       "choice: among values; picks: orders loop by loop; vector: real numbers; soft: weights, "
+       "for maddpg and masac; auto: vector for one agent, otherwise choice"},
+      {"assignment_samples", &Options::assignment_samples, Range{2, 1e7},
+       "random points from which Algorithm 1 finds its groups"},
+      {"penalty", &Options::penalty, Range{-1e6, 1e6}, "reward of refused mappings"},
+      {"repair", &Options::repair, "whether illegal combinations are repaired"},
+      {"horizon", &Options::horizon, Range{1, 1e9}, "steps of an episode"}};
 }
 
 // Settings of all models, each once.
@@ -122,10 +122,11 @@ Result<Job> JobOf(const Options& options, const Assignments& model_settings) {
   if (!objective) return objective.error();
   const auto sizes = FindName<TileSizes>("tile sizes", options.sizes, kTileSizesNames);
   if (!sizes) return sizes.error();
+  const bool may_bypass = !accelerator->hierarchy || accelerator->hierarchy->bypass;
   MappingProblemOptions problem{.objective = *objective,
                                 .space = {.sizes = *sizes,
                                           .decide_pes = options.decide_pes,
-                                          .decide_keep = options.bypass}};
+                                          .decide_keep = options.bypass && may_bypass}};
   if (!options.constraints.empty()) {
     Result<Constraints> constraints = ReadConstraints(options.constraints);
     if (!constraints) return constraints.error();
@@ -178,8 +179,9 @@ Result<ActionForm> FormOf(const Options& options) {
   if (options.actions == "auto") return one ? ActionForm::kVector : ActionForm::kChoice;
   if (options.agents != "each") {
     return Error{.kind = ErrorKind::kUnsupported,
-                 .message = "soft choices are for agents=each: their learners have an actor for "
-                            "every choice"};
+                 .message =
+                     "soft choices are for agents=each: their learners have an actor for "
+                     "every choice"};
   }
   return ActionForm::kSoft;
 }

@@ -101,8 +101,8 @@ class ReplayBuffer {
   // The rewards of another agent for the same rows.
   virtual void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const = 0;
 
-  // The memory that gathering a batch reads and writes, row by row, as a trace. Regions are numbered
-  // from 0; those of the batch itself come first.
+  // The memory that gathering a batch reads and writes, row by row, as a trace. Regions are
+  // numbered from 0; those of the batch itself come first.
   virtual void Trace(const ReplayBatch& batch, int64_t agent, CacheSimulator& caches) const = 0;
 
   // Bytes that one row of a batch reads and writes.

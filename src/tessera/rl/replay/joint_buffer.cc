@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "tessera/rl/cache_model.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/base/checked.h"
 #include "tessera/nn/kernels.h"
 #include "tessera/result.h"
+#include "tessera/rl/cache_model.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {

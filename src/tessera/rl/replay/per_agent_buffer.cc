@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "tessera/rl/cache_model.h"
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/nn/kernels.h"
+#include "tessera/rl/cache_model.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {
