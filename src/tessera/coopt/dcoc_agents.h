@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "tessera/coopt/joint_walk.h"
 #include "tessera/coopt/simulator.h"
 #include "tessera/rl/on_policy.h"
 
@@ -45,8 +46,8 @@ class DcocAgents {
   // Every walker goes its steps from its start; starts are repeated if they are fewer than walkers.
   // `visit` is told of every state. Moves to states without a program are not made and cost a
   // penalty. With `freeze_hardware` the hardware agent does not act. Agents learn from steps in
-  // which they acted and their move was not over the end of a knob. The reward of reaching a state
-  // is the product of its worth for all, or with local rewards each agent's own part.
+  // which they acted with an effect. The reward of reaching a state is the product of its worth for
+  // all, or with local rewards each agent's own part.
   void Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
             const std::function<void(const Request&)>& visit);
 
@@ -54,24 +55,10 @@ class DcocAgents {
   std::vector<float> Values(std::span<const Request> states);
 
  private:
-  // What became of a move.
-  enum class Move : uint8_t {
-    kMade,     // staying counts as one
-    kNowhere,  // over the end of a knob
-    kRefused,  // there is no such accelerator
-  };
-  // Moves a state as all agents say, and notes whose moves led somewhere. False: there is no such
-  // state, and nothing has changed.
-  bool Apply(const float* actions, bool freeze_hardware, Request& state, uint8_t* acted) const;
-  Move MoveHardware(int64_t choice, Request& state) const;
-  Move MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const;
   void Reward(const Worth& worth, bool moved, float* rewards) const;
-  void Observe(const Request& state, float* out) const;
 
-  const CooptProblem& problem_;
   const DcocAgentsOptions options_;
-  const bool decides_hardware_;
-  const size_t mapping_knobs_, scheduling_knobs_;
+  const JointWalk walk_;
   EnvSpec spec_;
   std::unique_ptr<OnPolicyLearner> learner_;
 };
