@@ -229,12 +229,11 @@ class DecisionEnv final : public Env {
 
 }  // namespace
 
-Result<Outcome> FindReference(const Problem& problem) {
-  constexpr uint64_t kTries = 10'000;
+Result<Outcome> FindReference(const Problem& problem, int64_t tries) {
   const auto workspace = problem.MakeWorkspace();
   std::string why;
-  for (uint64_t step = 0; step < kTries; ++step) {
-    CounterRng rng(1, StreamId("env.mapping.reference"), step);
+  for (int64_t step = 0; step < tries; ++step) {
+    CounterRng rng(1, StreamId("env.mapping.reference"), static_cast<uint64_t>(step));
     Outcome outcome = problem.Evaluate(problem.space().Sample(rng, 64), *workspace);
     if (outcome.feasible() && std::isfinite(outcome.value) && outcome.value > 0) return outcome;
     why = outcome.why;
@@ -242,9 +241,9 @@ Result<Outcome> FindReference(const Problem& problem) {
       return Error{.kind = ErrorKind::kIo, .message = "an evaluation failed: " + why};
     }
   }
-  return Error{.kind = ErrorKind::kInfeasible,
-               .message = fmt::format("none of {} random points is feasible; the last one: {}",
-                                      kTries, why)};
+  return Error{
+      .kind = ErrorKind::kInfeasible,
+      .message = fmt::format("none of {} random points is feasible; the last one: {}", tries, why)};
 }
 
 Result<std::unique_ptr<Env>> MakeDecisionEnv(std::shared_ptr<const Problem> problem,

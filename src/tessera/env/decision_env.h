@@ -50,8 +50,9 @@ struct DecisionEnvOptions {
 };
 
 // The reference of a problem: what the first feasible point of a fixed random sequence costs.
-// Errors: none of 10,000 points is feasible, or an evaluation failed.
-Result<Outcome> FindReference(const Problem& problem);
+// Errors: none of the points tried is feasible, or an evaluation failed.
+inline constexpr int64_t kReferenceTries = 10'000;
+Result<Outcome> FindReference(const Problem& problem, int64_t tries = kReferenceTries);
 
 // Observations are log10 of the costs over those of a reference point, the first feasible one of a
 // fixed random sequence; zeros after a reset and for infeasible points. Errors: no reference.

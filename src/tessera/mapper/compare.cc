@@ -232,7 +232,11 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
     }
   }
   // Without a reference there are no returns; the methods may find something nevertheless.
-  if (const Result<Outcome> reference = FindReference(**problem)) {
+  // A program of the user's is not asked often for it.
+  constexpr int64_t kTriesOfPrograms = 64;
+  const bool program = job.settings.model.info().takes_command;
+  if (const Result<Outcome> reference =
+          FindReference(**problem, program ? kTriesOfPrograms : kReferenceTries)) {
     comparison.reference = reference->value;
   }
   Comparer comparer(job, options, **problem, comparison.reference, hooks);
