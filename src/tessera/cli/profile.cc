@@ -170,13 +170,13 @@ Result<TrainingProfile> Measure(const TrainingFlags& flags, const ProfileArgumen
   base.seed = static_cast<uint64_t>(context.options.seed);
   const Result<TrainingConfig> config = Apply(flags, base);
   if (!config) return config.error();
-  return ProfileTraining(
-      *config,
-      {.fill = arguments.fill,
-       .rounds = arguments.rounds,
-       .seed = config->seed,
-       .caches = arguments.caches.value_or("")},
-      static_cast<int>(std::max<int64_t>(1, context.options.threads)), DeviceOf(arguments.device));
+  return ProfileTraining(*config,
+                         {.fill = arguments.fill,
+                          .rounds = arguments.rounds,
+                          .seed = config->seed,
+                          .caches = arguments.caches.value_or("")},
+                         static_cast<int>(std::max<int64_t>(1, context.options.threads)),
+                         DeviceOf(arguments.device));
 }
 
 Result<void> Run(const ProfileArguments& arguments, Context& context) {
