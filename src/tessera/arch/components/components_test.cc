@@ -181,8 +181,8 @@ TEST(MachinesOfComponents, SayWhereNumbersAreFrom) {
 
 TEST(MachinesOfComponents, ErrorsHaveTheirPlace) {
   const std::pair<std::string_view, std::string_view> cases[] = {
-      {"{name: A, component: sam, entries: 9}", "m.yaml:5:26: unknown component 'sam'"},
-      {"{name: A, component: sram, entries: 9, node_nm: 22}", "m.yaml:5:26: component sram: bytes"},
+      {"{name: A, component: sam, entries: 9}", "m.yaml:5:33: unknown component 'sam'"},
+      {"{name: A, component: sram, entries: 9, node_nm: 22}", "m.yaml:5:33: component sram: bytes"},
       {"{name: A, component: sram, entries: 4096}", "node_nm is 0"},
       {"{name: A, component: wire}", "component wire is no memory; use sram, regfile or dram"},
       {"{name: A, component: dram, type: ddr9}", "unknown type of DRAM 'ddr9'"}};
