@@ -94,27 +94,27 @@ LogTable::LogTable(const ComponentFile& file, const std::vector<std::string_view
       const auto at = std::lower_bound(axes_[i].begin(), axes_[i].end(), points[row][i]);
       index.push_back(static_cast<size_t>(at - axes_[i].begin()));
     }
-    logs_[index] = std::log(NumberOf(file.rows[row][file.Column(value)]));
+    values_[index] = NumberOf(file.rows[row][file.Column(value)]);
   }
 }
 
 void LogTable::MakeMonotone(size_t axis) {
   // Lines of points along the axis, by their other coordinates.
   std::map<Index, std::vector<std::pair<size_t, double*>>> lines;
-  for (auto& [index, log] : logs_) {
+  for (auto& [index, value] : values_) {
     Index others = index;
     others[axis] = 0;
-    lines[others].emplace_back(index[axis], &log);
+    lines[others].emplace_back(index[axis], &value);
   }
   struct Block {
-    double mean;
+    double mean;  // of logarithms
     size_t size;
   };
   for (auto& [others, line] : lines) {
     std::sort(line.begin(), line.end());
     std::vector<Block> blocks;
-    for (const auto& [position, log] : line) {
-      blocks.push_back({*log, 1});
+    for (const auto& [position, value] : line) {
+      blocks.push_back({std::log(*value), 1});
       while (blocks.size() > 1 && blocks[blocks.size() - 2].mean > blocks.back().mean) {
         const Block last = blocks.back();
         blocks.pop_back();
@@ -125,7 +125,11 @@ void LogTable::MakeMonotone(size_t axis) {
     }
     size_t at = 0;
     for (const Block& block : blocks) {
-      for (size_t i = 0; i < block.size; ++i) *line[at++].second = block.mean;
+      // What did not fall stays as it was published, to the last digit.
+      for (size_t i = 0; i < block.size && block.size > 1; ++i) {
+        *line[at + i].second = std::exp(block.mean);
+      }
+      at += block.size;
     }
   }
 }
@@ -144,7 +148,7 @@ Result<void> LogTable::CheckRange(const std::vector<double>& point) const {
 // A corner that was not measured: the first axis is shorter there.
 Error LogTable::NoSuchLine(const std::vector<double>& point, const Index& corner) const {
   double low = 0, high = 0;
-  for (const auto& [index, log] : logs_) {
+  for (const auto& [index, value] : values_) {
     if (!std::equal(index.begin() + 1, index.end(), corner.begin() + 1)) continue;
     const double at = axes_[0][index[0]];
     low = low == 0 ? at : std::min(low, at);
@@ -175,9 +179,10 @@ Result<double> LogTable::At(const std::vector<double>& point) const {
       index.push_back(above ? places[i].above : places[i].below);
     }
     if (weight == 0) continue;
-    const auto found = logs_.find(index);
-    if (found == logs_.end()) return NoSuchLine(point, index);
-    log += weight * found->second;
+    const auto found = values_.find(index);
+    if (found == values_.end()) return NoSuchLine(point, index);
+    if (weight == 1) return found->second;
+    log += weight * std::log(found->second);
   }
   return std::exp(log);
 }

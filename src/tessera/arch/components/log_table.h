@@ -49,7 +49,7 @@ class LogTable {
 
   std::vector<std::string> names_;
   std::vector<std::vector<double>> axes_;  // coordinates, ascending
-  std::map<Index, double> logs_;
+  std::map<Index, double> values_;
 };
 
 }  // namespace tessera
