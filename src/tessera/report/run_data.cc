@@ -160,8 +160,8 @@ Result<void> AddMapData(const RunDirectory& run, Json& json,
 }
 
 // Kinds that the page has a view of (web/src/main.ts).
-constexpr std::array<std::string_view, 4> kShown = {kMapRun, kCompareRun, coopt::kCooptimizeRun,
-                                                    kTrainRun};
+constexpr std::array<std::string_view, 5> kShown = {kMapRun, kCompareRun, coopt::kCooptimizeRun,
+                                                    kTrainRun, kStudyRun};
 
 }  // namespace
 
