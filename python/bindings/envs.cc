@@ -250,24 +250,27 @@ void BindEnvs(nb::module_& module) {
       .def("step_choices", &BatchEnv::StepChoices, "choices"_a)
       .def("exact_rewards", &BatchEnv::ExactRewards, "world"_a, "exp"_a)
       .def("entities", &BatchEnv::Entities, "world"_a)
-      .def_prop_ro("observations",
-                   [](nb::handle self) {
-                     const BatchEnv& env = nb::cast<const BatchEnv&>(self);
-                     return ViewOf(self, env.observations(), env.batch());
-                   },
-                   nb::sig("def observations(self) -> numpy.typing.NDArray[numpy.float32]"))
-      .def_prop_ro("states",
-                   [](nb::handle self) {
-                     const BatchEnv& env = nb::cast<const BatchEnv&>(self);
-                     return ViewOf(self, env.states(), env.batch());
-                   },
-                   nb::sig("def states(self) -> numpy.typing.NDArray[numpy.float32]"))
-      .def_prop_ro("rewards",
-                   [](nb::handle self) {
-                     const BatchEnv& env = nb::cast<const BatchEnv&>(self);
-                     return ViewOf(self, env.rewards(), env.batch());
-                   },
-                   nb::sig("def rewards(self) -> numpy.typing.NDArray[numpy.float32]"))
+      .def_prop_ro(
+          "observations",
+          [](nb::handle self) {
+            const BatchEnv& env = nb::cast<const BatchEnv&>(self);
+            return ViewOf(self, env.observations(), env.batch());
+          },
+          nb::sig("def observations(self) -> numpy.typing.NDArray[numpy.float32]"))
+      .def_prop_ro(
+          "states",
+          [](nb::handle self) {
+            const BatchEnv& env = nb::cast<const BatchEnv&>(self);
+            return ViewOf(self, env.states(), env.batch());
+          },
+          nb::sig("def states(self) -> numpy.typing.NDArray[numpy.float32]"))
+      .def_prop_ro(
+          "rewards",
+          [](nb::handle self) {
+            const BatchEnv& env = nb::cast<const BatchEnv&>(self);
+            return ViewOf(self, env.rewards(), env.batch());
+          },
+          nb::sig("def rewards(self) -> numpy.typing.NDArray[numpy.float32]"))
       .def_prop_ro(
           "ends",
           [](nb::handle self) {
@@ -278,7 +281,8 @@ void BindEnvs(nb::module_& module) {
                           env.batch());
           },
           nb::sig("def ends(self) -> numpy.typing.NDArray[numpy.uint8]"));
-  module.def("envs", &EnvList, nb::sig("def envs() -> list[dict[str, typing.Any]]"), "All environments with their settings.");
+  module.def("envs", &EnvList, nb::sig("def envs() -> list[dict[str, typing.Any]]"),
+             "All environments with their settings.");
 }
 
 }  // namespace tessera::python

@@ -348,10 +348,13 @@ Part* FindPart(const std::string& kind, const std::string& name) {
 void BindParts(nb::module_& module) {
   nb::class_<SeenTrial>(module, "Trial", "A point with what it cost.")
       .def_ro("point", &SeenTrial::point, "The index of the chosen value of every decision.")
-      .def_prop_ro("value", [](const SeenTrial& t) { return t.value; },
-                   nb::sig("def value(self) -> float | None"), "The objective, or None if the point is infeasible.")
-      .def_prop_ro("reason", [](const SeenTrial& t) { return t.reason; },
-                   nb::sig("def reason(self) -> str | None"), "Why it is infeasible, or None.");
+      .def_prop_ro(
+          "value", [](const SeenTrial& t) { return t.value; },
+          nb::sig("def value(self) -> float | None"),
+          "The objective, or None if the point is infeasible.")
+      .def_prop_ro(
+          "reason", [](const SeenTrial& t) { return t.reason; },
+          nb::sig("def reason(self) -> str | None"), "Why it is infeasible, or None.");
   module.def("add_part", &AddPart, "kind"_a, "name"_a, "made_by"_a);
   Value(RegisterMethod(DeclareMethod<PythonSearcher, NamedOptions>(
       {.name = "python", .summary = "a searcher written in Python"}, NamedParameters())));
