@@ -109,16 +109,23 @@ nb::list DecisionsOf(const DecisionSpace& space) {
   return decisions;
 }
 
-std::vector<int32_t> SampleOf(const DecisionSpace& space, uint64_t seed) {
-  CounterRng rng(seed, StreamId("python.sample"));
+// Any whole number is a seed, as users compute them; 64 bits of it count.
+uint64_t SeedOf(const nb::int_& seed) {
+  const uint64_t bits = PyLong_AsUnsignedLongLongMask(seed.ptr());
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return bits;
+}
+
+std::vector<int32_t> SampleOf(const DecisionSpace& space, const nb::int_& seed) {
+  CounterRng rng(SeedOf(seed), StreamId("python.sample"));
   return IndicesOf(space.Sample(rng, kRedraws));
 }
 
 std::vector<int32_t> NeighborOf(const DecisionSpace& space, const std::vector<int64_t>& point,
-                                uint64_t seed) {
+                                const nb::int_& seed) {
   const Point at = PointOf(space, point);
   Value(space.Check(at));
-  CounterRng rng(seed, StreamId("python.neighbor"));
+  CounterRng rng(SeedOf(seed), StreamId("python.neighbor"));
   return IndicesOf(space.Neighbor(at, rng));
 }
 
@@ -158,11 +165,12 @@ void DefineSpace(Class& bound, SpaceOf of) {
           "log10_size", [of](const T& s) { return of(s).Log10Size(); },
           "log10 of the number of legal points.")
       .def(
-          "sample", [of](const T& s, uint64_t seed) { return SampleOf(of(s), seed); }, "seed"_a,
+          "sample", [of](const T& s, const nb::int_& seed) { return SampleOf(of(s), seed); },
+          "seed"_a,
           "A random legal point: a list with the index of the chosen value of every decision.")
       .def(
           "neighbor",
-          [of](const T& s, const std::vector<int64_t>& point, uint64_t seed) {
+          [of](const T& s, const std::vector<int64_t>& point, const nb::int_& seed) {
             return NeighborOf(of(s), point, seed);
           },
           "point"_a, "seed"_a, "A legal point one step away.")
