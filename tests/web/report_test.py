@@ -17,6 +17,7 @@ from playwright.sync_api import sync_playwright
 
 TESSERA = pathlib.Path(sys.argv.pop(1)).resolve()
 CHROMIUM = "/usr/bin/chromium"
+AXE = pathlib.Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
 
 EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 NETWORK = f"""format: tessera-network-1
@@ -32,6 +33,13 @@ hierarchy:
   levels:
   - {name: RF, entries: 64, mesh_x: 4, mesh_y: 4, read_pj: 1, fill_pj: 1, update_pj: 1}
   - {name: DRAM, shared_words_per_cycle: 1, read_pj: 100, fill_pj: 100, update_pj: 100}
+"""
+STUDY = """format: tessera-study-1
+networks: [{network: alexnet, layers: [1, 2]}]
+layers: each
+accelerators: [simple3]
+methods: [ga]
+budget: {samples: 50}
 """
 
 
@@ -70,6 +78,16 @@ class ReportTest(unittest.TestCase):
               "--samples", "300", "--objective", "edp", "--bypass", "--out", folder / name)
     tessera("map", "alexnet-gamma", "--accelerator", "maestro-256", "--method", "ga", "--samples", "200",
             "--layer", "3", "--out", folder / "maestro")
+    tessera("compare", folder / "net.yaml", "--layer", "product", "--accelerator", folder / "a.yaml", "--methods",
+            "random,ga", "--samples", "60", "--seeds", "3", "--out", folder / "compare")
+    tessera("cooptimize", "resnet18", "--layer", "2", "--measurements", "30", "--out", folder / "cooptimize")
+    tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--episodes", "30", "--out", folder / "train")
+    (folder / "study.yaml").write_text(STUDY)
+    tessera("study", folder / "study.yaml", "--out", folder / "study")
+    for kind in ["compare", "cooptimize", "train", "study"]:
+      tessera("report", folder / kind, "--out", folder / f"{kind}.html")
+    cls.pages = ["a/report.html", "both.html", "maestro.html", "compare.html", "cooptimize.html", "train.html",
+                 "study.html"]
     tessera("report", folder / "a")
     tessera("report", folder / "maestro", "--out", folder / "maestro.html")
     tessera("report", folder / "a", folder / "b", "--out", folder / "both.html")
@@ -141,8 +159,18 @@ class ReportTest(unittest.TestCase):
     self.assertIn("limits it", opened.page.inner_text("section.layer"))
     self.check_quiet(opened)
 
+  def test_pages_of_other_kinds(self):
+    for kind, wanted in [("compare", "lowest median"), ("cooptimize", "inferences per second"), ("train", "team return"),
+                         ("study", "2 of 2 units are done")]:
+      opened = self.open(f"{kind}.html")
+      self.assertIn(wanted, opened.page.inner_text("main"))
+      self.assertGreaterEqual(opened.page.locator("figure canvas, figure svg").count(), 1)
+      self.check_quiet(opened)
+    result = json.loads((self.folder / "cooptimize/result.json").read_text())
+    self.assertIn(f"{result['cycles']:,}", self.open("cooptimize.html").page.inner_text("main"))
+
   def test_fits_a_phone_in_the_dark(self):
-    for file in ["a/report.html", "both.html", "maestro.html"]:
+    for file in self.pages:
       opened = self.open(file, width=390, height=800, scheme="dark")
       self.assertLessEqual(opened.page.evaluate("document.documentElement.scrollWidth"), 390, file)
       self.check_quiet(opened)
@@ -155,6 +183,15 @@ class ReportTest(unittest.TestCase):
       reached.add(opened.page.evaluate("document.activeElement.textContent"))
     for wanted in ["cycles", "product", "Copy the command", "CSV", "SVG", "PNG"]:
       self.assertIn(wanted, reached)
+
+  def test_axe_finds_no_serious_violation(self):
+    for file in self.pages:
+      for scheme in ["light", "dark"]:
+        opened = self.open(file, scheme=scheme)
+        opened.page.evaluate(AXE.read_text())  # by the debugger: the page itself would not run it
+        found = opened.page.evaluate("axe.run()")["violations"]
+        serious = [item["id"] for item in found if item["impact"] in ("serious", "critical")]
+        self.assertEqual(serious, [], f"{file}, {scheme}")
 
   def test_charts_can_be_saved(self):
     opened = self.open("a/report.html")

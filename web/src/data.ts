@@ -104,6 +104,7 @@ export interface Search {
   curve: [number, number][];
   outcomes: { feasible: number; infeasible: number; failed: number };
   reasons: [string, number][];
+  decisions: { name: string; values: number; evenness: number[]; favourites: (string | null)[] }[];
 }
 
 // What runs of all kinds have.
@@ -222,7 +223,30 @@ export interface TrainRun extends Common {
   };
 }
 
-export type AnyRun = Run | CompareRun | CooptRun | TrainRun;
+export interface StudyUnit {
+  unit: number;
+  network: string;
+  layer: string | null;
+  accelerator: string;
+  objective: string;
+  method: string;
+  seed: number;
+  state: string;
+  status?: string;
+  cycles?: number | null;
+  energy_pj?: number | null;
+  edp?: number | null;
+  gap?: number | null;
+  samples?: number;
+  error?: string | null;
+}
+
+export interface StudyRun extends Common {
+  kind: "study";
+  result: { study: string; part: string; done: number; failed: number; open: number; units: StudyUnit[] };
+}
+
+export type AnyRun = Run | CompareRun | CooptRun | TrainRun | StudyRun;
 
 export interface DiffLayer {
   name: string;

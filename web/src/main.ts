@@ -9,6 +9,7 @@ import { h } from "./dom";
 import { layerView } from "./layer";
 import { networkTable, whereItGoes } from "./network";
 import { searchView } from "./search";
+import { studyView } from "./study";
 import { trainView } from "./train";
 import { verdict } from "./verdict";
 
@@ -43,6 +44,7 @@ function viewOf(run: AnyRun): HTMLElement {
     case "compare": return compareView(run);
     case "cooptimize": return cooptView(run);
     case "train": return trainView(run);
+    case "study": return studyView(run);
   }
 }
 
