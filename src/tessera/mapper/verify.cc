@@ -73,6 +73,7 @@ class Verifier {
     CompareText(report_, "run", "objective", ToString(job_.settings.objective));
     CompareText(report_, "run", "method", job_.settings.method.ToString());
     CompareNumber(report_, "run", "seed", static_cast<double>(job_.settings.seed));
+    CheckBudget();
     const Json& layers = report_["layers"];
     const size_t count = job_.network.layers.size();
     if (!layers.is_array() || layers.size() != count) {
@@ -111,6 +112,27 @@ class Verifier {
     CountNumber();
     if (TextAt(json, key) == computed) return;
     Complain(fmt::format("{}: {}", what, key), TextAt(json, key), std::string(computed));
+  }
+
+  // What the run was allowed: without it nobody knows how its numbers are to be read.
+  void CheckBudget() {
+    const MapSettings& settings = job_.settings;
+    const Json budget = report_.value("budget", Json());
+    std::vector<std::pair<std::string_view, double>> allowed = {
+        {"samples", static_cast<double>(settings.budget.samples)},
+        {"seconds", settings.budget.seconds}};
+    if (job_.prove) {
+      allowed.emplace_back("proof_seconds", settings.proof_seconds);
+      allowed.emplace_back("proof_rounds", static_cast<double>(settings.proof_rounds));
+      allowed.emplace_back("proof_memory_mib", static_cast<double>(settings.proof_memory_mib));
+    }
+    for (const auto& [key, value] : allowed) {
+      if (NumberAt(budget, key) == value) continue;
+      Complain(fmt::format("budget: {}", key), TextAt(budget, key), fmt::format("{}", value));
+    }
+    const bool clock = settings.budget.seconds > 0 || settings.proof_seconds > 0;
+    if (TextAt(budget, "reproducible") == (clock ? "false" : "true")) return;
+    Complain("budget: reproducible", TextAt(budget, "reproducible"), clock ? "false" : "true");
   }
 
   Result<void> CheckLayer(size_t index, const Json& json) {
@@ -178,6 +200,11 @@ class Verifier {
     if (!mapping) {
       Complain(what + ": mapping", "a mapping", mapping.error().message);
       return {};
+    }
+    // Sizes that are left out are read as 1, but no number of a report may come or go.
+    const Result<std::string> written = MappingJson(made.layer, job_.accelerator, *mapping);
+    if (!written || Json::parse(*written) != json["mapping"]) {
+      Complain(what + ": mapping", "another text", "the text of this mapping");
     }
     // The space has perfect factors only.
     const Result<Point> point = job_.any_factors ? Point() : problem.space().Encode(*mapping);
