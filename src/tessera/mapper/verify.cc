@@ -14,6 +14,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/loopnest/interpreter.h"
 #include "tessera/map.h"
@@ -27,8 +28,6 @@
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;        // relative; as in StatusOf
@@ -203,7 +202,7 @@ class Verifier {
     }
     // Sizes that are left out are read as 1, but no number of a report may come or go.
     const Result<std::string> written = MappingJson(made.layer, job_.accelerator, *mapping);
-    if (!written || Json::parse(*written) != json["mapping"]) {
+    if (!written || FromText(*written) != json["mapping"]) {
       Complain(what + ": mapping", "another text", "the text of this mapping");
     }
     // The space has perfect factors only.
@@ -413,7 +412,7 @@ Result<Verification> VerifyMapRun(const RunDirectory& directory, const VerifyOpt
   if (!text) return text.error();
   // Limits and keys that occur twice, before the parser that knows neither.
   if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
-  const Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const Json report = FromText(*text);
   if (!report.is_object() || !report.contains("layers") || !report.contains("total")) {
     return Error{.kind = ErrorKind::kSyntax,
                  .message = "this is not the result of a mapping run",

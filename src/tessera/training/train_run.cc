@@ -1,5 +1,6 @@
 // The loop around the trainer: when to report, when to save, when to stop.
 #include "tessera/training/train_run.h"
+#include "tessera/base/json_text.h"
 #include "tessera/train.h"
 
 #include <algorithm>
@@ -21,15 +22,13 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Rounds of large teams take seconds: what is lost with the machine should not grow with the team.
 constexpr double kSecondsBetweenCheckpoints = 600;
 // Of progress, where there is no terminal: a log should not fill up.
 constexpr double kSecondsBetweenLines = 10;
 
 std::string ToJsonText(const TrainSettings& settings) {
-  return Json{{"config", Json::parse(ToJsonText(settings.config))},
+  return Json{{"config", FromText(ToJsonText(settings.config))},
               {"episodes", settings.episodes},
               {"checkpoint_every", settings.checkpoint_every}}
       .dump();
