@@ -35,7 +35,7 @@ struct Tally {
   }
 };
 
-double ValueOf(const OracleResult& oracle, Goal goal) {
+double OracleValue(const OracleResult& oracle, Goal goal) {
   return goal == Goal::kCycles ? oracle.cycles : goal == Goal::kEnergy ? oracle.energy : oracle.edp;
 }
 
@@ -62,7 +62,7 @@ void CheckAgainst(const OracleResult& oracle, const RandomCase& random, MapperOp
       EXPECT_EQ(oracle.valid, 0) << mapper.error();
       continue;
     }
-    if (start > 0 && oracle.valid > 0) (*mapper)->OfferValue(ValueOf(oracle, goal) * start);
+    if (start > 0 && oracle.valid > 0) (*mapper)->OfferValue(OracleValue(oracle, goal) * start);
     while ((*mapper)->Step(pool)) {
     }
     const Progress progress = (*mapper)->progress();
@@ -76,7 +76,7 @@ void CheckAgainst(const OracleResult& oracle, const RandomCase& random, MapperOp
     }
     EXPECT_EQ(progress.status, Status::kOptimal) << name;
     ASSERT_TRUE(progress.best) << name;
-    EXPECT_NEAR(progress.best->value / ValueOf(oracle, goal), 1, 1e-9)
+    EXPECT_NEAR(progress.best->value / OracleValue(oracle, goal), 1, 1e-9)
         << name << "\n"
         << PrintLoopNest(progress.best->mapping, random.problem, levels);
   }

@@ -255,7 +255,7 @@ class Reader {
   std::vector<NamedPart> parts_;
 };
 
-Result<Accelerator> Read(std::string_view bytes, const std::string& file) {
+Result<Accelerator> ReadNative(std::string_view bytes, const std::string& file) {
   const Result<std::string> text = ToText(std::string(bytes), file);
   if (!text) return text.error();
   const Result<Node> root = ParseDocument(*text, file);
@@ -306,7 +306,7 @@ extern const AcceleratorFormat kNativeAcceleratorFormat = {
     .summary = "Tessera's own format (tessera-accelerator-1), YAML or JSON; holds everything",
     .extensions = {".yaml", ".yml", ".json"},
     .recognises = Recognises,
-    .read = Read,
+    .read = ReadNative,
     .write = Write};
 
 }  // namespace tessera

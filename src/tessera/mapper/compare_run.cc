@@ -56,7 +56,7 @@ Result<MethodChoice> LoadMethod(const std::string& text, const RunDirectory& dir
 }
 
 // What tables call a method is what the user called it, wherever its files are now.
-std::string NameOf(const MethodChoice& method, const RunDirectory& directory) {
+std::string MethodName(const MethodChoice& method, const RunDirectory& directory) {
   std::string name = method.ToString();
   const std::string folder = directory.path() + "/";
   for (size_t at = name.find(folder); at != std::string::npos; at = name.find(folder)) {
@@ -145,7 +145,7 @@ Result<CompareJob> LoadCompareJob(const RunDirectory& directory) {
   for (const Node& item : (*methods)->items) {
     Result<MethodChoice> method = LoadMethod(item.scalar, directory);
     if (!method) return method.error();
-    job.options.names.push_back(NameOf(*method, directory));
+    job.options.names.push_back(MethodName(*method, directory));
     job.options.methods.push_back(*std::move(method));
   }
   const Result<const Node*> seeds = reader.Require("seeds");

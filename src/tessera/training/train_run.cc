@@ -27,7 +27,7 @@ constexpr double kSecondsBetweenCheckpoints = 600;
 // Of progress, where there is no terminal: a log should not fill up.
 constexpr double kSecondsBetweenLines = 10;
 
-std::string ToJsonText(const TrainSettings& settings) {
+std::string SettingsText(const TrainSettings& settings) {
   return Json{{"config", FromText(ToJsonText(settings.config))},
               {"episodes", settings.episodes},
               {"checkpoint_every", settings.checkpoint_every}}
@@ -195,7 +195,7 @@ Result<RunDirectory> CreateTrainRun(const std::string& path, const TrainSettings
   return RunDirectory::Create(path,
                               {.kind = std::string(kTrainRun),
                                .origin = origin,
-                               .settings = ToJsonText(settings),
+                               .settings = SettingsText(settings),
                                .seed = static_cast<int64_t>(settings.config.seed)},
                               {});
 }
@@ -223,7 +223,7 @@ Result<TrainSettings> LoadTrainSettings(const RunDirectory& directory) {
 }
 
 Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& directory) {
-  return directory.ChangeSettings(ToJsonText(settings));
+  return directory.ChangeSettings(SettingsText(settings));
 }
 
 Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks) {

@@ -52,7 +52,7 @@ int SignalOf(const ProcessEnd& end) {
   return of_command ? end.code - 128 : 0;
 }
 
-std::string Describe(const ProcessEnd& end, const ExternalOptions& options) {
+std::string EndText(const ProcessEnd& end, const ExternalOptions& options) {
   std::string text;
   switch (end.kind) {
     case ProcessEnd::Kind::kExited:
@@ -155,7 +155,7 @@ class Run {
   }
 
   void Blame(size_t i, const ProcessEnd& end) {
-    std::string message = Describe(end, options_);
+    std::string message = EndText(end, options_);
     if (!stray_.empty()) message += fmt::format("; it wrote {}, which answers no row", stray_);
     answers_[i] = Unanswered(rows_[i], KindOf(end), std::move(message));
   }
