@@ -18,6 +18,13 @@ SECONDS = 60  # more than any command here takes, by far
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EMFILE")
 POWER = ("cut", "tear")  # all that was not synced is lost; half of the bytes is
 
+STUDY = """format: tessera-study-1
+networks: [net.yaml]
+accelerators: [eyeriss-256]
+methods: [random]
+seeds: [1, 2, 3]
+budget: {samples: 50}
+"""
 NETWORK = """format: tessera-network-1
 name: two
 layers:
@@ -34,6 +41,7 @@ RUNS = {
     "cooptimize": "cooptimize net.yaml --layer b --target maestro --budget-macs 64 --measurements 8",
     "train": "train --env cooperative_navigation --episodes 60 --report-every 20 "
              "--checkpoint-every 20 --set batch=32 --set warmup=100 --set capacity=500",
+    "study": "study study.yaml",
 }
 # The same where the clock decides how far a run gets.
 CLOCKED = {
@@ -78,6 +86,7 @@ class Machine:
         self.output = b""  # of the command that ended last
         self.kept = os.path.abspath("build/faults")  # what did harm
         self.write("net.yaml", NETWORK)
+        self.write("study.yaml", STUDY)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
