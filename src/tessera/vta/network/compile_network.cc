@@ -35,8 +35,8 @@ std::optional<Error> Verify(Program program, const ConvShape& shape, const ConvD
   return Error{.kind = ErrorKind::kInternal, .message = "the output differs from a convolution's"};
 }
 
-// The data as arrays and as tiles in the image of the program, what a run of it leaves and what it must
-// be: each about as large as the tensors.
+// The data as arrays and as tiles in the image of the program, what a run of it leaves and what it
+// must be: each about as large as the tensors.
 Result<void> RequireMemoryFor(const ConvShape& shape) {
   constexpr double kCopies = 4;
   const auto d = [](int64_t size) { return static_cast<double>(size); };
