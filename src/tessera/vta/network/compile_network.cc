@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json_text.h"
-#include "tessera/base/memory.h"
 #include "tessera/base/stop.h"
 #include "tessera/part.h"
 #include "tessera/vta.h"
@@ -18,7 +17,7 @@ namespace {
 struct Attempt {
   std::optional<Result<CompiledLayer>> layer;
   std::optional<Result<Program>> program;  // where it is to be run or written
-  std::optional<Error> wrong;              // of `verify`, or for want of memory
+  std::optional<Error> wrong;              // of `verify`
 };
 
 // Runs a copy of the program and compares; nothing if all is well.
@@ -35,26 +34,10 @@ std::optional<Error> Verify(Program program, const ConvShape& shape, const ConvD
   return Error{.kind = ErrorKind::kInternal, .message = "the output differs from a convolution's"};
 }
 
-// The data as arrays and as tiles in the image of the program, what a run of it leaves and what it
-// must be: each about as large as the tensors.
-Result<void> RequireMemoryFor(const ConvShape& shape) {
-  constexpr double kCopies = 4;
-  const auto d = [](int64_t size) { return static_cast<double>(size); };
-  const double input = d(shape.n) * d(shape.ci) * d(shape.h) * d(shape.w);
-  const double weights = d(shape.co) * d(shape.ci) * d(shape.kh) * d(shape.kw);
-  const double output = d(shape.n) * d(shape.co) * d(shape.oh()) * d(shape.ow());
-  return RequireMemory("its tensors and its program", kCopies * (input + weights + output),
-                       "compile fewer layers (--layer), or do not run them (--verify, --out)");
-}
-
 void CompileOne(const Layer& layer, const NetworkOptions& options, Attempt& attempt) {
   attempt.layer.emplace(CompileLayer(layer, options.compile));
   if (!*attempt.layer || !(options.verify || !options.folder.empty())) return;
   const CompiledLayer& compiled = **attempt.layer;
-  if (Result<void> fits = RequireMemoryFor(compiled.shape); !fits) {
-    attempt.wrong = fits.error();
-    return;
-  }
   const Epilogue& epilogue = options.compile.epilogue;
   const ConvData data = RandomConvData(compiled.shape, epilogue.bias, options.seed);
   attempt.program.emplace(Link(compiled, data));
