@@ -18,6 +18,7 @@ Json StudyJson(const AssignmentStudy& study) {
   json["samples"] = matrix.collected;
   json["samples_kept"] = matrix.trials;
   json["constant"] = matrix.constant;
+  json["unchanged"] = matrix.unchanged;
   json["correlation"] = Json::array();
   for (size_t i = 0; i < matrix.width(); ++i) {
     Json row = Json::array();
@@ -40,9 +41,12 @@ std::string AgentsText(const AssignmentStudy& study) {
   for (size_t i = 0; i < study.assignment.agents.size(); ++i) {
     text += fmt::format("agent {:>2}: {}\n", i + 1, fmt::join(study.assignment.agents[i], " "));
   }
+  if (!study.matrix.unchanged.empty()) {
+    text += fmt::format("the same in all of the best samples, so without correlation: {}\n",
+                        fmt::join(study.matrix.unchanged, " "));
+  }
   if (!study.matrix.constant.empty()) {
-    text += fmt::format("constant in the best samples, so without correlation: {}\n",
-                        fmt::join(study.matrix.constant, " "));
+    text += fmt::format("with one value, so nobody's: {}\n", fmt::join(study.matrix.constant, " "));
   }
   return text;
 }

@@ -78,6 +78,7 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
     }
   }
   if (!layer.unproved.empty()) json["unproved"] = layer.unproved;
+  if (!layer.search.agents.empty()) json["agents"] = layer.search.agents;
   json["notes"] = ToJson(layer.search.notes);
   return json;
 }

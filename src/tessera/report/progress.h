@@ -48,11 +48,12 @@ class ProgressReporter final : public ProgressObserver {
     ProgressRow row;
     double started, ended;
     bool done = false;
+    std::string best_printed = {}, bound_printed = {};  // in the last line about it
   };
 
   Entry& EntryOf(const ProgressRow& row, double now);
   void Draw(double now);
-  void PrintLine(ProgressEvent event, const Entry& entry, double now);
+  void PrintLine(ProgressEvent event, Entry& entry, double now);
   std::vector<std::string> TableLines(const Terminal& terminal, double now) const;
 
   std::ostream& stream_;
