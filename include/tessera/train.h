@@ -55,7 +55,8 @@ struct Training {
 
 // Environment and learner as a config asks for them. threads = 0 takes one per core; the profiler
 // may be null.
-Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Profiler* profiler);
+Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Profiler* profiler,
+                              Device device = Device::kCpu);
 
 // ---- Training ----------------------------------------------------------------------------------
 
@@ -99,9 +100,10 @@ struct TrainOutcome {
 
 // With a directory, goes on from its checkpoint; one that was killed before the first checkpoint
 // starts again. Contract: without an interruption the result is a function of the settings; with
-// one it is the same in the end.
+// one it is the same in the end. A run may go on on another device: its result is then the same up
+// to rounding.
 Result<TrainOutcome> Train(const TrainSettings& settings, int threads = 0,
-                           const RunHooks& hooks = {});
+                           const RunHooks& hooks = {}, Device device = Device::kCpu);
 
 // ---- Where training time goes ------------------------------------------------------------------
 
@@ -136,6 +138,23 @@ struct ProfileOptions {
 
   // Default: 1.
   uint64_t seed = 1;
+
+  // A model of caches and TLB, of SimulatedMachines, that counts what sampling misses: the same on
+  // every machine. Default: empty, nothing is simulated.
+  std::string caches = {};
+};
+
+// Models of caches by name, the default first.
+struct SimulatedMachine {
+  std::string_view name;
+  std::string_view summary;
+};
+std::vector<SimulatedMachine> SimulatedMachines();
+
+// What the sampling of one update round touches, and misses at each level.
+struct SimulatedMisses {
+  int64_t accesses = 0;  // lines of L1
+  int64_t l1 = 0, l2 = 0, last_level = 0, dtlb = 0;
 };
 inline constexpr int64_t kProfileStepsPerRound = 100;  // of the environment
 
@@ -150,13 +169,15 @@ struct PhaseTotals {
 // make a phase slower.
 struct TrainingProfile {
   PhaseTotals environment, acting, sampling, target_q, q_loss, p_loss, other;
+  std::optional<SimulatedMisses> simulated = {};
   double update_seconds = 0;    // update all trainers
   double training_seconds = 0;  // everything but the environment
 };
 
 // Measures the phases of an algorithm that has replay; random play fills it first.
 Result<TrainingProfile> ProfileTraining(const TrainingConfig& config,
-                                        const ProfileOptions& options = {}, int threads = 1);
+                                        const ProfileOptions& options = {}, int threads = 1,
+                                        Device device = Device::kCpu);
 
 }  // namespace tessera
 

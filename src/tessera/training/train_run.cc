@@ -1,5 +1,6 @@
 // The loop around the trainer: when to report, when to save, when to stop.
 #include "tessera/training/train_run.h"
+#include "tessera/base/json_text.h"
 #include "tessera/train.h"
 
 #include <algorithm>
@@ -16,20 +17,19 @@
 #include "tessera/record/clock.h"
 #include "tessera/rl/trainer.h"
 #include "tessera/training/config.h"
+#include "tessera/training/device_trainer.h"
 #include "tessera/training/training_log.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Rounds of large teams take seconds: what is lost with the machine should not grow with the team.
 constexpr double kSecondsBetweenCheckpoints = 600;
 // Of progress, where there is no terminal: a log should not fill up.
 constexpr double kSecondsBetweenLines = 10;
 
-std::string ToJsonText(const TrainSettings& settings) {
-  return Json{{"config", Json::parse(ToJsonText(settings.config))},
+std::string SettingsText(const TrainSettings& settings) {
+  return Json{{"config", FromText(ToJsonText(settings.config))},
               {"episodes", settings.episodes},
               {"checkpoint_every", settings.checkpoint_every}}
       .dump();
@@ -44,8 +44,8 @@ int64_t NextReport(const TrainSettings& settings, int64_t episodes) {
 
 class TrainLoop {
  public:
-  TrainLoop(const TrainSettings& settings, int threads, const RunHooks& hooks)
-      : settings_(settings), threads_(threads), hooks_(hooks) {}
+  TrainLoop(const TrainSettings& settings, int threads, const RunHooks& hooks, Device device)
+      : settings_(settings), threads_(threads), hooks_(hooks), device_(device) {}
 
   Result<TrainOutcome> Go() {
     if (Result<void> prepared = Prepare(); !prepared) return prepared.error();
@@ -66,11 +66,13 @@ class TrainLoop {
   bool Stopped() const { return hooks_.stopped && hooks_.stopped(); }
 
   Result<void> Prepare() {
-    Result<Training> training = MakeTraining(settings_.config, threads_, nullptr);
+    Result<Training> training = MakeTraining(settings_.config, threads_, nullptr, device_);
     if (!training) return training.error();
     training_ = *std::move(training);
-    trainer_ = std::make_unique<Trainer>(*training_.env, *training_.learner, nullptr,
-                                         TrainerOptions{.window = settings_.config.report_every});
+    Result<std::unique_ptr<Trainer>> trainer =
+        MakeTrainer(training_, {.window = settings_.config.report_every});
+    if (!trainer) return trainer.error();
+    trainer_ = *std::move(trainer);
     trainer_->Start(settings_.config.seed);
     if (hooks_.directory == nullptr) return {};
     const std::string checkpoint = hooks_.directory->File(kCheckpoint);
@@ -133,6 +135,7 @@ class TrainLoop {
 
   Result<void> Checkpoint() {
     if (hooks_.directory == nullptr) return {};
+    if (Result<void> prepared = trainer_->PrepareSave(); !prepared) return prepared;
     // The log first: a run that is resumed takes its rows from there.
     if (Result<void> flushed = log_->Flush(); !flushed) return flushed;
     TensorWriter writer;
@@ -143,6 +146,7 @@ class TrainLoop {
   const TrainSettings& settings_;
   const int threads_;
   const RunHooks& hooks_;
+  const Device device_;
   Training training_;
   std::unique_ptr<Trainer> trainer_;
   std::optional<TrainingLog> log_;  // none without a folder
@@ -196,7 +200,7 @@ Result<RunDirectory> CreateTrainRun(const std::string& path, const TrainSettings
   return RunDirectory::Create(path,
                               {.kind = std::string(kTrainRun),
                                .origin = origin,
-                               .settings = ToJsonText(settings),
+                               .settings = SettingsText(settings),
                                .seed = static_cast<int64_t>(settings.config.seed)},
                               {});
 }
@@ -224,11 +228,12 @@ Result<TrainSettings> LoadTrainSettings(const RunDirectory& directory) {
 }
 
 Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& directory) {
-  return directory.ChangeSettings(ToJsonText(settings));
+  return directory.ChangeSettings(SettingsText(settings));
 }
 
-Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks) {
-  return TrainLoop(settings, threads, hooks).Go();
+Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks,
+                           Device device) {
+  return TrainLoop(settings, threads, hooks, device).Go();
 }
 
 Result<TrainOutcome> TrainAgain(const RunDirectory& directory, const VerifyOptions& options,

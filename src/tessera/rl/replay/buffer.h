@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tessera/cuda/replay_ring.h"
 #include "tessera/env.h"
 #include "tessera/nn/batch.h"
 #include "tessera/nn/input_map.h"
@@ -36,13 +38,12 @@ struct FeatureLayout {
   static FeatureLayout Compact(const EnvSpec& spec);
 };
 
-// What a slot of a buffer holds. Only transitions are sampled.
-enum class SlotKind : uint8_t {
-  kEmpty = 0,       // nothing, or an observation that ends an episode
-  kTransition = 1,  // the episode goes on
-  kTerminated = 2,  // a transition into a terminal state
-  kTruncated = 3,   // a transition into a state where the episode was cut
-};
+// The kind of a transition that an episode's end, if any, makes it.
+inline SlotKind KindOf(EpisodeEnd end) {
+  return end == EpisodeEnd::kTerminated  ? SlotKind::kTerminated
+         : end == EpisodeEnd::kTruncated ? SlotKind::kTruncated
+                                         : SlotKind::kTransition;
+}
 
 // One step of one environment.
 struct StepView {
@@ -66,12 +67,27 @@ struct ReplayBatch {
   void SetRows();
 };
 
+// Regions of ReplayBuffer::Trace; a layout's own ones follow.
+enum : uint64_t { kNowRegion, kNextRegion, kRewardRegion, kLiveRegion, kKindRegion, kFirstRegion };
+
+// A ring of joint records as it lies in memory, for engines that keep a copy of it elsewhere.
+struct RingImage {
+  bool compact = false;
+  RingShape shape = {};
+  int64_t record = 0;  // floats
+  std::span<ReplayLane> lanes = {};
+  std::span<SlotKind> kinds = {};
+  std::span<float> records = {};
+};
+
 // Contract, checked for every layout by replay_test.cc:
 //   Threads      one thread appends; several may gather disjoint blocks at once.
 //   Order        a lane (one per environment) keeps its transitions in time order; the oldest go
 //                first. Slots of a lane are adjacent.
 //   Capacity     at most `capacity` transitions over all lanes, the newest of each lane.
 //   Memory       all of it is reserved at construction; pages are touched as they are first used.
+class CacheSimulator;  // rl/cache_model.h
+
 class ReplayBuffer {
  public:
   virtual ~ReplayBuffer() = default;
@@ -96,10 +112,17 @@ class ReplayBuffer {
   // The rewards of another agent for the same rows.
   virtual void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const = 0;
 
+  // The memory that gathering a batch reads and writes, row by row, as a trace. Regions are
+  // numbered from 0; those of the batch itself come first.
+  virtual void Trace(const ReplayBatch& batch, int64_t agent, CacheSimulator& caches) const = 0;
+
   // Bytes that one row of a batch reads and writes.
   virtual int64_t bytes_per_row() const = 0;
   // Memory reserved for one transition.
   virtual int64_t bytes_per_transition() const = 0;
+
+  // None for layouts that are no ring of joint records.
+  virtual std::optional<RingImage> image() { return std::nullopt; }
 
   virtual void Save(const std::string& prefix, TensorWriter& writer) const = 0;
   virtual Result<void> Load(const std::string& prefix, const TensorReader& reader) = 0;
