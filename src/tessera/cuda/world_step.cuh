@@ -239,7 +239,7 @@ __device__ inline void MoveAtRandom(const WorldView& world, int64_t e, int agent
 
 // Shared memory of one world: its state and a zero, rewards, distances to landmarks.
 __host__ __device__ inline int WorldDoubles(int size, int agents, int landmarks) {
-  return size + 1 + agents + landmarks + 2;
+  return (size + 1 + agents + landmarks) | 1;  // odd: worlds side by side do not share banks
 }
 
 __device__ inline void Integrate(const WorldView& world, int agent, const double* force, double* p,
@@ -432,7 +432,7 @@ template <int T>
 __device__ inline void StepShared(const WorldView& world, const ActionSource& actions,
                                   const ReplayView& replay, const Block& block,
                                   RingStep* ring_steps, int w, int a) {
-  const bool active = w < block.worlds;
+  const bool active = w < block.worlds && a < world.agents;
   const bool leads = active && a == 0;
   const int64_t e = block.first + w;
   double* const state = block.state + (active ? w : 0) * block.stride;
