@@ -199,6 +199,8 @@ class RunDirectory {
 
   // Replaces a file of the run, in a folder that is made if need be. It becomes one of the results.
   Result<void> Write(const std::string& name, std::string_view contents);
+  // Replaces a result of a run that has ended, and its hash: a page that is drawn anew.
+  Result<void> Replace(const std::string& name, std::string_view contents);
   // Clock times of this sitting, an object; those of earlier sittings stay. They are no result.
   Result<void> AddTimes(std::string_view object) const;
 

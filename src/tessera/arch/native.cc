@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tessera/accelerator.h"
+#include "tessera/arch/level_component.h"
 #include "tessera/arch/locate.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
@@ -162,7 +163,8 @@ Result<std::vector<std::string>> ReadTexts(const Node& node, std::string_view wh
 
 class Reader {
  public:
-  explicit Reader(const Node& root) : root_(root) {}
+  // Notes where numbers are from.
+  Reader(const Node& root, std::vector<NumberSource>& sources) : root_(root), sources_(sources) {}
 
   Result<Accelerator> Read() {
     MapReader top(root_, "accelerator");
@@ -206,10 +208,12 @@ class Reader {
     if (const Node* bypass = map.Find("bypass")) {
       if (Result<void> ok = ReadValue(*bypass, hierarchy.bypass); !ok) return ok;
     }
+    if (const Node* nm = map.Find("node_nm")) {
+      if (Result<void> ok = Store(nm->AsDouble(), node_nm_); !ok) return ok;
+    }
     const Result<const Node*> arithmetic = map.Require("arithmetic");
     if (!arithmetic) return arithmetic.error();
-    Result<void> ok = ReadMap(**arithmetic, "arithmetic", kArithmeticFields, hierarchy.arithmetic);
-    if (!ok) return ok;
+    if (Result<void> ok = ReadArithmetic(**arithmetic, hierarchy.arithmetic); !ok) return ok;
     parts_.push_back({hierarchy.arithmetic.name, *arithmetic});
     const Result<const Node*> levels = map.Require("levels");
     if (!levels) return levels.error();
@@ -223,6 +227,14 @@ class Reader {
     return map.Finish();
   }
 
+  Result<void> ReadArithmetic(const Node& node, Arithmetic& arithmetic) {
+    MapReader map(node, "arithmetic");
+    if (Result<void> ok = map.Check(); !ok) return ok;
+    if (Result<void> ok = ReadFields(map, kArithmeticFields, arithmetic); !ok) return ok;
+    if (Result<void> ok = ApplyComponent(map, node, node_nm_, arithmetic, sources_); !ok) return ok;
+    return map.Finish();
+  }
+
   Result<void> ReadLevel(const Node& node, Hierarchy& hierarchy) {
     MapReader map(node, "level");
     if (Result<void> ok = map.Check(); !ok) return ok;
@@ -230,6 +242,7 @@ class Reader {
     MemoryLevel level;
     if (Result<void> ok = ReadFields(map, kLevelFields, level); !ok) return ok;
     parts_.push_back({level.name, &node});
+    if (Result<void> ok = ApplyComponent(map, node, node_nm_, level, sources_); !ok) return ok;
     if (const Node* network = map.Find("network")) {
       if (Result<void> ok = ReadMap(*network, "network", kNetworkFields, level.network); !ok) {
         return ok;
@@ -255,15 +268,23 @@ class Reader {
   }
 
   const Node& root_;
+  std::vector<NumberSource>& sources_;
+  std::optional<double> node_nm_;  // of components that name none
   std::vector<NamedPart> parts_;
 };
 
-Result<Accelerator> Read(std::string_view bytes, const std::string& file) {
+Result<Accelerator> ReadWithSources(std::string_view bytes, const std::string& file,
+                                    std::vector<NumberSource>& sources) {
   const Result<std::string> text = ToText(std::string(bytes), file);
   if (!text) return text.error();
   const Result<Node> root = ParseDocument(*text, file);
   if (!root) return root.error();
-  return Reader(*root).Read();
+  return Reader(*root, sources).Read();
+}
+
+Result<Accelerator> ReadNative(std::string_view bytes, const std::string& file) {
+  std::vector<NumberSource> sources;
+  return ReadWithSources(bytes, file, sources);
 }
 
 std::string WriteLevel(const Hierarchy& hierarchy, size_t index) {
@@ -305,12 +326,22 @@ bool Recognises(std::string_view bytes) {
 
 }  // namespace
 
+Result<std::vector<NumberSource>> ExplainAccelerator(std::string_view bytes,
+                                                     const std::string& file) {
+  std::vector<NumberSource> sources;
+  if (!Recognises(bytes)) return sources;
+  const Result<Accelerator> accelerator = ReadWithSources(bytes, file, sources);
+  if (!accelerator) return accelerator.error();
+  if (accelerator->hierarchy) AddTotals(*accelerator->hierarchy, sources);
+  return sources;
+}
+
 extern const AcceleratorFormat kNativeAcceleratorFormat = {
     .name = "yaml",
     .summary = "Tessera's own format (tessera-accelerator-1), YAML or JSON; holds everything",
     .extensions = {".yaml", ".yml", ".json"},
     .recognises = Recognises,
-    .read = Read,
+    .read = ReadNative,
     .write = Write};
 
 }  // namespace tessera

@@ -12,11 +12,15 @@ namespace tessera {
   PART(Command, kZooCommand)         \
   PART(Command, kCheckCommand)       \
   PART(Command, kConvertCommand)     \
+  PART(Command, kComponentCommand)   \
   PART(Command, kEvaluateCommand)    \
   PART(Command, kBoundCommand)       \
   PART(Command, kMapCommand)         \
   PART(Command, kResumeCommand)      \
   PART(Command, kVerifyCommand)      \
+  PART(Command, kExplainCommand)     \
+  PART(Command, kDiffCommand)        \
+  PART(Command, kReportCommand)      \
   PART(Command, kCompareCommand)     \
   PART(Command, kStudyCommand)       \
   PART(Command, kAssignCommand)      \

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tessera/report/terminal.h"
@@ -47,11 +48,12 @@ class ProgressReporter final : public ProgressObserver {
     ProgressRow row;
     double started, ended;
     bool done = false;
+    std::string best_printed = {}, bound_printed = {};  // in the last line about it
   };
 
   Entry& EntryOf(const ProgressRow& row, double now);
   void Draw(double now);
-  void PrintLine(ProgressEvent event, const Entry& entry, double now);
+  void PrintLine(ProgressEvent event, Entry& entry, double now);
   std::vector<std::string> TableLines(const Terminal& terminal, double now) const;
 
   std::ostream& stream_;
@@ -60,6 +62,7 @@ class ProgressReporter final : public ProgressObserver {
   const TerminalNow terminal_;
   const double begin_;
   std::vector<Entry> entries_;
+  std::unordered_map<std::string, size_t> places_;   // of names in entries_
   std::optional<double> last_drawn_ = std::nullopt;  // none: draw at the next event
   bool stale_ = false;                               // events since the last drawing
   size_t lines_on_screen_ = 0;
