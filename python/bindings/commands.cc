@@ -238,7 +238,7 @@ int RunProgram(const std::vector<std::string>& words) {
 
 void BindCommands(nb::module_& module) {
   nb::class_<Error>(module, "ErrorValue", "An error of the library as it stands.")
-      .def("raise_", [](const Error& error) { Raise(error); });
+      .def("throw_it", [](const Error& error) { Raise(error); });
   nb::class_<Outcome>(module, "Outcome", "What a command left.")
       .def_ro("exit_code", &Outcome::exit_code)
       .def_prop_ro("output",
@@ -248,7 +248,8 @@ void BindCommands(nb::module_& module) {
       .def_prop_ro("page", [](const Outcome& o) { return nb::bytes(o.page.data(), o.page.size()); })
       .def_ro("errors", &Outcome::errors)
       .def_ro("interrupted", &Outcome::interrupted);
-  module.def("commands", &CommandList, "All commands with their flags.");
+  module.def("commands", &CommandList, nb::sig("def commands() -> list[dict[str, typing.Any]]"),
+             "All commands with their flags.");
   module.def("run_command", &RunCommand, "words"_a, "progress"_a.none(), "parts"_a,
              "Runs a command of the program; the GIL is free meanwhile.");
   module.def("run_program", &RunProgram, "words"_a, "The program on the streams of the process.");
