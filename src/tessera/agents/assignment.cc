@@ -54,6 +54,10 @@ Result<AssignmentStudy> AssignAgents(const DecisionSpace& space, std::span<const
                                         "have at least one",
                                         options.agents, space.open().size())};
   }
+  if (space.open().empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "no decision has a choice: there is nothing to assign"};
+  }
   Result<CorrelationMatrix> matrix = Correlate(space, trials, options.correlation);
   if (!matrix) return matrix.error();
   Dendrogram tree =
