@@ -282,7 +282,7 @@ Result<Accelerator> ReadWithSources(std::string_view bytes, const std::string& f
   return Reader(*root, sources).Read();
 }
 
-Result<Accelerator> Read(std::string_view bytes, const std::string& file) {
+Result<Accelerator> ReadNative(std::string_view bytes, const std::string& file) {
   std::vector<NumberSource> sources;
   return ReadWithSources(bytes, file, sources);
 }
@@ -340,7 +340,7 @@ extern const AcceleratorFormat kNativeAcceleratorFormat = {
     .summary = "Tessera's own format (tessera-accelerator-1), YAML or JSON; holds everything",
     .extensions = {".yaml", ".yml", ".json"},
     .recognises = Recognises,
-    .read = Read,
+    .read = ReadNative,
     .write = Write};
 
 }  // namespace tessera

@@ -89,7 +89,7 @@ Finding Check(const std::string& path, const Bindings& bindings) {
   return finding;
 }
 
-Json ToJson(const Finding& finding) {
+Json FindingJson(const Finding& finding) {
   Json json = {{"ok", !finding.error.has_value()}, {"file", finding.file}};
   if (finding.accelerator) {
     json["kind"] = "accelerator";
@@ -116,7 +116,7 @@ Result<void> ShowAccelerator(const Accelerator& accelerator, Output& output) {
 }
 
 Result<void> ShowOne(const Finding& finding, Output& output) {
-  output.SetAll(ToJson(finding));
+  output.SetAll(FindingJson(finding));
   if (output.json() || finding.error) return {};
   if (finding.accelerator) return ShowAccelerator(*finding.accelerator, output);
   const std::string summary = Summary(*finding.network) + "\n";
@@ -135,7 +135,7 @@ Result<void> ShowMany(const std::vector<Finding>& findings, Output& output) {
   Json files = Json::array();
   Json errors = Json::array();
   for (const Finding& finding : findings) {
-    files.push_back(ToJson(finding));
+    files.push_back(FindingJson(finding));
     if (finding.error) {
       errors.push_back(ToJson(*finding.error));
       table.Add(finding.file, false, Cell(), Cell(), Cell(), Cell(), Cell());

@@ -70,7 +70,7 @@ std::string ToJsonText(CooptimizeSettings settings, const std::vector<std::strin
   return json.dump();
 }
 
-Result<void> Read(const Node& node, const Field& field) {
+Result<void> ReadField(const Node& node, const Field& field) {
   const auto take = [](auto* target, const auto& value) -> Result<void> {
     if (!value) return value.error();
     *target = *value;
@@ -96,7 +96,7 @@ struct StoredSettings {
   CooptimizeSettings settings = {};
   std::vector<std::string> networks = {};
 };
-Result<StoredSettings> Parse(std::string_view text, const std::string& file) {
+Result<StoredSettings> ParseStored(std::string_view text, const std::string& file) {
   const Result<Node> root = ParseJson(text, file);
   if (!root) return root.error();
   MapReader reader(*root, "run");
@@ -107,7 +107,7 @@ Result<StoredSettings> Parse(std::string_view text, const std::string& file) {
   for (const Field& field : FieldsOf(stored.settings)) {
     const Result<const Node*> node = reader.Require(field.key);
     if (!node) return node.error();
-    if (Result<void> read = Read(**node, field); !read) return read.error();
+    if (Result<void> read = ReadField(**node, field); !read) return read.error();
   }
   const Result<const Node*> hardware = reader.Require("hardware");
   if (!hardware) return hardware.error();
@@ -338,7 +338,7 @@ Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const Cooptimi
 
 Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory) {
   const Result<StoredSettings> stored =
-      Parse(directory.header().settings, directory.File("run.json"));
+      ParseStored(directory.header().settings, directory.File("run.json"));
   if (!stored) return stored.error();
   std::vector<Network> networks;
   for (const std::string& name : stored->networks) {

@@ -136,8 +136,11 @@ class Comparer {
   Result<void> Do(const std::vector<Task>& tasks, Comparison& comparison, int threads) {
     std::vector<Result<void>> outcomes(tasks.size());
     ThreadPool pool(threads);
+    // The time is for everything, and methods compare at equal shares of it.
+    const double share = pool.threads() / std::max<double>(1, static_cast<double>(tasks.size()));
     pool.ParallelFor(std::ssize(tasks), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
-      const Task& task = tasks[static_cast<size_t>(begin)];
+      Task task = tasks[static_cast<size_t>(begin)];
+      task.search.budget.seconds *= std::min(1.0, share);
       Result<SearchResult> result = DoOne(task, comparison.runs[task.run]);
       if (!result) {
         outcomes[static_cast<size_t>(begin)] = result.error();
@@ -152,6 +155,10 @@ class Comparer {
   }
 
   Result<SearchResult> DoOne(const Task& task, const CompareRun& made) {
+    const bool begun = options_.replay || hooks_.directory != nullptr;
+    if (!begun && hooks_.stopped && hooks_.stopped()) {
+      return SearchResult{.stop = StopReason::kInterrupted};
+    }
     const MethodChoice& method = options_.methods[task.run / static_cast<size_t>(options_.seeds)];
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = problem_.space(),

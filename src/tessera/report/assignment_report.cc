@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-Json ToJson(const AssignmentStudy& study) {
+Json StudyJson(const AssignmentStudy& study) {
   Json json;
   const CorrelationMatrix& matrix = study.matrix;
   json["decisions"] = matrix.names;
@@ -54,7 +54,7 @@ std::string AgentsText(const AssignmentStudy& study) {
 }  // namespace
 
 Result<void> Show(const AssignmentStudy& study, Output& output) {
-  output.SetAll(ToJson(study));
+  output.SetAll(StudyJson(study));
   return output.ShowText(
       fmt::format("correlation of the best {} of {} samples\n\n{}\n{}\n{}", study.matrix.trials,
                   study.matrix.collected, MatrixText(study.matrix),
@@ -66,7 +66,7 @@ Result<void> WriteFiles(const AssignmentStudy& study, const std::string& folder)
       {"assignment.json", ToJsonText(study.assignment)},
       {"correlation.svg", MatrixSvg(study.matrix)},
       {"dendrogram.svg", DendrogramSvg(study.tree, study.matrix.names)},
-      {"study.json", ToText(ToJson(study))}};
+      {"study.json", ToText(StudyJson(study))}};
   return WriteTogether(folder, files);
 }
 

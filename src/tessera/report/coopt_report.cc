@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
 #include "tessera/coopt/session.h"
@@ -42,7 +43,7 @@ Json HardwareJson(const CooptProblem& problem, size_t hardware) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(hardware, problem.options().clock_mhz);
   const bool has_fields = target.info().hardware_file.ends_with(".json");
-  Json json = has_fields ? Json::parse(target.FileText(hardware)) : Json::object();
+  Json json = has_fields ? FromText(target.FileText(hardware)) : Json::object();
   if (!has_fields) {
     for (size_t knob = 0; knob < target.knobs(); ++knob) {
       json[std::string(target.name(knob))] = int64_t{1} << target.value(hardware, knob);

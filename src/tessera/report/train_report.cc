@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/env/found_mapping.h"
 #include "tessera/map.h"
 #include "tessera/report/curves.h"
@@ -89,7 +90,7 @@ Result<RunView> ViewOfTrain(const TrainRunResult& result) {
   const Table rows = RowsTable(outcome.rows, /*seconds=*/false),
               timed = RowsTable(outcome.rows, /*seconds=*/true);
   RunView view{.interrupted = outcome.interrupted};
-  const Json config = Json::parse(ToJsonText(outcome.settings.config));
+  const Json config = FromText(ToJsonText(outcome.settings.config));
   view.json = {{"config", config}, {"progress", ToJson(timed)}};
   view.text = ToText(timed);
   view.times = {{"rows", Json::array()}};
