@@ -137,4 +137,27 @@ Result<void> ApplyComponent(MapReader& map, const Node& node, std::optional<doub
   return {};
 }
 
+void AddTotals(const Hierarchy& hierarchy, std::vector<NumberSource>& sources) {
+  const auto instances_of = [&](const std::string& part) {
+    for (const MemoryLevel& level : hierarchy.levels) {
+      if (level.name == part) return level.instances();
+    }
+    return hierarchy.arithmetic.instances();
+  };
+  std::vector<NumberSource> totals;
+  for (const std::string_view number : {"area_um2", "leakage_mw"}) {
+    NumberSource total{.part = "machine", .number = std::string(number)};
+    std::vector<std::string> parts;
+    for (const NumberSource& source : sources) {
+      if (source.number != number) continue;
+      total.value += source.value * static_cast<double>(instances_of(source.part));
+      parts.push_back(fmt::format("{} x {}", instances_of(source.part), source.part));
+    }
+    if (parts.empty()) continue;
+    total.source = fmt::format("{}", fmt::join(parts, " + "));
+    totals.push_back(std::move(total));
+  }
+  sources.insert(sources.end(), totals.begin(), totals.end());
+}
+
 }  // namespace tessera

@@ -332,6 +332,7 @@ Result<std::vector<NumberSource>> ExplainAccelerator(std::string_view bytes,
   if (!Recognises(bytes)) return sources;
   const Result<Accelerator> accelerator = ReadWithSources(bytes, file, sources);
   if (!accelerator) return accelerator.error();
+  if (accelerator->hierarchy) AddTotals(*accelerator->hierarchy, sources);
   return sources;
 }
 

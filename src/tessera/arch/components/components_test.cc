@@ -177,6 +177,8 @@ TEST(MachinesOfComponents, SayWhereNumbersAreFrom) {
   EXPECT_NE(of("GLB", "leakage_mw").find("CACTI"), std::string::npos);
   EXPECT_NE(of("MAC", "mac_pj").find("Horowitz"), std::string::npos);
   EXPECT_NE(of("DRAM", "update_pj").find("Accelergy"), std::string::npos);
+  EXPECT_EQ(of("machine", "area_um2"), "1 x MAC + 1 x GLB");
+  EXPECT_EQ(of("machine", "leakage_mw"), "1 x GLB");
 }
 
 TEST(MachinesOfComponents, ErrorsHaveTheirPlace) {
