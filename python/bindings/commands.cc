@@ -238,7 +238,7 @@ int RunProgram(const std::vector<std::string>& words) {
 
 void BindCommands(nb::module_& module) {
   nb::class_<Error>(module, "ErrorValue", "An error of the library as it stands.")
-      .def("raise_", [](const Error& error) { Raise(error); });
+      .def("throw_it", [](const Error& error) { Raise(error); });
   nb::class_<Outcome>(module, "Outcome", "What a command left.")
       .def_ro("exit_code", &Outcome::exit_code)
       .def_prop_ro("output",

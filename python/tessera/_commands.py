@@ -113,11 +113,11 @@ class _Line:
         if isinstance(value, str):
             return value
         if isinstance(value, os.PathLike):
-            return os.fspath(value)
+            return str(os.fspath(value))
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, (int, float)) or hasattr(value, "__index__"):
-            return repr(float(value)) if isinstance(value, float) else str(value.__index__())
+            return repr(float(value)) if isinstance(value, float) else str(int(value))
         if isinstance(value, Network):
             return value._zoo or self._file(value.name + ".yaml", value.to("yaml").popitem()[1])
         if isinstance(value, Accelerator):
@@ -159,7 +159,7 @@ def _unknown(command: _Command, name: str) -> Error:
     outcome = _core.run_command([command.name, "--" + name.replace("_", "-")], None, [])
     hint = ""
     try:
-        outcome.errors[0].raise_()
+        outcome.errors[0].throw_it()
     except Error as error:
         hint = (error.hint or "").replace("'--", "'")
     return UsageError(f"{command.name}() has no keyword {name!r}", hint=hint)
@@ -240,7 +240,7 @@ def _result(
 
 def _exception(error: _core.ErrorValue) -> Error:
     try:
-        error.raise_()
+        error.throw_it()
     except Error as raised:
         raised.__traceback__ = None
         return raised

@@ -48,9 +48,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 def name_of(part: Any) -> str:
     """What a class is called in runs: its attribute `name`, or its own name."""
-    name = getattr(part, "name", None)
-    if not isinstance(name, str):
-        name = getattr(part, "__name__", type(part).__name__)
+    given = getattr(part, "name", None)
+    name = given if isinstance(given, str) else str(getattr(part, "__name__", type(part).__name__))
     if not _NAME.fullmatch(name):
         raise BadValueError(f"{name!r} cannot be the name of a part: letters, digits, . _ -")
     return name

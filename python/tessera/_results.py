@@ -61,7 +61,7 @@ class Result:
         found = [row["status"] for row in self._rows() if row.get("status") in _STATUSES]
         if not found:
             raise AttributeError("this result has no status")
-        return max(found, key=_STATUSES.index)
+        return str(max(found, key=_STATUSES.index))
 
     @property
     def interrupted(self) -> bool:

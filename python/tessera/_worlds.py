@@ -38,7 +38,7 @@ def _word(key: str, value: Any, folder: str) -> str:
     if isinstance(value, (str, int, float, np.integer, np.floating)):
         return str(value)
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return str(os.fspath(value))
     path = os.path.join(folder, key + ".yaml")
     if isinstance(value, Network):
         contents = value.to("yaml").popitem()[1]

@@ -7,7 +7,7 @@ objective is low. Keywords are the settings of the environment `mapping` of `tes
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -32,7 +32,7 @@ def _settings(settings: dict[str, Any]) -> dict[str, Any]:
 class MappingEnv(gymnasium.Env[_Array, _Array]):
     """Mapping a layer, one world."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
 
     def __init__(self, render_mode: str | None = None, **settings: Any) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:

@@ -70,7 +70,8 @@ class WorldEnv(ParallelEnv[str, Array, Any]):
 
     def state(self) -> Array:
         """The observations of all agents in a row."""
-        return self._observations.copy()
+        row: Array = self._observations.copy()
+        return row
 
     def _seen(self) -> dict[str, Array]:
         row = self._observations.copy()
@@ -119,12 +120,13 @@ class WorldEnv(ParallelEnv[str, Array, Any]):
         agents = self.agents
         terminations = dict.fromkeys(agents, end == 1)
         truncations = dict.fromkeys(agents, end == 2)
+        infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
         result = (
             self._seen(),
             dict(zip(agents, values)),
             terminations,
             truncations,
-            {agent: {} for agent in agents},
+            infos,
         )
         if end:
             self.agents = []

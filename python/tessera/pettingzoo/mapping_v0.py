@@ -60,7 +60,8 @@ class MappingGroups(WorldEnv):
 
     def state(self) -> Array:
         """What all agents see."""
-        return self._observations[:4].copy()
+        seen: Array = self._observations[:4].copy()
+        return seen
 
     def _seen(self) -> dict[str, Array]:
         return {agent: self._observations[:4].copy() for agent in self.possible_agents}

@@ -72,16 +72,14 @@ __device__ inline uint32_t ToTf32(float x) {
 }
 
 __device__ inline void MmaTf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%0,%1,%2,%3};\n"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 __device__ inline void MmaBf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
       "{%0,%1,%2,%3};\n"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a0), "r"(a1), "r"(b));
@@ -92,41 +90,63 @@ __device__ inline uint32_t PackBf16(float low, float high) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
-// acc += A B over eight values of k. a(m, k) and b(k, n) read operands; a warp holds MT tiles of 16
-// rows and NT tiles of 8 columns. Element acc[mt][nt][i] is row 16 mt + lane/4 + 8 (i/2), column
-// 8 nt + 2 (lane%4) + i%2.
+// Four values of A for each 16 x 8 tile: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) where
+// g = lane / 4 and t = lane % 4.
+template <typename F>  // a(m, k)
+__device__ inline void LoadTile(float (&x)[4], F a) {
+  const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+  x[0] = a(g, t);
+  x[1] = a(g + 8, t);
+  x[2] = a(g, t + 4);
+  x[3] = a(g + 8, t + 4);
+}
+
+// The same of a matrix in shared memory whose rows are 16-byte aligned, by one instruction: it
+// moves pieces of 16 bytes, whatever they hold.
+__device__ inline void LoadTile(float (&x)[4], const float* matrix, int row_floats) {
+  const int lane = threadIdx.x & 31;
+  const float* const own = matrix + (lane % 16) * row_floats + 4 * (lane / 16);
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(own));
+  uint32_t r[4];
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+#pragma unroll
+  for (int i = 0; i < 4; ++i) x[i] = __uint_as_float(r[i]);
+}
+
+// acc += A B over eight values of k. A warp holds MT tiles of 16 rows, x, and NT tiles of 8
+// columns; b(k, n) reads B. Element acc[mt][nt][i] is row 16 mt + lane/4 + 8 (i/2), column 8 nt + 2
+// (lane%4) + i%2.
 //
 // kFp32 splits every operand in two TF32 numbers, hi + lo, and adds lo hi' + hi lo' + hi hi': what
 // is left out is about 2^-22 of the product, which is what FP32 rounds away in a sum of a few
-// terms.
-template <Precision P, int MT, int NT, typename FA, typename FB>
-__device__ inline void Multiply8(float (&acc)[MT][NT][4], FA a, FB b) {
+// terms. kTf32 hands the numbers over as they are; the matrix units look at their first 10 bits.
+template <Precision P, int MT, int NT, typename FB>
+__device__ inline void Multiply8(float (&acc)[MT][NT][4], const float (&x)[MT][4], FB b) {
   const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
   if constexpr (P == Precision::kBf16) {
-    uint32_t a0[MT], a1[MT];
-#pragma unroll
-    for (int m = 0; m < MT; ++m) {
-      a0[m] = PackBf16(a(16 * m + g, 2 * t), a(16 * m + g, 2 * t + 1));
-      a1[m] = PackBf16(a(16 * m + g + 8, 2 * t), a(16 * m + g + 8, 2 * t + 1));
-    }
+    // Which k is which does not matter, as long as both operands agree.
 #pragma unroll
     for (int n = 0; n < NT; ++n) {
-      const uint32_t pair = PackBf16(b(2 * t, 8 * n + g), b(2 * t + 1, 8 * n + g));
+      const uint32_t pair = PackBf16(b(t, 8 * n + g), b(t + 4, 8 * n + g));
 #pragma unroll
-      for (int m = 0; m < MT; ++m) MmaBf16(acc[m][n], a0[m], a1[m], pair);
+      for (int m = 0; m < MT; ++m) {
+        MmaBf16(acc[m][n], PackBf16(x[m][0], x[m][2]), PackBf16(x[m][1], x[m][3]), pair);
+      }
     }
     return;
   }
   constexpr bool kSplit = P == Precision::kFp32;
+  const auto leading = [](float value) { return kSplit ? ToTf32(value) : __float_as_uint(value); };
   uint32_t high[MT][4], low[MT][4];
 #pragma unroll
   for (int m = 0; m < MT; ++m) {
-    const float x[4] = {a(16 * m + g, t), a(16 * m + g + 8, t), a(16 * m + g, t + 4),
-                        a(16 * m + g + 8, t + 4)};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      high[m][i] = ToTf32(x[i]);
-      if (kSplit) low[m][i] = ToTf32(x[i] - __uint_as_float(high[m][i]));
+      high[m][i] = leading(x[m][i]);
+      if (kSplit) low[m][i] = ToTf32(x[m][i] - __uint_as_float(high[m][i]));
     }
   }
 #pragma unroll
@@ -135,7 +155,7 @@ __device__ inline void Multiply8(float (&acc)[MT][NT][4], FA a, FB b) {
     uint32_t b_high[2], b_low[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      b_high[i] = ToTf32(y[i]);
+      b_high[i] = leading(y[i]);
       if (kSplit) b_low[i] = ToTf32(y[i] - __uint_as_float(b_high[i]));
     }
 #pragma unroll
@@ -147,6 +167,16 @@ __device__ inline void Multiply8(float (&acc)[MT][NT][4], FA a, FB b) {
       MmaTf32(acc[m][n], high[m], b_high);
     }
   }
+}
+
+// The same with A from shared memory, row by row.
+template <Precision P, int MT, int NT, typename FB>
+__device__ inline void MultiplyRows8(float (&acc)[MT][NT][4], const float* a, int row_floats,
+                                     FB b) {
+  float x[MT][4];
+#pragma unroll
+  for (int m = 0; m < MT; ++m) LoadTile(x[m], a + 16 * m * row_floats, row_floats);
+  Multiply8<P, MT, NT>(acc, x, b);
 }
 
 }  // namespace tessera::cuda

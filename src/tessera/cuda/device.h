@@ -30,7 +30,7 @@ Result<DeviceInfo> FindDevice();
 // everything else.
 enum class Precision {
   kFp32,  // three TF32 products for each: relative errors of about 1e-6
-  kTf32,  // 10 bits of mantissa: about 5e-4
+  kTf32,  // 10 bits of mantissa, the rest cut off: about 1e-3
   kBf16,  // 7 bits: about 4e-3
 };
 inline constexpr std::string_view kPrecisionNames[] = {"fp32", "tf32", "bf16"};

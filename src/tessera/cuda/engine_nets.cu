@@ -124,8 +124,8 @@ Result<void> Nets::Set(int index, const NetImage& from) {
                                                        {net.variance, from.variance}};
   const size_t bytes = sizeof(float) * static_cast<size_t>(SizeOf(net));
   for (const auto& [to, values] : parts) {
-    if (Result<void> r = Check(cudaMemcpy(to, values.data(), bytes, cudaMemcpyHostToDevice),
-                               "copying networks to the device");
+    if (Result<void> r = Settled(cudaMemcpy(to, values.data(), bytes, cudaMemcpyHostToDevice),
+                                 "copying networks to the device");
         !r) {
       return r;
     }

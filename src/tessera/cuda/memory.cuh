@@ -21,6 +21,17 @@ inline Result<void> Check(cudaError_t error, const char* doing) {
   return ErrorOf(error, doing);
 }
 
+// The same for copies and fills, which may return before they are done; the streams of this folder
+// do not wait for them by themselves.
+inline Result<void> Settled(cudaError_t error, const char* doing) {
+  return Check(error == cudaSuccess ? cudaStreamSynchronize(cudaStreamLegacy) : error, doing);
+}
+
+// A stream that waits for no other, so that trainings can run side by side.
+inline Result<void> OpenStream(cudaStream_t* stream) {
+  return Check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "opening a stream");
+}
+
 // Bytes of one purpose. Not copied.
 template <typename T>
 class DeviceArray {
@@ -41,15 +52,15 @@ class DeviceArray {
       return ErrorOf(
           error, "asking the device for " + std::to_string(bytes >> 20) + " MiB (" + what + ")");
     }
-    return Check(cudaMemset(data_, 0, bytes), "clearing device memory");
+    return Settled(cudaMemset(data_, 0, bytes), "clearing device memory");
   }
   Result<void> Allocate(const std::vector<T>& values, const char* what) {
     if (Result<void> r = Allocate(static_cast<int64_t>(values.size()), what); !r) return r;
     return Set(std::span<const T>(values));
   }
   Result<void> Set(std::span<const T> from, int64_t at = 0) {
-    return Check(cudaMemcpy(data_ + at, from.data(), from.size_bytes(), cudaMemcpyHostToDevice),
-                 "copying to the device");
+    return Settled(cudaMemcpy(data_ + at, from.data(), from.size_bytes(), cudaMemcpyHostToDevice),
+                   "copying to the device");
   }
   Result<void> Get(std::span<T> to, int64_t at = 0) const {
     return Check(cudaMemcpy(to.data(), data_ + at, to.size_bytes(), cudaMemcpyDeviceToHost),

@@ -127,6 +127,7 @@ class Engine final : public OffPolicyEngine {
     return records_.Get(records, first_slot * spec_.record);
   }
   Result<void> SetPriorities(std::span<const double> leaves, double top) override {
+    if (Result<void> r = Wait(); !r) return r;
     if (Result<void> r = tree_.Set(leaves, leaves_); !r) return r;
     return top_.Set(std::span<const double>(&top, 1));
   }
@@ -251,7 +252,7 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
   critic_tiles_ = (max_rows_ + tile_rows_.critic - 1) / tile_rows_.critic;
   actor_tiles_ = (max_rows_ + tile_rows_.actor - 1) / tile_rows_.actor;
   const int tiles = std::max(critic_tiles_, actor_tiles_);
-  if (Result<void> r = Check(cudaStreamCreate(&stream_), "opening a stream"); !r) return r;
+  if (Result<void> r = OpenStream(&stream_); !r) return r;
   for (int i = 0; i < 8; ++i) {
     cudaEvent_t event = nullptr;
     if (Result<void> r = Check(cudaEventCreate(&event), "making events"); !r) return r;

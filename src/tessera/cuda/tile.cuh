@@ -66,10 +66,14 @@ struct Weights {
   __device__ int FirstTileRows() const { return 8 * min(8, blocks); }
 };
 
-// Floats of shared memory of a tile: X, `hidden` buffers of activations, weights, outputs, noise.
-__host__ __device__ constexpr int TileFloats(int rows, int x_row, int hidden) {
-  return rows * x_row + hidden * rows * kHiddenRow + 2 * kWeightTile + 64 * kMostOutputs +
+// Floats of shared memory of a tile besides X: `hidden` buffers of activations, weights, outputs,
+// noise. With X, if only one tile reads it.
+__host__ __device__ constexpr int OwnFloats(int rows, int hidden) {
+  return hidden * rows * kHiddenRow + 2 * kWeightTile + 64 * kMostOutputs +
          2 * rows * kMostOutputs + 2 * kMostBlocks;
+}
+__host__ __device__ constexpr int TileFloats(int rows, int x_row, int hidden) {
+  return rows * x_row + OwnFloats(rows, hidden);
 }
 
 // G groups of four warps; each group has 16 MT rows, each of its warps 16 columns of them.
@@ -77,11 +81,21 @@ template <Precision P, int MT, int G = 2>
 class Tile {
  public:
   static constexpr int kRows = 16 * MT * G;
-  static constexpr int kBlock = 128 * G;  // threads
+  static constexpr int kBlock = 128 * G;  // threads; a block may have several such teams
 
-  __device__ Tile(float* memory, int x_row_floats, int hidden_buffers) : x_row(x_row_floats) {
-    x = memory;
-    hidden = x + kRows * x_row;
+  __device__ static int Tid() { return static_cast<int>(threadIdx.x) % kBlock; }
+  __device__ static void Sync() {
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + static_cast<int>(threadIdx.x) / kBlock), "n"(kBlock)
+                 : "memory");
+  }
+
+  // X, then what only this tile uses.
+  __device__ Tile(float* memory, int x_row_floats, int hidden_buffers)
+      : Tile(memory, memory + kRows * x_row_floats, x_row_floats, hidden_buffers) {}
+  __device__ Tile(float* shared_x, float* own, int x_row_floats, int hidden_buffers)
+      : x_row(x_row_floats) {
+    x = shared_x;
+    hidden = own;
     weights_ = hidden + hidden_buffers * kRows * kHiddenRow;
     w3 = weights_ + 2 * kWeightTile;
     out = w3 + 64 * kMostOutputs;
@@ -95,7 +109,7 @@ class Tile {
   // Starts to copy a tile of weights, row-major of 64 columns; at most one is under way.
   __device__ void Prefetch(const float* from, int rows) {
     float* const to = weights_ + (current_ ^ 1) * kWeightTile;
-    for (int i = threadIdx.x; i < rows * 16; i += kBlock) {
+    for (int i = Tid(); i < rows * 16; i += kBlock) {
       CopyAsync16(to + (i >> 4) * kWeightRow + (i & 15) * 4, from + i * 4);
     }
   }
@@ -104,7 +118,7 @@ class Tile {
     Prefetch(net.first, net.FirstTileRows());
     if (net.block == nullptr) return;
     int32_t* const to = blocks_ + (current_ ^ 1) * kMostBlocks;
-    for (int i = threadIdx.x; i < net.blocks; i += kBlock) {
+    for (int i = Tid(); i < net.blocks; i += kBlock) {
       CopyAsync4(reinterpret_cast<float*>(to + i), reinterpret_cast<const float*>(net.block + i));
     }
   }
@@ -112,19 +126,19 @@ class Tile {
   // Waits for it; everything written to shared memory before is visible after.
   __device__ void Arrive() {
     WaitCopies();
-    __syncthreads();
+    Sync();
     current_ ^= 1;
   }
 
   // X through a network whose first tile of weights is under way. Leaves activations in h1 and h2,
   // outputs in `out` and W2 as the current tile; starts the copy of `after`, if any.
   __device__ void Forward(const Weights& net, float* h1, float* h2, const Weights* after) {
-    for (int i = threadIdx.x; i < 64 * kMostOutputs; i += kBlock) {
+    for (int i = Tid(); i < 64 * kMostOutputs; i += kBlock) {
       const int k = i / kMostOutputs, o = i % kMostOutputs;
       w3[i] = o < net.outputs ? __ldg(net.tail + Tail::kW3 + k * net.outputs + o) : 0.0f;
     }
     // Asked for now, needed after the products.
-    const int column_pair = FirstColumn() + 2 * (threadIdx.x & 3);
+    const int column_pair = FirstColumn() + 2 * (Tid() & 3);
     float bias[2][4];
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
@@ -153,9 +167,8 @@ class Tile {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         if (i >= left) break;
-        Multiply8<P, MT, 2>(
-            acc, [&](int m, int k) { return rows[m * x_row + columns[i] + k]; },
-            [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
+        MultiplyRows8<P, MT, 2>(acc, rows + columns[i], x_row,
+                                [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
       }
     }
     StoreHidden(acc, bias[0], h1);
@@ -167,16 +180,15 @@ class Tile {
       const float* const from = h1 + FirstRow() * kHiddenRow;
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        Multiply8<P, MT, 2>(
-            acc, [&](int m, int k) { return from[m * kHiddenRow + 8 * i + k]; },
-            [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
+        MultiplyRows8<P, MT, 2>(acc, from + 8 * i, kHiddenRow,
+                                [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
       }
     }
-    if (h1 == h2) __syncthreads();  // everybody has read the first layer
+    if (h1 == h2) Sync();  // everybody has read the first layer
     StoreHidden(acc, bias[1], h2);
-    __syncthreads();
+    Sync();
     Output(net, h2);
-    __syncthreads();
+    Sync();
   }
 
   // d1 and d2, the gradients of both hidden layers' sums, from d out [rows x 8]; W2 is the current
@@ -184,7 +196,7 @@ class Tile {
   // gradients to `gradient` unless that is null.
   __device__ void Backward(int outputs, const float* h1, float* h2, float* d2, const float* dout,
                            float* gradient) {
-    for (int i = threadIdx.x; i < kRows * kHidden; i += kBlock) {
+    for (int i = Tid(); i < kRows * kHidden; i += kBlock) {
       const int r = i / kHidden, k = i % kHidden;
       float sum = 0;
       for (int o = 0; o < outputs; ++o)
@@ -192,37 +204,37 @@ class Tile {
       d2[r * kHiddenRow + k] = h2[r * kHiddenRow + k] > 0 ? sum : 0.0f;
     }
     if (gradient != nullptr) OutputGradient(outputs, h2, dout, gradient);
-    __syncthreads();
+    Sync();
     if (gradient != nullptr) HiddenGradient(h1, d2, gradient);
     float acc[MT][2][4] = {};
     const float* const w = Current() + FirstColumn() * kWeightRow;
     const float* const from = d2 + FirstRow() * kHiddenRow;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      Multiply8<P, MT, 2>(
-          acc, [&](int m, int k) { return from[m * kHiddenRow + 8 * i + k]; },
-          [&](int k, int n) { return w[n * kWeightRow + 8 * i + k]; });
+      MultiplyRows8<P, MT, 2>(acc, from + 8 * i, kHiddenRow,
+                              [&](int k, int n) { return w[n * kWeightRow + 8 * i + k]; });
     }
     ForAccumulators(acc, [&](int r, int c, float value) {
       h2[r * kHiddenRow + c] = h1[r * kHiddenRow + c] > 0 ? value : 0.0f;
     });
-    __syncthreads();
+    Sync();
   }
 
   // Gradient of the first layer from d1: of W1 on columns of X, and of its bias.
   __device__ void FirstGradient(const Weights& net, const float* d1, float* gradient) {
-    const int warp = threadIdx.x / 32;
+    const int warp = Tid() / 32;
     for (int pair = warp; 2 * pair < net.blocks; pair += kBlock / 32) {
       const int b0 = 2 * pair, b1 = min(b0 + 1, net.blocks - 1);
       const int c0 = 8 * (net.block != nullptr ? __ldg(net.block + b0) : b0);
       const int c1 = 8 * (net.block != nullptr ? __ldg(net.block + b1) : b1);
       float acc[1][8][4] = {};
       for (int r = 0; r < kRows; r += 8) {
-        Multiply8<P, 1, 8>(
-            acc, [&](int m, int k) { return x[(r + k) * x_row + (m < 8 ? c0 + m : c1 + m - 8)]; },
-            [&](int k, int n) { return d1[(r + k) * kHiddenRow + n]; });
+        float tile[1][4];
+        LoadTile(tile[0],
+                 [&](int m, int k) { return x[(r + k) * x_row + (m < 8 ? c0 + m : c1 + m - 8)]; });
+        Multiply8<P, 1, 8>(acc, tile, [&](int k, int n) { return d1[(r + k) * kHiddenRow + n]; });
       }
-      const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+      const int g = (Tid() & 31) >> 2, t = Tid() & 3;
 #pragma unroll
       for (int n = 0; n < 8; ++n) {
         float* const to = gradient + (int64_t{b0} * 8 + g) * kHidden + 8 * n + 2 * t;
@@ -231,8 +243,8 @@ class Tile {
         *reinterpret_cast<float2*>(to + 8 * kHidden) = make_float2(acc[0][n][2], acc[0][n][3]);
       }
     }
-    if (threadIdx.x < kHidden) {
-      gradient[net.blocks * 8 * kHidden + Tail::kB1 + threadIdx.x] = ColumnSum(d1, threadIdx.x);
+    if (Tid() < kHidden) {
+      gradient[net.blocks * 8 * kHidden + Tail::kB1 + Tid()] = ColumnSum(d1, Tid());
     }
   }
 
@@ -240,8 +252,8 @@ class Tile {
   const int x_row;
 
  private:
-  __device__ static int FirstRow() { return static_cast<int>(threadIdx.x / 32 % G) * 16 * MT; }
-  __device__ static int FirstColumn() { return static_cast<int>(threadIdx.x / (32 * G)) * 16; }
+  __device__ static int FirstRow() { return Tid() / 32 % G * 16 * MT; }
+  __device__ static int FirstColumn() { return Tid() / (32 * G) * 16; }
   __device__ const float* Current() const { return weights_ + current_ * kWeightTile; }
 
   __device__ static void Clear(float (&acc)[MT][2][4]) {
@@ -257,7 +269,7 @@ class Tile {
 
   template <typename Body>  // body(row, column, value)
   __device__ static void ForAccumulators(const float (&acc)[MT][2][4], Body body) {
-    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+    const int g = (Tid() & 31) >> 2, t = Tid() & 3;
 #pragma unroll
     for (int m = 0; m < MT; ++m) {
 #pragma unroll
@@ -274,7 +286,7 @@ class Tile {
   // Element i of an accumulator of column tile n has bias[2 n + i % 2].
   __device__ static void StoreHidden(const float (&acc)[MT][2][4], const float (&bias)[4],
                                      float* h) {
-    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+    const int g = (Tid() & 31) >> 2, t = Tid() & 3;
 #pragma unroll
     for (int m = 0; m < MT; ++m) {
 #pragma unroll
@@ -291,17 +303,16 @@ class Tile {
   }
 
   __device__ void Output(const Weights& net, const float* h2) {
-    const int warp = threadIdx.x / 32;
+    const int warp = Tid() / 32;
     if (warp >= kRows / 16) return;
     float acc[1][1][4] = {};
     const float* const from = h2 + 16 * warp * kHiddenRow;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      Multiply8<P, 1, 1>(
-          acc, [&](int m, int k) { return from[m * kHiddenRow + 8 * i + k]; },
-          [&](int k, int n) { return w3[(8 * i + k) * kMostOutputs + n]; });
+      MultiplyRows8<P, 1, 1>(acc, from + 8 * i, kHiddenRow,
+                             [&](int k, int n) { return w3[(8 * i + k) * kMostOutputs + n]; });
     }
-    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+    const int g = (Tid() & 31) >> 2, t = Tid() & 3;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int o = 2 * t + i % 2, r = 16 * warp + g + 8 * (i / 2);
@@ -318,7 +329,7 @@ class Tile {
 
   __device__ void OutputGradient(int outputs, const float* h2, const float* dout,
                                  float* gradient) const {
-    for (int i = threadIdx.x; i < (kHidden + 1) * outputs; i += kBlock) {
+    for (int i = Tid(); i < (kHidden + 1) * outputs; i += kBlock) {
       const int k = i / outputs, o = i % outputs;
       float sum = 0;
       for (int r = 0; r < kRows; ++r) {
@@ -329,14 +340,15 @@ class Tile {
   }
 
   __device__ void HiddenGradient(const float* h1, const float* d2, float* gradient) const {
-    const int warp = threadIdx.x / 32, first = 16 * (warp % 4), column = 32 * (warp / 4);
+    const int warp = Tid() / 32, first = 16 * (warp % 4), column = 32 * (warp / 4);
     float acc[1][4][4] = {};
     for (int r = 0; r < kRows; r += 8) {
-      Multiply8<P, 1, 4>(
-          acc, [&](int m, int k) { return h1[(r + k) * kHiddenRow + first + m]; },
-          [&](int k, int n) { return d2[(r + k) * kHiddenRow + column + n]; });
+      float tile[1][4];
+      LoadTile(tile[0], [&](int m, int k) { return h1[(r + k) * kHiddenRow + first + m]; });
+      Multiply8<P, 1, 4>(acc, tile,
+                         [&](int k, int n) { return d2[(r + k) * kHiddenRow + column + n]; });
     }
-    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+    const int g = (Tid() & 31) >> 2, t = Tid() & 3;
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
       float* const to = gradient + Tail::kW2 + (first + g) * kHidden + column + 8 * n + 2 * t;
@@ -345,7 +357,7 @@ class Tile {
       to[8 * kHidden] = acc[0][n][2];
       to[8 * kHidden + 1] = acc[0][n][3];
     }
-    if (threadIdx.x < kHidden) gradient[Tail::kB2 + threadIdx.x] = ColumnSum(d2, threadIdx.x);
+    if (Tid() < kHidden) gradient[Tail::kB2 + Tid()] = ColumnSum(d2, Tid());
   }
 
   float* weights_;

@@ -15,15 +15,14 @@ constexpr uint8_t kTerminatedKind = 2;  // SlotKind::kTerminated
 constexpr float kLogFloor = 1e-6f;      // inside the entropy's logarithm, as masac.cc
 constexpr int kNoiseRows = 128;         // kBlockRows of nn/kernels.h: the order of noise
 
-template <Precision P, int MT, int G = 2>
+template <Precision P, int MT>
 struct Context {
-  using T = Tile<P, MT, G>;
+  using T = Tile<P, MT>;
   static constexpr int kRows = T::kRows, kBlock = T::kBlock;
 
-  __device__ Context(const UpdateView& update, int trainer_index, float* memory, int x_row,
-                     int buffers)
+  __device__ Context(const UpdateView& update, int trainer_index, const T& own_tile)
       : view(update),
-        tile(memory, x_row, buffers),
+        tile(own_tile),
         trainer(trainer_index),
         first_row(static_cast<int>(blockIdx.x) * kRows),
         count(update.rows[trainer_index]) {}
@@ -35,8 +34,9 @@ struct Context {
 
   // Starts to copy what the rows' records hold before the actions, this step's or the next one's.
   // Rows beyond the batch and columns that fill up blocks are zero.
-  __device__ void LoadBase(bool next) {
+  __device__ void LoadBase(bool next, int team = 0, int teams = 1) {
     ForRows([&](int r, int lane, float* to) {
+      if (r % teams != team) return;
       if (!Valid(r)) {
         for (int f = lane; f < view.base_columns; f += 32) to[f] = 0;
         return;
@@ -70,7 +70,7 @@ struct Context {
   __device__ void FillNoise(PhiloxKey key, int choices) {
     const int start = first_row % 64;
     constexpr int kGroups = (kRows + 63) / 64;  // of 64 rows that share their words
-    for (int i = threadIdx.x; i < 16 * kGroups * choices; i += kBlock) {
+    for (int i = T::Tid(); i < 16 * kGroups * choices; i += kBlock) {
       const int l = i % 16, part = i / 16 % kGroups, c = i / (16 * kGroups);
       const int64_t group = int64_t{first_row / kNoiseRows} * choices * (kNoiseRows / 64) +
                             c * (kNoiseRows / 64) + first_row % kNoiseRows / 64 + part;
@@ -86,7 +86,7 @@ struct Context {
   // softmax(out + noise) of every row: to columns of X, or as next actions.
   __device__ void SoftActions(int agent, bool next) {
     const int choices = view.choices[agent];
-    const int r = threadIdx.x;
+    const int r = T::Tid();
     if (r >= kRows || (next && !Valid(r))) return;
     float y[kMostOutputs];
     Softmax(choices, r, /*noisy=*/true, y);
@@ -122,7 +122,7 @@ struct Context {
   // Sum of one number per row, in the order of rows; thread 0 has it.
   __device__ double SumRows(const float* values) const {
     double sum = 0;
-    if (threadIdx.x == 0) {
+    if (T::Tid() == 0) {
       for (int r = 0; r < kRows; ++r) sum += double{values[r]};
     }
     return sum;
@@ -136,8 +136,8 @@ struct Context {
   // A warp per row.
   template <typename Body>
   __device__ void ForRows(Body body) {
-    for (int r = threadIdx.x / 32; r < kRows; r += kBlock / 32) {
-      body(r, static_cast<int>(threadIdx.x % 32), tile.x + r * tile.x_row);
+    for (int r = T::Tid() / 32; r < kRows; r += kBlock / 32) {
+      body(r, T::Tid() % 32, tile.x + r * tile.x_row);
     }
   }
   __device__ const float* Record(int r, bool next) const {
@@ -160,27 +160,40 @@ __device__ float EntropyOf(int choices, const float (&p)[kMostOutputs]) {
   return entropy;
 }
 
-// What the target actors blockIdx.y * at_once and following do in the next states.
-template <Precision P, int MT, int G>
-__global__ void __launch_bounds__(128 * G)
+// What the target actors blockIdx.y * at_once and following do in the next states. Teams of threads
+// take the actors in turns: while one waits for weights, another computes.
+template <Precision P, int MT, int kTeams>
+__global__ void __launch_bounds__(256 * kTeams)
     TargetActionKernel(UpdateView view, int first_trainer, int at_once) {
   extern __shared__ __align__(16) float memory[];
+  using T = Tile<P, MT>;
   const int trainer = first_trainer + static_cast<int>(blockIdx.z);
-  Context<P, MT, G> context(view, trainer, memory, view.base_columns + 4, kTargetTileHidden);
+  const int team = static_cast<int>(threadIdx.x) / T::kBlock, x_row = view.base_columns + 4;
+  Context<P, MT> context(
+      view, trainer,
+      T(memory, memory + T::kRows * x_row + team * OwnFloats(T::kRows, kTargetTileHidden), x_row,
+        kTargetTileHidden));
   if (context.first_row >= context.count) return;
   auto& tile = context.tile;
   float* const h = tile.Hidden(0);  // of both layers: the second is written once the first is read
-  const int first = static_cast<int>(blockIdx.y) * at_once;
-  const int end = min(view.agents, first + at_once);
-  context.LoadBase(/*next=*/true);
-  tile.Prefetch(Weights::Of(view.actors[first], /*target=*/true));
-  for (int a = first; a < end; ++a) {
-    const Weights actor = Weights::Of(view.actors[a], true);
-    const Weights after = Weights::Of(view.actors[min(a + 1, end - 1)], true);
-    if (a > first) __syncthreads();  // the last actions have read their noise
+  const int first = static_cast<int>(blockIdx.y) * at_once + team;
+  const int end = min(view.agents, first - team + at_once);
+  context.LoadBase(/*next=*/true, team, kTeams);
+  Weights actor = {};
+  if (first < end) {
+    actor = Weights::Of(view.actors[first], /*target=*/true);
+    tile.Prefetch(actor);
+  }
+  WaitCopies();
+  __syncthreads();  // X is there
+  for (int a = first; a < end; a += kTeams) {
+    const bool last = a + kTeams >= end;
+    const Weights after = Weights::Of(view.actors[last ? a : a + kTeams], true);
+    if (a > first) T::Sync();  // the last actions have read their noise
     context.FillNoise(view.target_keys[trainer * view.agents + a], view.choices[a]);
-    tile.Forward(actor, h, h, a + 1 < end ? &after : nullptr);
+    tile.Forward(actor, h, h, last ? nullptr : &after);
     context.SoftActions(a, /*next=*/true);
+    actor = after;
   }
 }
 
@@ -189,7 +202,7 @@ template <Precision P, int MT>
 __global__ void __launch_bounds__(kThreads) CriticKernel(UpdateView view, int first_trainer) {
   extern __shared__ __align__(16) float memory[];
   const int trainer = first_trainer + static_cast<int>(blockIdx.y);
-  Context<P, MT> context(view, trainer, memory, view.x_row, kTileHidden);
+  Context<P, MT> context(view, trainer, Tile<P, MT>(memory, view.x_row, kTileHidden));
   auto& tile = context.tile;
   constexpr int kRows = Context<P, MT>::kRows;
   if (context.first_row >= context.count) {
@@ -289,7 +302,7 @@ template <Precision P, int MT>
 __global__ void __launch_bounds__(kThreads) ActorKernel(UpdateView view, int first_trainer) {
   extern __shared__ __align__(16) float memory[];
   const int trainer = first_trainer + static_cast<int>(blockIdx.y);
-  Context<P, MT> context(view, trainer, memory, view.x_row, kActorTileHidden);
+  Context<P, MT> context(view, trainer, Tile<P, MT>(memory, view.x_row, kActorTileHidden));
   auto& tile = context.tile;
   constexpr int kRows = Context<P, MT>::kRows;
   const NetView& net = view.actors[trainer];
@@ -389,9 +402,12 @@ __global__ void __launch_bounds__(kThreads) ActorKernel(UpdateView view, int fir
   tile.FirstGradient(actor, h2, gradient);
 }
 
-int TargetBytes(int rows, int base_columns) {
-  return 4 * TileFloats(rows, base_columns + 4, kTargetTileHidden);
+constexpr int kMostTeams = 2;
+
+int TeamBytes(int rows, int base_columns, int teams) {
+  return 4 * (rows * (base_columns + 4) + teams * OwnFloats(rows, kTargetTileHidden));
 }
+int TargetBytes(int rows, int base_columns) { return TeamBytes(rows, base_columns, kMostTeams); }
 int CriticBytes(int rows, int x_row) {
   return 4 * (TileFloats(rows, x_row, kTileHidden) + kRowFloats * rows);
 }
@@ -416,10 +432,10 @@ unsigned TilesOf(const UpdateView& view, int rows) {
   return static_cast<unsigned>((view.max_rows + rows - 1) / rows);
 }
 
-template <Precision P, int MT>  // 1: tiles of 32 rows; 2: of 128
+template <Precision P, int MT>
 cudaError_t LaunchTargetsAs(const UpdateView& view, Group group, int multiprocessors,
                             cudaStream_t stream) {
-  constexpr int kGroups = MT == 1 ? 2 : 4, kRows = 16 * MT * kGroups;
+  constexpr int kRows = 32 * MT;
   // As many actors per block as leave several blocks for every multiprocessor.
   const int tiles = static_cast<int>(TilesOf(view, kRows)) * group.count;
   const int parts = std::clamp(4 * multiprocessors / tiles, 1, view.agents);
@@ -427,8 +443,12 @@ cudaError_t LaunchTargetsAs(const UpdateView& view, Group group, int multiproces
   const dim3 grid(TilesOf(view, kRows),
                   static_cast<unsigned>((view.agents + at_once - 1) / at_once),
                   static_cast<unsigned>(group.count));
-  return Launch(TargetActionKernel<P, MT, kGroups>, TargetBytes(kRows, view.base_columns), grid,
-                128 * kGroups, stream, view, group.first, at_once);
+  if (at_once == 1) {
+    return Launch(TargetActionKernel<P, MT, 1>, TeamBytes(kRows, view.base_columns, 1), grid,
+                  kThreads, stream, view, group.first, at_once);
+  }
+  return Launch(TargetActionKernel<P, MT, kMostTeams>, TargetBytes(kRows, view.base_columns), grid,
+                kMostTeams * kThreads, stream, view, group.first, at_once);
 }
 
 template <Precision P, int MT>
@@ -454,8 +474,8 @@ TileRows ChooseTileRows(int agents, int group, int rows, int base_columns, int x
     return bytes(32, columns) <= shared_bytes ? 32 : 0;
   };
   const bool enough = group * ((rows + 63) / 64) >= multiprocessors;
-  const bool enough_targets = group * agents * ((rows + 127) / 128) >= 2 * multiprocessors;
-  return {choose(128, enough_targets, TargetBytes, base_columns),
+  const bool enough_targets = group * agents * ((rows + 63) / 64) >= 4 * multiprocessors;
+  return {choose(64, enough_targets, TargetBytes, base_columns),
           choose(64, enough, CriticBytes, x_row), choose(64, enough, ActorBytes, x_row)};
 }
 

@@ -40,8 +40,8 @@ struct Group {
   int first, count;
 };
 
-// Rows of a tile of each kernel: 128 (targets) or 64 if there is enough to do and it fits in shared
-// memory, else 32; 0 if that does not fit either. A group of `group` trainers is updated at once.
+// Rows of a tile of each kernel: 64 if there is enough to do and it fits in shared memory,
+// else 32; 0 if that does not fit either. A group of `group` trainers is updated at once.
 struct TileRows {
   int target = 0, critic = 0, actor = 0;
 };

@@ -44,7 +44,7 @@ WorldBatchImpl::~WorldBatchImpl() {
 
 Result<void> WorldBatchImpl::Allocate() {
   const int64_t n = spec_.worlds, observed = static_cast<int64_t>(spec_.observed.size());
-  if (Result<void> r = Check(cudaStreamCreate(&stream_), "opening a stream"); !r) return r;
+  if (Result<void> r = OpenStream(&stream_); !r) return r;
   const Result<void> steps[] = {
       observed_.Allocate(spec_.observed, "maps of observations"),
       state_.Allocate(n * spec_.size(), "worlds"),
@@ -102,6 +102,7 @@ Result<void> WorldBatchImpl::Set(const WorldImage& from, uint64_t seed) {
 }
 
 Result<void> WorldBatchImpl::Get(const WorldImage& to) {
+  if (Result<void> r = Wait(); !r) return r;
   std::vector<uint32_t> words(to.generators.size());
   std::vector<PcgWords> pcg(to.pcg.size() / 4);
   const Result<void> steps[] = {state_.Get(to.worlds), steps_.Get(to.steps), clocks_.Get(to.clocks),

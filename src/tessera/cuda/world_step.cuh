@@ -27,13 +27,20 @@ __device__ inline double MaxSpeedOf(const WorldView& world, int agent) {
 
 __device__ inline bool Absorbs(double sum, double bound) { return fabs(sum) * 0x1.0p-54 > bound; }
 
+// How near two must be for a contact to matter: their sizes, and where its force is exactly zero.
+struct Reach {
+  double reach, far_squared;
+
+  __device__ explicit Reach(double sizes)
+      : reach(sizes), far_squared((sizes + 0.75) * (sizes + 0.75)) {}
+};
+
 // The force of a contact on the one at `own`; zero where adding it would change no bit.
-__device__ inline void AddContact(const double* own, const double* other, double reach,
+__device__ inline void AddContact(const double* own, const double* other, const Reach& limit,
                                   double* force) {
   const double x = own[0] - other[0], y = own[1] - other[1];
-  const double squared = x * x + y * y;
-  const double far = reach + 0.75;
-  if (squared > far * far) return;
+  const double squared = x * x + y * y, reach = limit.reach;
+  if (squared > limit.far_squared) return;
   const double near = reach + 0.0401;
   if (squared > near * near) {
     const double middle = reach + 0.0601;
@@ -232,7 +239,7 @@ __device__ inline void MoveAtRandom(const WorldView& world, int64_t e, int agent
 
 // Shared memory of one world: its state and a zero, rewards, distances to landmarks.
 __host__ __device__ inline int WorldDoubles(int size, int agents, int landmarks) {
-  return size + 1 + agents + landmarks + 2;
+  return (size + 1 + agents + landmarks) | 1;  // odd: worlds side by side do not share banks
 }
 
 __device__ inline void Integrate(const WorldView& world, int agent, const double* force, double* p,
@@ -242,8 +249,9 @@ __device__ inline void Integrate(const WorldView& world, int agent, const double
     v[d] = v[d] * (1 - kDamping);
     v[d] += force[d] * kTimeStep;
   }
-  const double cap = MaxSpeedOf(world, agent);
-  const double speed = cap > 0 ? sqrt(v[0] * v[0] + v[1] * v[1]) : 0;
+  const double cap = MaxSpeedOf(world, agent), squared = v[0] * v[0] + v[1] * v[1];
+  // The root decides; who is clearly slower needs none.
+  const double speed = cap > 0 && squared > 0.999 * cap * cap ? sqrt(squared) : 0;
   for (int d = 0; d < 2; ++d) {
     if (speed > cap) v[d] = v[d] / speed * cap;
     if (!world.mpe2) p[d] += v[d] * kTimeStep;
@@ -271,7 +279,7 @@ __device__ inline void Rewards(const WorldView& world, bool active, int a, const
     if (!active) return;
     if (a < world.predators) {
       rewards[a] = team;
-    } else {
+    } else if (a < world.actors) {  // nobody asks for the others
       rewards[a] -= BoundaryPenalty(own[0]);
       rewards[a] -= BoundaryPenalty(own[1]);
     }
@@ -424,7 +432,7 @@ template <int T>
 __device__ inline void StepShared(const WorldView& world, const ActionSource& actions,
                                   const ReplayView& replay, const Block& block,
                                   RingStep* ring_steps, int w, int a) {
-  const bool active = w < block.worlds;
+  const bool active = w < block.worlds && a < world.agents;
   const bool leads = active && a == 0;
   const int64_t e = block.first + w;
   double* const state = block.state + (active ? w : 0) * block.stride;
@@ -461,12 +469,19 @@ __device__ inline void StepShared(const WorldView& world, const ActionSource& ac
     const double own = SizeOf(world, a);
     p[0] = state[2 * a];
     p[1] = state[2 * a + 1];
-    for (int b = 0; b < world.agents; ++b) {
-      if (b != a) AddContact(p, state + 2 * b, own + SizeOf(world, b), force);
+    const Reach predator(own + SizeOf(world, 0));
+    for (int b = 0; b < world.predators; ++b) {
+      if (b != a) AddContact(p, state + 2 * b, predator, force);
     }
     if (!world.navigation) {
+      const Reach prey(own + SizeOf(world, world.predators)), landmark(own + 0.2);
+      for (int b = world.predators; b < world.agents; ++b) {
+        if (b != a) AddContact(p, state + 2 * b, prey, force);
+      }
       const double* const landmarks = state + 4 * world.agents;
-      for (int l = 0; l < world.landmarks; ++l) AddContact(p, landmarks + 2 * l, own + 0.2, force);
+      for (int l = 0; l < world.landmarks; ++l) {
+        AddContact(p, landmarks + 2 * l, landmark, force);
+      }
     }
     v[0] = state[2 * (world.agents + a)];
     v[1] = state[2 * (world.agents + a) + 1];

@@ -12,9 +12,10 @@ __global__ void __launch_bounds__(kStepThreads)
   __shared__ RingStep ring_steps[kStepThreads];
   const Block block = MakeBlock(world, memory, worlds_per_block);
   LoadWorlds<kStepThreads>(world, block);
+  // A warp has the same agent of many worlds, so that its threads do the same.
   StepShared<kStepThreads>(world, actions, replay, block, ring_steps,
-                           static_cast<int>(threadIdx.x) / world.agents,
-                           static_cast<int>(threadIdx.x) % world.agents);
+                           static_cast<int>(threadIdx.x) % worlds_per_block,
+                           static_cast<int>(threadIdx.x) / worlds_per_block);
   WriteViews<kStepThreads>(world, block);
 }
 

@@ -73,6 +73,14 @@ Score TrainAndPlay(const Task& task) {
   return score;
 }
 
+// All trainers of a round see the targets of the round before.
+TEST(Learners, TogetherLearnsToMatch) {
+  EXPECT_GT(TrainAndPlay({"maddpg", With(kSmallReplay, {{"together", "true"}}),
+                          Match(3, ActionKind::kSoftChoice), 2, 1500})
+                .per_step,
+            0.97);
+}
+
 TEST(Learners, MaddpgLearnsToMatch) {
   EXPECT_GT(
       TrainAndPlay({"maddpg", kSmallReplay, Match(3, ActionKind::kSoftChoice), 2, 1500}).per_step,
