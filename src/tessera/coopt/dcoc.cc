@@ -32,7 +32,7 @@ struct DcocOptions {
   bool validity = true;
   double optimism = 0.5;
   int64_t plan = 0;
-  int64_t hardware_plan = 3;
+  int64_t hardware_plan = 2;
   int64_t steps = 16;
   double temperature = 0.01;
 };

@@ -37,8 +37,8 @@ struct MarlOptions {
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
-  int64_t patience = 500;
-  double settled = 0.5;
+  int64_t patience = 3000;
+  double settled = 0.75;
 };
 
 UnitKind KindOf(const MarlOptions& options) {
