@@ -44,8 +44,14 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .help = "loops: whether a level holds a tensor is a decision"},
       {.name = "--constraints",
        .target = &arguments.constraints,
-       .help = "YAML file with what mappings must be like (docs/mapping.md)",
-       .value = "FILE"}};
+       .help = "file with what mappings must be like (docs/constraints.md): Tessera's own, or "
+               "constraints of Timeloop; may be repeated",
+       .value = "FILE"},
+      {.name = "--dataflow",
+       .target = &settings.dataflow,
+       .help = "a named set of constraints (docs/constraints.md)",
+       .value = "NAME",
+       .choices = DataflowNames}};
   flags.insert(flags.end(), more.begin(), more.end());
   const std::vector<Flag> model = arguments.model_settings.Flags();
   flags.insert(flags.end(), model.begin(), model.end());

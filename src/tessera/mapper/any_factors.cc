@@ -29,7 +29,8 @@ Result<void> CheckAnyFactors(const MapJob& job) {
     return Refused("factors that do not divide are counted by semantics exact only",
                    "leave out --semantics or --factors");
   }
-  if (!job.settings.constraints.empty()) {
+  if (!job.problem.space.constraints.demands.empty() ||
+      !job.accelerator.constraints.demands.empty()) {
     return Refused("constraints are about factors that divide",
                    "leave out --constraints or --factors");
   }
@@ -38,7 +39,7 @@ Result<void> CheckAnyFactors(const MapJob& job) {
 
 Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool, LayerMapping& layer) {
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer.layer, job.accelerator, job.settings.model, job.problem);
+      ProblemOf(job, {layer.name, layer.layer});
   if (!problem) return problem.error();
   const Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();

@@ -17,7 +17,7 @@ namespace tessera {
 
 Result<void> LayerProver::Make(int64_t max_nodes) {
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer_.layer, job_.accelerator, job_.settings.model, job_.problem);
+      ProblemOf(job_, {layer_.name, layer_.layer});
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "tessera/mapper/any_factors.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
@@ -161,7 +162,7 @@ class NetworkMapper {
     made.layer = entry.layer;
     // What cannot be mapped is refused before time is spent on other layers.
     const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
+        ProblemOf(job_, {entry.name, entry.layer});
     if (!problem) return problem.error();
     const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
     if (!bounds) return bounds.error();
@@ -174,7 +175,7 @@ class NetworkMapper {
     LayerMapping& made = mapping_.layers[index];
     if (job_.prove && prover_.Done(index)) return CountRecorded(index, made);
     const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(made.layer, job_.accelerator, job_.settings.model, job_.problem);
+        ProblemOf(job_, {made.name, made.layer});
     if (!problem) return problem.error();
     if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
     Finish(**problem, made);
@@ -364,11 +365,16 @@ Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {
   std::vector<Result<void>> outcomes(layers.size());
   const auto measure = [&](size_t i) -> Result<void> {
     const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
+        ProblemOf(job, {layers[i].name, layers[i].layer});
     if (!problem) return InLayer(layers[i].name, problem.error());
     const MappingSpace& space = (*problem)->space();
+    const auto decisions = space.decisions(), leftovers = space.leftovers();
+    const auto relations = space.relations();
     sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
-                .log10_size = space.Log10Size()};
+                .log10_size = space.Log10Size(),
+                .all = {decisions.begin(), decisions.end()},
+                .leftovers = {leftovers.begin(), leftovers.end()},
+                .relations = {relations.begin(), relations.end()}};
     return {};
   };
   ThreadPool pool(threads);

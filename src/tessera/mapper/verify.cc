@@ -119,7 +119,7 @@ class Verifier {
     CompareText(json, what, "name", entry.name);
     CompareNumber(json, what, "count", static_cast<double>(entry.count));
     const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
+        ProblemOf(job_, {entry.name, entry.layer});
     if (!problem) return problem.error();
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(directory_, index));
     if (!trials) return trials.error();
@@ -297,7 +297,7 @@ class Verifier {
   Result<void> CheckProofAgain(const std::string& what, const ProofRecord& proved,
                                const LayerMapping& made) {
     const Result<ProvedAgain> again =
-        ProveAgain(job_, made.layer, proved.mapping, *made.bound, deadline_);
+        ProveAgain(job_, {made.name, made.layer}, proved.mapping, *made.bound, deadline_);
     if (!again) return again.error();
     if (again->least < *made.bound * (1 - kRounding)) {
       Complain(what + ": bound", fmt::format("{}", *made.bound),
