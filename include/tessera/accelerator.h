@@ -186,7 +186,8 @@ struct Accelerator {
   std::vector<std::string> notes = {};
   std::optional<PeArray> pe_array = std::nullopt;
   std::optional<Hierarchy> hierarchy = std::nullopt;
-  Constraints constraints = {};  // on every mapping
+  Constraints constraints = {};                    // on every mapping
+  std::optional<Decimal> area_um2 = std::nullopt;  // of the whole machine, where known
 
   friend bool operator==(const Accelerator&, const Accelerator&) = default;
 };
@@ -246,6 +247,10 @@ Result<Accelerator> LoadAccelerator(const std::string& name_or_path);
 // (docs/accelerators.md). Components that the machine does not have are notes; if none fits, that
 // is an error. Returns the notes.
 Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path, Accelerator& accelerator);
+
+// The same for areas, from the reference tables (ART) of Accelergy: the machine's is the sum over
+// all instances of its levels and MACs. Levels without an area are notes, too.
+Result<std::vector<std::string>> ApplyAreaFile(const std::string& path, Accelerator& accelerator);
 
 }  // namespace tessera
 

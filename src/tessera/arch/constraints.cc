@@ -21,8 +21,9 @@ using enum Constraints::Rule;
 constexpr std::string_view kFormat = "tessera-constraints-1";
 
 // Names of rules in the list of demands, in the order of Constraints::Rule.
-constexpr std::array<std::string_view, 9> kRuleNames = {
-    "allowed", "forbidden", "range", "ratio", "order", "innermost", "outermost", "whole", "dataflow"};
+constexpr std::array<std::string_view, 9> kRuleNames = {"allowed",   "forbidden", "range",
+                                                        "ratio",     "order",     "innermost",
+                                                        "outermost", "whole",     "dataflow"};
 
 // Which layers a part of a file is about.
 struct Scope {
@@ -123,9 +124,9 @@ Result<void> ReadLimits(const Node& node, bool one, Demand& demand) {
       if (Result<void> ok = read(*most, demand.max); !ok) return ok;
     }
   } else {
-    return node.ErrorHere(ErrorKind::kBadValue, "expected a range",
-                          one ? "write 2, [1, 4] or {min: 1, max: 4}"
-                              : "write [1, 4] or {min: 1, max: 4}");
+    return node.ErrorHere(
+        ErrorKind::kBadValue, "expected a range",
+        one ? "write 2, [1, 4] or {min: 1, max: 4}" : "write [1, 4] or {min: 1, max: 4}");
   }
   if (demand.min > demand.max) {
     return node.ErrorHere(ErrorKind::kBadValue, fmt::format("the least value {} is above the most, "
@@ -240,8 +241,8 @@ std::string WriteWords(const std::vector<std::string>& words) {
 // "file.yaml:3:5", and back.
 Where ParseWhere(const std::string& text) {
   const size_t second = text.rfind(':');
-  const size_t first = second == std::string::npos || second == 0 ? std::string::npos
-                                                                  : text.rfind(':', second - 1);
+  const size_t first =
+      second == std::string::npos || second == 0 ? std::string::npos : text.rfind(':', second - 1);
   if (first == std::string::npos) return {.file = text};
   const Result<int64_t> line = ParseInt(text.substr(first + 1, second - first - 1));
   const Result<int64_t> column = ParseInt(text.substr(second + 1));
@@ -250,8 +251,7 @@ Where ParseWhere(const std::string& text) {
 }
 
 std::string WriteDemand(const Demand& demand) {
-  std::string text =
-      fmt::format("{{rule: {}", kRuleNames[static_cast<size_t>(demand.rule)]);
+  std::string text = fmt::format("{{rule: {}", kRuleNames[static_cast<size_t>(demand.rule)]);
   const auto add = [&](std::string_view key, const std::string& value) {
     text += fmt::format(", {}: {}", key, value);
   };
@@ -319,7 +319,8 @@ Result<Demand> ReadListed(const Node& node) {
   demand.others = !not_of.empty();
   demand.tensors = demand.others ? not_of : of;
   const bool pair = demand.rule == kRatio || demand.rule == kDataflow;
-  if ((demand.rule == kDataflow) != demand.decision.empty() || (pair && demand.values.size() != 1)) {
+  if ((demand.rule == kDataflow) != demand.decision.empty() ||
+      (pair && demand.values.size() != 1)) {
     return node.ErrorHere(ErrorKind::kBadValue, fmt::format("a demand '{}' is not complete", rule));
   }
   if (!from.empty()) demand.where = ParseWhere(from);

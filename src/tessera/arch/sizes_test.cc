@@ -34,7 +34,8 @@ TEST(Sizes, AreRefusedWithAReason) {
   EXPECT_EQ(Words("2kB"), "a.yaml:1:1: '2kB' is not a size" + hint);
   EXPECT_EQ(Words("2KByte"), "a.yaml:1:1: '2KByte' is not a size" + hint);
   EXPECT_EQ(Words("KB"), "a.yaml:1:1: 'KB' is not a size" + hint);
-  EXPECT_EQ(Words("0.1word"), "a.yaml:1:1: '0.1word' is no whole number of words of 16 bits" + hint);
+  EXPECT_EQ(Words("0.1word"),
+            "a.yaml:1:1: '0.1word' is no whole number of words of 16 bits" + hint);
   EXPECT_EQ(Words("9000000000GB"), "a.yaml:1:1: '9000000000GB' is too large");
 }
 

@@ -468,10 +468,9 @@ class Reader {
 
   // Constraints beside the architecture: demands on mappings, and what levels cannot hold.
   Result<void> ReadConstraints() {
-    Result<Constraints> demands =
-        timeloop::ReadConstraints(root_, [&](const std::string& target) {
-          return target == macs_.name || FindLevel(target) != levels_.end();
-        });
+    Result<Constraints> demands = timeloop::ReadConstraints(root_, [&](const std::string& target) {
+      return target == macs_.name || FindLevel(target) != levels_.end();
+    });
     if (!demands) return demands.error();
     Constraints& all = accelerator_.constraints;
     std::ranges::move(demands->demands, std::back_inserter(all.demands));

@@ -16,9 +16,8 @@ namespace {
 using Demand = Constraints::Demand;
 using enum Constraints::Rule;
 
-constexpr std::array<std::string_view, 4> kKeys = {"architecture_constraints",
-                                                   "mapspace_constraints", "constraints",
-                                                   "mapspace"};
+constexpr std::array<std::string_view, 4> kKeys = {
+    "architecture_constraints", "mapspace_constraints", "constraints", "mapspace"};
 
 // Which factors a directive is about.
 struct Target {
@@ -79,7 +78,8 @@ Result<Factor> ParseFactor(const Node& node, const std::string& word) {
   constexpr std::array<std::string_view, 7> kOperators = {"", "=", "==", "<=", ">=", "<", ">"};
   const bool known = std::find(kOperators.begin(), kOperators.end(), factor.op) != kOperators.end();
   if (factor.dim.empty() || !known || !value || *value < 0) {
-    return node.ErrorHere(ErrorKind::kSyntax, fmt::format("cannot read the factor {}", Quoted(word)),
+    return node.ErrorHere(ErrorKind::kSyntax,
+                          fmt::format("cannot read the factor {}", Quoted(word)),
                           "write C=16, C<=16 or C=0 for the whole of C");
   }
   factor.value = *value;
@@ -273,8 +273,8 @@ Result<void> ReadDirective(const Node& node, bool v04, Constraints& out) {
     return Directive(node, {.level = target}, out).ReadTensors(handled);
   }
   if (type.empty()) return ReadNodeConstraints(node, target, "^" + target, out);
-  out.notes.push_back(
-      fmt::format("constraint of type '{}' on '{}' (line {}) is not used", type, target, node.line));
+  out.notes.push_back(fmt::format("constraint of type '{}' on '{}' (line {}) is not used", type,
+                                  target, node.line));
   return {};
 }
 
@@ -333,10 +333,9 @@ Result<void> ReadNodeConstraints(const Node& constraints, const std::string& lev
     } else if (dataspace) {
       ok = Directive(entry.value, {.level = level}, out).ReadTensors({});
     } else {
-      out.notes.push_back(fmt::format("constraints '{}' on line {} are not used: {}", entry.key,
-                                      entry.key_where.line,
-                                      entry.key == "spatial" ? "there is no fan-out"
-                                                             : "nothing is stored there"));
+      out.notes.push_back(fmt::format(
+          "constraints '{}' on line {} are not used: {}", entry.key, entry.key_where.line,
+          entry.key == "spatial" ? "there is no fan-out" : "nothing is stored there"));
     }
     if (!ok) return ok;
   }

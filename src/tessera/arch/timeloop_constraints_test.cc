@@ -26,12 +26,26 @@ mapspace_constraints:
 )",
                                    "c.yaml")),
             (std::vector<std::string>{
-                "N_GLB = 1", "C_GLB <= 16", "M_GLB >= 2", "R_GLB = the whole size", "S_GLB = 3",
-                "order_GLB: innermost R, S, C", "order_GLB: outermost K", "P_GLB_par = 1",
-                "Q_GLB_par = 1", "C_GLB_axis = X", "K_GLB_axis = Y", "R_GLB_axis = Y",
-                "S_GLB_axis = Y", "P_GLB_axis = Y", "Q_GLB_axis = Y", "N_GLB_axis = Y",
-                "*_GLB_axis = Y except of C, K, R, S, P, Q, N", "keep_RF_Weights = keep",
-                "keep_RF_Inputs = bypass", "keep_RF_Outputs = bypass",
+                "N_GLB = 1",
+                "C_GLB <= 16",
+                "M_GLB >= 2",
+                "R_GLB = the whole size",
+                "S_GLB = 3",
+                "order_GLB: innermost R, S, C",
+                "order_GLB: outermost K",
+                "P_GLB_par = 1",
+                "Q_GLB_par = 1",
+                "C_GLB_axis = X",
+                "K_GLB_axis = Y",
+                "R_GLB_axis = Y",
+                "S_GLB_axis = Y",
+                "P_GLB_axis = Y",
+                "Q_GLB_axis = Y",
+                "N_GLB_axis = Y",
+                "*_GLB_axis = Y except of C, K, R, S, P, Q, N",
+                "keep_RF_Weights = keep",
+                "keep_RF_Inputs = bypass",
+                "keep_RF_Outputs = bypass",
                 "order_RF: innermost Q, P",
                 "note: constraint of type 'utilization' on 'RF' (line 8) is not used"}));
 }
@@ -63,9 +77,9 @@ TEST(TimeloopConstraints, MistakesAreFoundWhereTheyStand) {
                 "mapspace_constraints:\n- {target: RF, type: temporal, factors: C=x}\n", "c.yaml")),
             (std::vector<std::string>{"c.yaml:2:42: cannot read the factor 'C=x'; write C=16, "
                                       "C<=16 or C=0 for the whole of C"}));
-  EXPECT_EQ(
-      Texts(ParseConstraints("mapspace_constraints:\n- {type: temporal, factors: C=1}\n", "c.yaml")),
-      (std::vector<std::string>{"c.yaml:2:3: a constraint without 'target'"}));
+  EXPECT_EQ(Texts(ParseConstraints("mapspace_constraints:\n- {type: temporal, factors: C=1}\n",
+                                   "c.yaml")),
+            (std::vector<std::string>{"c.yaml:2:3: a constraint without 'target'"}));
 }
 
 // What a machine demands survives Tessera's own format.
@@ -82,11 +96,11 @@ TEST(TimeloopConstraints, OfAMachineRoundTrip) {
 )",
                                                        "arch.yaml");
   ASSERT_TRUE(machine) << machine.error();
-  EXPECT_EQ(Texts(machine->constraints),
-            (std::vector<std::string>{"K_DRAM = the whole size", "C_DRAM <= 8",
-                                      "*_DRAM = 1 except of K, C", "C_DRAM_par = 4",
-                                      "keep_RF_Weights = keep",
-                                      "keep_RF_* = bypass except of Weights"}));
+  EXPECT_EQ(
+      Texts(machine->constraints),
+      (std::vector<std::string>{"K_DRAM = the whole size", "C_DRAM <= 8",
+                                "*_DRAM = 1 except of K, C", "C_DRAM_par = 4",
+                                "keep_RF_Weights = keep", "keep_RF_* = bypass except of Weights"}));
   const std::string text = AcceleratorFormats().front()->write(*machine);
   const Result<Accelerator> again = ParseAccelerator(text, "m.yaml");
   ASSERT_TRUE(again) << again.error() << text;

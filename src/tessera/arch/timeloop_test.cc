@@ -140,10 +140,10 @@ TEST(TimeloopArchitecture, TreesGoFromTheOutsideIn) {
                 "spad: no vector-access-energy, and Timeloop's energy tables are not read: 0 pJ",
                 "mac: no energy, and Timeloop's energy tables are not read: 0 pJ"}));
   EXPECT_EQ(Texts(accelerator.constraints),
-            (std::vector<std::string>{
-                "keep_Dummy_Inputs = bypass", "keep_Dummy_Outputs = bypass",
-                "keep_Dummy_Weights = bypass", "keep_GLB_Weights = bypass",
-                "keep_GLB_Inputs = keep", "keep_GLB_Outputs = keep", "N_GLB_par = 1"}));
+            (std::vector<std::string>{"keep_Dummy_Inputs = bypass", "keep_Dummy_Outputs = bypass",
+                                      "keep_Dummy_Weights = bypass", "keep_GLB_Weights = bypass",
+                                      "keep_GLB_Inputs = keep", "keep_GLB_Outputs = keep",
+                                      "N_GLB_par = 1"}));
 }
 
 constexpr std::string_view kNodes = R"(architecture:

@@ -67,7 +67,8 @@ class Evaluator {
     while (left) {
       Skip();
       if (text_.substr(at_, 2) == "**") return left;
-      const bool whole = Take("//"), over = !whole && Take("/"), rest = !whole && !over && Take("%");
+      const bool whole = Take("//"), over = !whole && Take("/"),
+                 rest = !whole && !over && Take("%");
       if (!whole && !over && !rest && !Take("*")) return left;
       computed_ = true;
       const std::optional<double> right = Power();
@@ -117,10 +118,9 @@ class Evaluator {
 
   std::optional<double> Number() {
     size_t end = at_;
-    while (end < text_.size() &&
-           (IsNamePart(text_[end]) || text_[end] == '.' ||
-            ((text_[end] == '-' || text_[end] == '+') && end > at_ &&
-             (text_[end - 1] == 'e' || text_[end - 1] == 'E')))) {
+    while (end < text_.size() && (IsNamePart(text_[end]) || text_[end] == '.' ||
+                                  ((text_[end] == '-' || text_[end] == '+') && end > at_ &&
+                                   (text_[end - 1] == 'e' || text_[end - 1] == 'E')))) {
       ++end;
     }
     const Result<Decimal> number = Decimal::Parse(text_.substr(at_, end - at_));
@@ -254,8 +254,8 @@ Result<void> ResolveBelow(const Node* variables, Node& node) {
   for (Node::Entry& entry : node.entries) {
     const bool values = entry.key == "attributes" || entry.key == "spatial";
     const bool map = entry.value.kind == Node::Kind::kMap;
-    Result<void> ok = values && map ? ResolveMap(variables, entry.value)
-                                    : ResolveBelow(variables, entry.value);
+    Result<void> ok =
+        values && map ? ResolveMap(variables, entry.value) : ResolveBelow(variables, entry.value);
     if (!ok) return ok;
   }
   return {};

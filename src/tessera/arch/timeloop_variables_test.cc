@@ -66,19 +66,19 @@ TEST(TimeloopVariables, AreResolved) {
 }
 
 std::string ErrorWith(const std::string& variables, const std::string& depth) {
-  const Result<Accelerator> machine = ParseAccelerator(
-      "variables: {" + variables + "}\narchitecture:\n  nodes:\n  - !Component {name: DRAM, class: " +
-          "DRAM, attributes: {datawidth: 8, width: 8, depth: " + depth +
-          "}}\n  - !Component {name: mac, class: intmac}\n",
-      "arch.yaml");
+  const Result<Accelerator> machine =
+      ParseAccelerator("variables: {" + variables +
+                           "}\narchitecture:\n  nodes:\n  - !Component {name: DRAM, class: " +
+                           "DRAM, attributes: {datawidth: 8, width: 8, depth: " + depth +
+                           "}}\n  - !Component {name: mac, class: intmac}\n",
+                       "arch.yaml");
   return machine ? std::to_string(machine->hierarchy->levels[0].entries.value_or(-1))
                  : ToString(machine.error());
 }
 
 TEST(TimeloopVariables, SayWhatIsWrong) {
   EXPECT_EQ(ErrorWith("a: 3", "a * 2"), "6");
-  EXPECT_EQ(ErrorWith("a: b + 1, b: a", "a"),
-            "arch.yaml:4:83: 'depth' depends on itself");
+  EXPECT_EQ(ErrorWith("a: b + 1, b: a", "a"), "arch.yaml:4:83: 'depth' depends on itself");
   EXPECT_EQ(ErrorWith("a: 0", "1 / a"), "arch.yaml:4:83: '1 / a' is not a number");
   EXPECT_EQ(ErrorWith("a: 0", "unknown * 2"),
             "arch.yaml:4:83: expected an integer, found 'unknown * 2'");

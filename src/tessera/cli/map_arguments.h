@@ -21,7 +21,8 @@ struct ProblemArguments {
   NetworkArgument network;
   std::string accelerator;
   std::vector<std::string> constraints;
-  std::optional<std::string> model;  // none: the first that suits the accelerator
+  std::vector<std::string> ert, art;  // energies and areas to put into the accelerator
+  std::optional<std::string> model;   // none: the first that suits the accelerator
   ModelArguments model_settings;
   std::string objective{ToString(Objective::kLatency)};
   std::string sizes{NameOf(TileSizes::kDivisors, kTileSizesNames)};

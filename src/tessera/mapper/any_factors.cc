@@ -38,8 +38,7 @@ Result<void> CheckAnyFactors(const MapJob& job) {
 }
 
 Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool, LayerMapping& layer) {
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      ProblemOf(job, {layer.name, layer.layer});
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, {layer.name, layer.layer});
   if (!problem) return problem.error();
   const Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();

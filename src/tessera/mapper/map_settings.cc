@@ -203,11 +203,11 @@ void SplitByName(const Constraints& constraints, Network& network) {
     layers.push_back(entry);
     layers.back().also.clear();
     for (const std::string& name : entry.also) {
-      const auto same = std::find_if(
-          layers.begin() + static_cast<std::ptrdiff_t>(first), layers.end(),
-          [&](const NetworkLayer& other) {
-            return DemandsOn(other.name, constraints) == DemandsOn(name, constraints);
-          });
+      const auto same =
+          std::find_if(layers.begin() + static_cast<std::ptrdiff_t>(first), layers.end(),
+                       [&](const NetworkLayer& other) {
+                         return DemandsOn(other.name, constraints) == DemandsOn(name, constraints);
+                       });
       if (same != layers.end()) {
         same->also.push_back(name);
         if (same != layers.begin() + static_cast<std::ptrdiff_t>(first)) {
@@ -226,8 +226,7 @@ void SplitByName(const Constraints& constraints, Network& network) {
 Result<Constraints> LoadConstraints(const MapSettings& settings, const std::string& folder) {
   Constraints all;
   if (!settings.dataflow.empty()) {
-    all.demands.push_back(
-        {.rule = Constraints::Rule::kDataflow, .values = {settings.dataflow}});
+    all.demands.push_back({.rule = Constraints::Rule::kDataflow, .values = {settings.dataflow}});
   }
   for (const std::string& file : settings.constraints) {
     Result<Constraints> constraints = ReadConstraints(In(folder, file));

@@ -43,8 +43,7 @@ class FrontFinder {
 
  private:
   Result<void> Make() {
-    Result<std::unique_ptr<MappingProblem>> problem =
-        ProblemOf(job_, {front_.name, front_.layer});
+    Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job_, {front_.name, front_.layer});
     if (!problem) return problem.error();
     problem_ = *std::move(problem);
     Result<exact::MapperOptions> options = exact::OptionsFor(*problem_);

@@ -28,8 +28,7 @@ struct LayerAudit {
 
 Result<LayerAudit> Audit(const MapJob& job, const NamedLayer& layer, const ProofRecord& proved,
                          int64_t most) {
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      ProblemOf(job, layer);
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, layer);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -58,8 +57,7 @@ Result<LayerAudit> Audit(const MapJob& job, const NamedLayer& layer, const Proof
 
 Result<ProvedAgain> ProveAgain(const MapJob& job, const NamedLayer& layer,
                                const std::optional<Mapping>& known, double bound, double deadline) {
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      ProblemOf(job, layer);
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, layer);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -106,7 +104,8 @@ Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t
   ThreadPool pool(threads);
   pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
     const auto i = static_cast<size_t>(begin);
-    if (records[i].proof.rounds > 0) audits[i] = Audit(*job, {layers[i].name, layers[i].layer}, records[i], most);
+    if (records[i].proof.rounds > 0)
+      audits[i] = Audit(*job, {layers[i].name, layers[i].layer}, records[i], most);
   });
   AuditResult result;
   for (size_t r = 0; r < exact::kRules; ++r) result.rules.push_back({.rule = exact::kRuleNames[r]});

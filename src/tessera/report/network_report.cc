@@ -83,8 +83,7 @@ Json ToJson(const Network& network) {
 std::string DataText(const DataTypes& data) {
   if (data.inputs == data.weights && data.inputs == data.outputs) return data.inputs;
   const auto known = [](const std::string& type) { return type.empty() ? "?" : type; };
-  return fmt::format("{} x {} -> {}", known(data.inputs), known(data.weights),
-                     known(data.outputs));
+  return fmt::format("{} x {} -> {}", known(data.inputs), known(data.weights), known(data.outputs));
 }
 
 Table LayerTable(const Network& network) {
@@ -95,9 +94,12 @@ Table LayerTable(const Network& network) {
   Table table(std::move(columns));
   int64_t index = 0;
   for (const NetworkLayer& entry : network.layers) {
-    std::vector<Cell> cells = {++index,          entry.name,
-                               entry.count,      Macs(entry.layer),
-                               Parameters(entry.layer), ToString(entry.layer)};
+    std::vector<Cell> cells = {++index,
+                               entry.name,
+                               entry.count,
+                               Macs(entry.layer),
+                               Parameters(entry.layer),
+                               ToString(entry.layer)};
     if (typed) cells.emplace_back(DataText(entry.data));
     table.AddRow(std::move(cells));
   }

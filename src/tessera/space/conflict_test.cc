@@ -97,8 +97,7 @@ bool Satisfies(const Case& made, const LoopMapping& mapping, const Demand& deman
     case kForbidden: return !named;
     case kRange: return value >= demand.min && value <= demand.max;
     case kRatio: {
-      const auto under =
-          static_cast<double>(Read(made, mapping, demand.values.front()).value);
+      const auto under = static_cast<double>(Read(made, mapping, demand.values.front()).value);
       return value >= demand.min * under && value <= demand.max * under;
     }
     default: return false;
@@ -136,8 +135,8 @@ Demand RandomDemand(const Case& made, CounterRng& rng) {
     case 4:
       demand.rule = kRatio;
       demand.values = {factor()};
-      demand.min = demand.max = std::array{0.5, 1.0, 2.0, 3.0}[static_cast<size_t>(
-          rng.UniformInt(4))];
+      demand.min = demand.max =
+          std::array{0.5, 1.0, 2.0, 3.0}[static_cast<size_t>(rng.UniformInt(4))];
       if (rng.UniformInt(2) == 0) demand.max *= 2;
       break;
     default:
@@ -175,8 +174,7 @@ TEST(ConstraintConflicts, AgreeWithBruteForce) {
     }
     const std::vector<Demand>& demands = constraints.demands;
     SCOPED_TRACE(k);
-    const auto space =
-        LoopSpace::Make(made.problem, made.hierarchy, {.constraints = constraints});
+    const auto space = LoopSpace::Make(made.problem, made.hierarchy, {.constraints = constraints});
     ASSERT_EQ(space.ok(), AnySatisfies(made, mappings, demands))
         << (space ? "solved" : ToString(space.error()));
     if (space) {

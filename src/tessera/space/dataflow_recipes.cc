@@ -62,10 +62,10 @@ class Loops {
     if (home + 1 < hierarchy_.levels.size()) {
       const std::optional<int> tensor = FindTensorOrRole(problem_, role);
       if (tensor) {
-        demands.push_back(Only(
-            fmt::format("keep_{}_{}", hierarchy_.levels[home].name,
-                        problem_.tensors[static_cast<size_t>(*tensor)].name.view()),
-            "keep"));
+        demands.push_back(
+            Only(fmt::format("keep_{}_{}", hierarchy_.levels[home].name,
+                             problem_.tensors[static_cast<size_t>(*tensor)].name.view()),
+                 "keep"));
       }
     }
     for (size_t i = home + 1; i < hierarchy_.levels.size(); ++i) {
@@ -107,9 +107,7 @@ class Loops {
     return In("Weights", d) && In("Outputs", d) && !In("Inputs", d);
   }
   // P and Q of a convolution, and its batch; rows of a matrix product.
-  bool Position(size_t d) const {
-    return In("Inputs", d) && In("Outputs", d) && !In("Weights", d);
-  }
+  bool Position(size_t d) const { return In("Inputs", d) && In("Outputs", d) && !In("Weights", d); }
 
  private:
   bool Loops2(size_t a, size_t b) const {
@@ -122,7 +120,8 @@ class Loops {
 
 void Stationary(std::string_view role, const Loops& loops, Demands& demands) {
   loops.Hold(role, demands);
-  loops.Spread(loops.Home(role) + 1, [&](size_t d) { return loops.In(role, d); }, demands);
+  loops.Spread(
+      loops.Home(role) + 1, [&](size_t d) { return loops.In(role, d); }, demands);
 }
 
 // A row of the kernel stays in a processing element, whose outputs move along the row; rows of the
@@ -168,7 +167,8 @@ void Tpu(const Loops& loops, Demands& demands) {
 
 void ShiDianNao(const Loops& loops, Demands& demands) {
   loops.Hold("Outputs", demands);
-  loops.Spread(0, [&](size_t d) { return loops.Position(d); }, demands);
+  loops.Spread(
+      0, [&](size_t d) { return loops.Position(d); }, demands);
 }
 
 // --- MAESTRO's two levels
@@ -306,9 +306,10 @@ Result<std::vector<Constraints::Demand>> ArrayDataflow(std::string_view name,
   const Result<const Recipe*> recipe = FindRecipe(name);
   if (!recipe) return recipe.error();
   if ((*recipe)->array == nullptr) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("dataflow {} has no form for a PE array of two levels", name),
-                 .hint = "a machine with a hierarchy (model loopnest) has one"};
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = fmt::format("dataflow {} has no form for a PE array of two levels", name),
+        .hint = "a machine with a hierarchy (model loopnest) has one"};
   }
   Demands demands;
   (*recipe)->array(Array(decisions), demands);

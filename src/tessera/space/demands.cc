@@ -85,10 +85,10 @@ class Concretizer {
     };
     if (std::any_of(demand.except.begin(), demand.except.end(), is)) return false;
     if (demand.tensors.empty()) return true;
-    const bool has = std::any_of(demand.tensors.begin(), demand.tensors.end(),
-                                 [&](const std::string& tensor) {
-                                   return names_.HasDimension(tensor, decision.dimension());
-                                 });
+    const bool has =
+        std::any_of(demand.tensors.begin(), demand.tensors.end(), [&](const std::string& tensor) {
+          return names_.HasDimension(tensor, decision.dimension());
+        });
     return has != demand.others;
   }
 
@@ -106,7 +106,8 @@ class Concretizer {
       const auto found = index_.find(candidate);
       if (found != index_.end()) return &decisions_[found->second];
     }
-    if (names_.MakesNoDifference(names_.Resolve(name))) return static_cast<const Decision*>(nullptr);
+    if (names_.MakesNoDifference(names_.Resolve(name)))
+      return static_cast<const Decision*>(nullptr);
     std::vector<std::string_view> known;
     for (const Decision& decision : decisions_) known.push_back(decision.name());
     return At(demand, ErrorKind::kUnknownName,

@@ -51,8 +51,8 @@ Result<std::vector<ConcreteDemand>> MakeConcrete(const Constraints& constraints,
                                                  std::span<const Decision> decisions,
                                                  const SpaceNames& names);
 
-// Cuts the decisions down to what the demands of the sources with `active` leave. Returns relations,
-// or nothing if a decision is left without a value.
+// Cuts the decisions down to what the demands of the sources with `active` leave. Returns
+// relations, or nothing if a decision is left without a value.
 std::optional<std::vector<Relation>> Restrict(std::span<const ConcreteDemand> demands,
                                               const std::vector<bool>& active,
                                               std::vector<Decision>& decisions);
@@ -60,8 +60,8 @@ std::optional<std::vector<Relation>> Restrict(std::span<const ConcreteDemand> de
 // A smallest set of demands that is not feasible, as far as the time for finding it allows; at
 // least every part of it is feasible. `feasible` says so of the demands that are true; of all
 // together it is false, and a part of something feasible is feasible.
-std::vector<size_t> SmallestConflict(
-    size_t count, const std::function<bool(const std::vector<bool>&)>& feasible);
+std::vector<size_t> SmallestConflict(size_t count,
+                                     const std::function<bool(const std::vector<bool>&)>& feasible);
 
 // "K_GLB is one of 1, 2, 4", where a single demand leaves a decision without a value; otherwise
 // nothing.

@@ -23,8 +23,7 @@ Constraints DemandsOn(const Layer& layer, const SpaceOptions& options) {
 // And what the machine does, whose constraints are about its hierarchy.
 Constraints DemandsOn(const Layer& layer, const Accelerator& accelerator,
                       const SpaceOptions& options) {
-  Constraints demands =
-      ConstraintsOn(accelerator.constraints, options.layer_name, TypeName(layer));
+  Constraints demands = ConstraintsOn(accelerator.constraints, options.layer_name, TypeName(layer));
   std::ranges::move(DemandsOn(layer, options).demands, std::back_inserter(demands.demands));
   return demands;
 }

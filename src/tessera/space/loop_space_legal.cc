@@ -193,7 +193,8 @@ class LoopSpace::Legality {
         y *= static_cast<double>(split.y[i]);
         extent[static_cast<size_t>(space_.dims_[d].index)] = split.extent[i];
       }
-      if (x > static_cast<double>(level.fan_x) || y > static_cast<double>(level.fan_y)) return false;
+      if (x > static_cast<double>(level.fan_x) || y > static_cast<double>(level.fan_y))
+        return false;
       if (level.entries && space_.LeastWords(i, extent) > *level.entries) return false;
     }
     return std::all_of(space_.bonds_.begin(), space_.bonds_.end(),
@@ -262,8 +263,8 @@ int64_t LoopSpace::LeastWords(size_t level, const std::array<int64_t, kMaxDims>&
   int64_t words = 0;
   for (size_t t = 0; t < problem_.tensor_view().size(); ++t) {
     const size_t decision = levels_[level].keep_decision[t];
-    const bool must = decision == kNone ? (levels_[level].keep >> t & 1) != 0
-                                        : decisions()[decision].Find(1) < 0;
+    const bool must =
+        decision == kNone ? (levels_[level].keep >> t & 1) != 0 : decisions()[decision].Find(1) < 0;
     if (!must) continue;
     int64_t tile = 1;
     for (const TensorRank& rank : problem_.tensors[t].view()) tile *= RankWords(rank, extent);
@@ -323,10 +324,9 @@ void LoopSpace::FitRelations(Point& point) const {
   for (const Bond& bond : bonds_) {
     if (bond.over >= size()) continue;
     const Decision& over = decisions()[bond.over];
-    const double under =
-        bond.under < size()
-            ? static_cast<double>(decisions()[bond.under].value(point[bond.under]))
-            : 1;
+    const double under = bond.under < size()
+                             ? static_cast<double>(decisions()[bond.under].value(point[bond.under]))
+                             : 1;
     if (bond.under != kNone && bond.under >= size()) continue;
     const auto holds = [&](int32_t i) {
       return i >= 0 && i < over.size() &&

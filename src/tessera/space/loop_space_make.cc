@@ -112,7 +112,8 @@ class LoopSpace::Names final : public SpaceNames {
     const size_t end = name.rfind('_');
     const std::string level = name.substr(mark + 2, end - mark - 2);
     for (size_t i = 0; i < hierarchy_.levels.size(); ++i) {
-      const std::string& child = i == 0 ? hierarchy_.arithmetic.name : hierarchy_.levels[i - 1].name;
+      const std::string& child =
+          i == 0 ? hierarchy_.arithmetic.name : hierarchy_.levels[i - 1].name;
       if (child != level) continue;
       return name.substr(0, mark + 1) + hierarchy_.levels[i].name + name.substr(end);
     }
@@ -357,10 +358,8 @@ Result<std::unique_ptr<LoopSpace>> LoopSpace::MakeConstrained(Plan plan, const H
   const size_t count = options.constraints.demands.size();
   std::vector<bool> active(count, true);
   if (std::unique_ptr<LoopSpace> space = Restricted(plan, active)) return space;
-  const std::vector<size_t> members =
-      SmallestConflict(count, [&](const std::vector<bool>& part) {
-        return Restricted(plan, part) != nullptr;
-      });
+  const std::vector<size_t> members = SmallestConflict(
+      count, [&](const std::vector<bool>& part) { return Restricted(plan, part) != nullptr; });
   active.assign(count, false);
   for (const size_t member : members) active[member] = true;
   std::string why = WhyEmpty(plan.demands, members, plan.vocabulary);

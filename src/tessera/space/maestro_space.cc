@@ -234,10 +234,9 @@ Result<std::unique_ptr<MaestroSpace>> MaestroSpace::Make(const Layer& layer, con
   std::unique_ptr<MaestroSpace> space =
       Restricted(plan, vocabulary, *demands, std::vector<bool>(count, true));
   if (space != nullptr) return space;
-  const std::vector<size_t> members =
-      SmallestConflict(count, [&](const std::vector<bool>& active) {
-        return Restricted(plan, vocabulary, *demands, active) != nullptr;
-      });
+  const std::vector<size_t> members = SmallestConflict(count, [&](const std::vector<bool>& active) {
+    return Restricted(plan, vocabulary, *demands, active) != nullptr;
+  });
   std::vector<bool> active(count, false);
   for (const size_t member : members) active[member] = true;
   std::string why = WhyEmpty(*demands, members, vocabulary);
@@ -387,10 +386,10 @@ Result<void> MaestroSpace::Check(const Point& point) const {
                  : static_cast<double>(decisions()[decision].value(point[decision]));
     };
     if (pair.relation.Holds(value(pair.over), value(pair.under))) continue;
-    return Error{.kind = ErrorKind::kInfeasible,
-                 .message = fmt::format("{} / {} = {} / {}, which is not allowed",
-                                        pair.relation.over, pair.relation.under, value(pair.over),
-                                        value(pair.under))};
+    return Error{
+        .kind = ErrorKind::kInfeasible,
+        .message = fmt::format("{} / {} = {} / {}, which is not allowed", pair.relation.over,
+                               pair.relation.under, value(pair.over), value(pair.under))};
   }
   return pes_ < size() ? check(pes_, cluster_) : Result<void>();
 }

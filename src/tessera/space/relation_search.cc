@@ -65,8 +65,7 @@ class Search {
   double Most(size_t decision) const {
     if (decision == DecisionPair::kOne) return 1;
     const Decision& made = decisions_[decision];
-    return static_cast<double>(
-        made.value(chosen_[decision] ? point_[decision] : made.size() - 1));
+    return static_cast<double>(made.value(chosen_[decision] ? point_[decision] : made.size() - 1));
   }
 
   // Whether every relation of the decision can still hold.

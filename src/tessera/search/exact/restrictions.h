@@ -46,7 +46,7 @@ struct Restrictions {
     int level() const;
   };
 
-  bool none = true;                // nothing is restricted
+  bool none = true;  // nothing is restricted
   std::vector<Pair> pairs = {};
   std::vector<Level> levels = {};  // one per level, if something is
 

@@ -38,8 +38,9 @@ TEST(OnnxConv, OfOneDimension) {
   EXPECT_EQ(LayerOf("weight w [6,1,5] y = Conv<group=6, pads=[4,0], strides=[2], dilations=[2]>("
                     "[2,6,100], w)"),
             "dwconv N2 C6 Y1 X100 R1 S5 P1 Q48 stride 1,2 dilation 1,2 pad 0,4,0,0");
-  EXPECT_EQ(LayerOf("weight w [4,3,5] y = Conv<strides=[3], auto_pad=\"SAME_UPPER\">([1,3,100], w)"),
-            "conv N1 K4 C3 Y1 X100 R1 S5 P1 Q34 stride 1,3 pad 0,2,0,2");
+  EXPECT_EQ(
+      LayerOf("weight w [4,3,5] y = Conv<strides=[3], auto_pad=\"SAME_UPPER\">([1,3,100], w)"),
+      "conv N1 K4 C3 Y1 X100 R1 S5 P1 Q34 stride 1,3 pad 0,2,0,2");
   EXPECT_EQ(LayerOf("weight w [3,4,4] y = ConvTranspose<strides=[2], pads=[1,1]>([1,3,10], w)"),
             "trconv N1 K4 C3 Y1 X10 R1 S4 P1 Q20 stride 1,2 pad 0,1");
   EXPECT_EQ(LayerOf("weight w [3,4,3] y = ConvTranspose<strides=[2], output_padding=[1]>("
