@@ -174,6 +174,11 @@ function(tessera_precompile name)
   target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS} ${ARG_OPTIONS})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+  # g++ never writes the same bytes twice, so ccache is told what a precompiled header holds: then an object
+  # serves every checkout. (The compiler and its options are among what ccache looks at anyway.)
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.gch.sum
+       CONTENT "${name} ${ARG_HEADERS} ${CMAKE_CXX_COMPILER_VERSION} \
+${fmt_VERSION} ${nlohmann_json_VERSION} ${GTest_VERSION}\n")
 endfunction()
 
 set(standard_headers <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <limits> <map> <memory>

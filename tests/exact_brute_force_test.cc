@@ -12,6 +12,7 @@
 #include "loopnest_random.h"
 #include "tessera/cost.h"
 #include "tessera/search/exact/count.h"
+#include "tessera/search/exact/keep_choices.h"
 #include "tessera/search/exact/mapper.h"
 #include "thorough.h"
 
@@ -120,10 +121,10 @@ void CheckBypasses(Semantics semantics, uint64_t cases) {
         CaseOf("exact.bypass", semantics, k, {.max_macs = 40, .max_levels = 3, .perfect = true});
     if (CountMappings(random.problem, random.machine) > 400) continue;
     MapperOptions options{.semantics = semantics, .keep = KeepOf(random), .decide_keep = true};
-    const auto choices = KeepChoices(random.problem, random.machine, options);
+    const auto choices = KeepChoicesOf(random.problem, random.machine, options);
     ASSERT_TRUE(choices) << choices.error();
     OracleResult oracle;
-    for (const std::vector<uint8_t>& keep : *choices) {
+    for (const std::vector<uint8_t>& keep : choices->sets) {
       const OracleResult one = SearchEverything(random.problem, random.machine, semantics, keep);
       oracle.mappings += one.mappings;
       oracle.valid += one.valid;

@@ -8,7 +8,7 @@ Result<ParetoFront> FindParetoFront(const LoopProblem& problem, const Hierarchy&
   ParetoFront front;
   MapperOptions mapping = options.mapper;
   mapping.goal = Goal::kEnergy;
-  mapping.max_cycles = kInfinity;
+  mapping.limits.cycles = kInfinity;
   while (std::ssize(front.points) < options.max_points) {
     const Result<std::unique_ptr<Mapper>> mapper = Mapper::Make(problem, hierarchy, mapping);
     if (!mapper) return mapper.error();
@@ -25,7 +25,7 @@ Result<ParetoFront> FindParetoFront(const LoopProblem& problem, const Hierarchy&
       front.points.pop_back();
     }
     front.points.push_back(*progress.best);
-    mapping.max_cycles = progress.best->cycles - 1;
+    mapping.limits.cycles = progress.best->cycles - 1;
   }
   return front;
 }

@@ -12,7 +12,7 @@
 namespace tessera::exact {
 
 struct ParetoOptions {
-  // goal and max_cycles are set by the front. Default: as MapperOptions.
+  // goal and limits are set by the front. Default: as MapperOptions.
   MapperOptions mapper = {};
 
   // Points after which the front is left incomplete, from the side of little energy.

@@ -100,6 +100,9 @@ struct Hierarchy {
   std::vector<MemoryLevel> levels = {};
   bool links = false;  // neighbours may hand words on (semantics `exact` only)
 
+  // Whether a mapping may let a level pass by a tensor that it could hold. Default: true.
+  bool bypass = true;
+
   // Which tensors a level may hold by default, level by level: empty means all everywhere. Names
   // are those of kTensorNames (a bypassed tensor is absent).
   std::vector<std::vector<std::string>> keeps = {};
@@ -196,6 +199,9 @@ struct Accelerator {
 // meshes below them, bandwidths above zero, instances that fit in 64 bits. The error names the
 // level; its `where` is empty, for the caller to fill in.
 Result<void> Validate(const Accelerator& accelerator);
+
+// Whether some part of a hierarchy has an energy: without any, energies of mappings mean nothing.
+bool HasEnergies(const Hierarchy& hierarchy);
 
 // Children of one instance of level i along each axis: mesh of level i-1 (i = 0: of the MACs)
 // divided by the mesh of level i. Needs a valid hierarchy.

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -56,6 +57,7 @@ inline std::optional<Semantics> FindSemantics(std::string_view name) {
 
 struct LoopnestOptions {
   loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
+  double clock_ghz = 1;  // what power follows from. Default: 1.
 };
 
 // ---- Costs -------------------------------------------------------------------------------------
@@ -158,6 +160,34 @@ inline constexpr std::array<std::string_view, 5> kObjectiveNames = {"latency", "
 Result<Objective> FindObjective(std::string_view name);
 std::string_view ToString(Objective objective);
 double ValueOf(const Cost& cost, Objective objective);
+
+// The number of an objective as JSON and --limit call it: cycles, energy_pj, edp, power_mw,
+// area_um2.
+inline constexpr std::array<std::string_view, 5> kObjectiveKeys = {"cycles", "energy_pj", "edp",
+                                                                   "power_mw", "area_um2"};
+
+// Objectives in the order in which they count: of mappings that are equal in one, the next decides.
+// Cycles and energy come last, whatever was asked for.
+std::vector<Objective> InOrder(std::vector<Objective> objectives);
+
+// What mappings may cost at most, by Objective; those that cost more do not count.
+struct CostLimits {
+  std::array<double, 5> most = {kNone, kNone, kNone, kNone, kNone};  // Default: no limit.
+
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+
+  double& Of(Objective objective) { return most[static_cast<size_t>(objective)]; }
+  double Of(Objective objective) const { return most[static_cast<size_t>(objective)]; }
+  bool any() const { return *this != CostLimits{}; }
+  // The first objective of which a cost has too much.
+  std::optional<Objective> Broken(const Cost& cost) const;
+  // "cycles <= 1000000, energy_pj <= 2e+09"; empty without limits.
+  std::string ToString() const;
+
+  friend bool operator==(const CostLimits&, const CostLimits&) = default;
+};
+// A limit as users write it: "cycles=1e6".
+Result<void> ParseLimit(std::string_view text, CostLimits& limits);
 
 // ---- Cost models -------------------------------------------------------------------------------
 //
@@ -289,6 +319,16 @@ class ConfiguredModel {
                                        bool /*any_keep*/) const {
     return CostBounds{};
   }
+
+  // Whether an objective means anything for mappings onto the machine; the error says what the
+  // model does not know, or what the machine does not say.
+  virtual Result<void> CheckObjective(Objective /*objective*/,
+                                      const Accelerator& /*accelerator*/) const {
+    return {};
+  }
+
+  // What the model takes for granted where it gives power; empty: nothing.
+  virtual std::string PowerNote() const { return {}; }
 
   // The rules of model `loopnest` that every cost follows, for models that price loops by them:
   // proofs hold for these.

@@ -86,11 +86,16 @@ struct MapSettings {
 
   CostModelChoice model = {};                 // Default: the first of CostModels().
   Objective objective = Objective::kLatency;  // Default: kLatency.
-  MapMethod method = DefaultSearch();         // Default: DefaultSearch().
-  TileSizes sizes = TileSizes::kDivisors;     // Default: kDivisors.
-  bool decide_pes = false;                    // Default: false.
-  bool bypass = false;                        // Default: false.
-  Factors factors = Factors::kPerfect;        // Of methods with proofs. Default: kPerfect.
+  std::vector<Objective> then = {};  // What decides between equal mappings; cycles and energy come
+                                     // last in any case. Default: nothing else.
+  double within = 0;       // The next objective may cost this part of the first: 0.01 is 1 %; of
+                           // methods with proofs. Default: 0.
+  CostLimits limits = {};  // Of every layer. Default: none.
+  MapMethod method = DefaultSearch();      // Default: DefaultSearch().
+  TileSizes sizes = TileSizes::kDivisors;  // Default: kDivisors.
+  bool decide_pes = false;                 // Default: false.
+  bool bypass = true;                      // Loops. Default: true.
+  Factors factors = Factors::kPerfect;     // Of methods with proofs. Default: kPerfect.
 
   int64_t seed = 1;                       // Default: 1.
   Budget budget = {};                     // Per layer; seconds: for the whole run.
@@ -103,6 +108,11 @@ struct MapSettings {
   int64_t proof_rounds = 0;         // Default: 0.
   int64_t proof_memory_mib = 1024;  // Default: 1024.
 };
+
+// Objectives in the order in which they count: "latency,energy". Errors: words that are none, and
+// one that is named twice.
+std::string ObjectivesText(const MapSettings& settings);
+Result<std::vector<Objective>> ParseObjectives(std::string_view text);
 
 // Whether mappings of the settings' model and objective can be proved; the error says why not.
 Result<void> CheckProvable(const MapSettings& settings);
@@ -123,6 +133,10 @@ struct MapJob {
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder = "");
 
+// Which mappings a job chooses from, in one line: factors, bypass, parallel loops, constraints,
+// limits. A result is optimal in that space and says nothing of any other.
+std::string DescribeSpace(const MapJob& job);
+
 // ---- Bounds ------------------------------------------------------------------------------------
 
 // What no mapping of a layer can be below, whatever the search, as far as the cost model knows.
@@ -139,7 +153,8 @@ Result<LayerBounds> BoundsOf(const Layer& layer, const MapJob& job);
 
 // ---- Mapping a network -------------------------------------------------------------------------
 
-// What was proved about a layer.
+// What was proved about a layer. Rounds and evaluations are those for the first objective; what
+// decides between equal mappings is not counted.
 struct LayerProof {
   int64_t rounds = 0;
   int64_t evaluations = 0;  // by the exact search; they count as samples
@@ -156,6 +171,36 @@ enum class MapStatus : uint8_t {
 };
 std::string_view ToString(MapStatus status);  // "OPTIMAL", ...
 
+// What ended a run, or a layer of it.
+enum class MapStop : uint8_t {
+  kProved,  // nothing is left to do: optimal, or within the target gap
+  kTime,
+  kMemory,  // what was left to search exceeded --proof-memory and was given up
+  kRounds,
+  kSamples,
+  kInterrupted,
+};
+inline constexpr std::array<std::string_view, 6> kMapStopNames = {
+    "proved", "time", "memory", "rounds", "samples", "interrupted"};
+
+// What is known of the mappings of which every level holds what it can.
+struct WithoutBypass {
+  std::optional<double> value = {};  // the best one found
+  double cycles = 0, energy_pj = 0;  // of it
+  double bound = 0;                  // none of them has a lower value
+
+  friend bool operator==(const WithoutBypass&, const WithoutBypass&) = default;
+};
+
+// An objective after the first: the least of it that mappings as good in those before it have.
+struct NextObjective {
+  Objective objective = Objective::kLatency;
+  double value = 0;
+  bool proved = false;  // nothing is less; otherwise the least that was found
+
+  friend bool operator==(const NextObjective&, const NextObjective&) = default;
+};
+
 struct LayerMapping {
   std::string name = {};
   int64_t count = 1;
@@ -169,8 +214,11 @@ struct LayerMapping {
   std::optional<double> bound = {};  // no mapping has a lower value
   LayerBounds bounds = {};           // known without search
   MapStatus status = MapStatus::kNothing;
-  std::optional<LayerProof> proof = {};  // of methods auto and exact
-  std::string unproved = {};             // why method auto only searched; empty: it did not
+  MapStop stopped_by = MapStop::kSamples;
+  std::optional<LayerProof> proof = {};              // of methods auto and exact
+  std::optional<WithoutBypass> without_bypass = {};  // of proofs over bypass
+  std::vector<NextObjective> then = {};              // of proofs
+  std::string unproved = {};  // why method auto only searched; empty: it did not
 
   int64_t samples() const { return search.samples + (proof ? proof->evaluations : 0); }
 
@@ -201,6 +249,7 @@ struct NetworkTotal {
 struct NetworkMapping {
   std::vector<LayerMapping> layers = {};
   NetworkTotal total = {};
+  MapStop stopped_by = MapStop::kSamples;  // of the layers that are not proved, if there are any
   bool interrupted = false;
   double seconds = 0;
 };
@@ -209,6 +258,15 @@ struct NetworkMapping {
 // resumed, as long as no budget of seconds is set. Errors: layers that the model cannot take,
 // constraints that leave nothing, files that cannot be written.
 Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
+
+// What mappings outside the space of a job cost less, or could, by the network's objective.
+struct SpaceGain {
+  std::string restriction = {};       // "bypass", "factors"
+  std::optional<double> gained = {};  // by searching them, at least of what was found: 0.3 is 30 %
+  std::optional<double> could_gain = {};  // by searching them, at most
+  std::string text = {};                  // a line for people
+};
+std::vector<SpaceGain> GainsOf(const MapJob& job, const NetworkMapping& mapping);
 
 // A new run of kind map, and the job of one.
 inline constexpr std::string_view kMapRun = "map";
@@ -259,18 +317,25 @@ struct LayerFront {
   Layer layer = {};
   std::vector<FrontPoint> points = {};  // from the least energy to the fewest cycles
   bool complete = false;                // all points are optimal, and there are no others
+  // For every mapping some point has at most its cycles, or at most `cycles_gap` more of them than
+  // any mapping needs, and at most `gap` more energy. None: nothing is known.
+  std::optional<double> gap = {};
+  std::optional<double> cycles_gap = {};
   int64_t evaluations = 0;
 };
 
 struct NetworkFronts {
   std::vector<LayerFront> layers = {};
+  MapStop stopped_by = MapStop::kProved;
   bool interrupted = false;
   double seconds = 0;
 };
 
-// The front of every layer, one point after the other: the least energy with fewer cycles than the
-// last one. The job's objective is that of the points: energy. Seconds are shared between layers;
-// rounds (0: no limit) are for each point. A point that is not proved within its limits is BOUNDED.
+// The front of every layer. Its ends are what MapNetwork finds for energy and for latency, ties
+// decided by the other, each in a third of the time if there is a limit; between them the least
+// energy with fewer cycles than the last point, one point after the other. No point is worse than
+// another in both. Rounds (0: no limit) are for each point. A point that is not proved within its
+// limits is BOUNDED. The job's objective is energy.
 Result<NetworkFronts> FindFronts(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
 
 // ---- Comparing methods -------------------------------------------------------------------------

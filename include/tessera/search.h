@@ -259,7 +259,7 @@ struct Improvement {
 };
 
 struct SearchResult {
-  std::optional<Trial> best = {};    // the first of the best feasible trials
+  std::optional<Trial> best = {};    // the first of the best feasible trials (Problem::Better)
   std::optional<double> bound = {};  // the higher one of the options' and of the method's
   std::vector<Improvement> curve = {};
   int64_t samples = 0;  // all evaluations, those below included

@@ -323,6 +323,10 @@ class Problem {
     return false;
   }
 
+  // Whether a feasible outcome is better than another. An order: of equal ones, neither is better
+  // than the other.
+  virtual bool Better(const Outcome& a, const Outcome& b) const { return a.value < b.value; }
+
   // One evaluation without ceremony.
   Outcome Evaluate(const Point& point) const { return Evaluate(point, *MakeWorkspace()); }
 };
@@ -382,6 +386,12 @@ class MappingSpace : public DecisionSpace {
 struct MappingProblemOptions {
   Objective objective = Objective::kLatency;  // Default: kLatency.
   SpaceOptions space = {};
+
+  // What decides between mappings of equal value, one after another. Default: nothing.
+  std::vector<Objective> ties = {};
+
+  // Mappings that cost more are infeasible. Default: none.
+  CostLimits limits = {};
 };
 
 class MappingProblem final : public Problem {
@@ -397,6 +407,7 @@ class MappingProblem final : public Problem {
   using Problem::Evaluate;
   Outcome Evaluate(const Point& point, Workspace& workspace) const override;
   bool EvaluateBatch(std::span<Trial> trials, ThreadPool& pool) const override;
+  bool Better(const Outcome& a, const Outcome& b) const override;  // by value, then by ties
 
   // Everything that is known about a feasible trial. A model that prices by the batch is not asked
   // again.

@@ -176,6 +176,18 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
 
 }  // namespace
 
+bool HasEnergies(const Hierarchy& hierarchy) {
+  const auto some = [](const Decimal& pj) { return pj.mantissa() != 0; };
+  const auto has = [&](const MemoryLevel& level) {
+    const LevelNetwork& network = level.network;
+    return some(level.read_pj) || some(level.fill_pj) || some(level.update_pj) ||
+           some(level.address_pj) || some(network.hop_pj) || some(network.router_pj) ||
+           some(network.ingress_pj);
+  };
+  return some(hierarchy.arithmetic.mac_pj) ||
+         std::any_of(hierarchy.levels.begin(), hierarchy.levels.end(), has);
+}
+
 Result<void> Validate(const Accelerator& accelerator) {
   if (!accelerator.pe_array && !accelerator.hierarchy) {
     return BadMachine(accelerator.name, "neither a pe_array nor a hierarchy is given");

@@ -218,6 +218,9 @@ class Reader {
     if (const Node* links = map.Find("links")) {
       if (Result<void> ok = ReadValue(*links, hierarchy.links); !ok) return ok;
     }
+    if (const Node* bypass = map.Find("bypass")) {
+      if (Result<void> ok = ReadValue(*bypass, hierarchy.bypass); !ok) return ok;
+    }
     const Result<const Node*> arithmetic = map.Require("arithmetic");
     if (!arithmetic) return arithmetic.error();
     Result<void> ok = ReadMap(**arithmetic, "arithmetic", kArithmeticFields, hierarchy.arithmetic);
@@ -308,6 +311,7 @@ std::string Write(const Accelerator& accelerator) {
     const Hierarchy& hierarchy = *accelerator.hierarchy;
     text += "hierarchy:\n";
     if (hierarchy.links) text += "  links: true\n";
+    if (!hierarchy.bypass) text += "  bypass: false\n";
     text +=
         fmt::format("  arithmetic: {{{}}}\n", WriteFields(kArithmeticFields, hierarchy.arithmetic));
     text += "  levels:\n";

@@ -150,6 +150,7 @@ class Writer {
 
 std::vector<std::string> Losses(const Hierarchy& hierarchy) {
   std::vector<std::string> lost;
+  if (!hierarchy.bypass) lost.emplace_back("bypass: false: a constraint of Timeloop's mapper");
   if (hierarchy.links) lost.emplace_back("links: Timeloop decides by itself where they are");
   if (!hierarchy.keeps.empty()) {
     lost.emplace_back("which tensors a level holds by default: that is in the mapping");

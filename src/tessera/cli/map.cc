@@ -28,7 +28,8 @@ struct MapArguments {
   std::optional<std::string> assignment;
   MapBudget budget;
   std::string factors{NameOf(Factors::kPerfect, kFactorsNames)};
-  std::string batch;  // a file of rows
+  std::string within;  // a percentage or a part
+  std::string batch;   // a file of rows
   int64_t audit = 0;
   bool dry_run = false;
 };
@@ -40,6 +41,21 @@ std::vector<std::string> MapObjectives() {
   std::vector<std::string> names(kObjectiveNames.begin(), kObjectiveNames.end());
   names.emplace_back(kPareto);
   return names;
+}
+
+// Names of objectives, or pareto alone.
+Result<void> CheckObjectives(const std::string& text) {
+  const std::vector<std::string> objectives = MapObjectives();
+  const std::vector<std::string_view> names(objectives.begin(), objectives.end());
+  for (const std::string_view name : Split(text, ',')) {
+    if (const auto known = FindPosition("objective", name, names); !known) return known.error();
+    if (name == kPareto && text != kPareto) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = "pareto is an objective of its own",
+                   .hint = "leave out the others"};
+    }
+  }
+  return {};
 }
 
 std::vector<Flag> Flags(MapArguments& arguments) {
@@ -75,6 +91,11 @@ std::vector<Flag> Flags(MapArguments& arguments) {
                "may have less to do; BOUNDED, never OPTIMAL)",
        .value = "WHICH",
        .choices = AsChoices<kFactorsNames>},
+      {.name = "--within",
+       .target = &arguments.within,
+       .help = "methods auto and exact: the first objective may be this much above its least value "
+               "for the second to be less: 1%",
+       .value = "PART"},
       {.name = "--set",
        .target = &arguments.set,
        .help = "a setting of the method; may be repeated",
@@ -108,6 +129,19 @@ Result<std::optional<MapMethod>> MethodOf(const MapArguments& arguments) {
   Result<MapMethod> method = ParseMapMethod(name + settings);
   if (!method) return method.error();
   return std::optional(*std::move(method));
+}
+
+// "1%" or "0.01".
+Result<double> ParsePart(const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const Result<double> number =
+      ParseDouble(std::string_view(text).substr(0, text.size() - percent));
+  if (!number || !(*number >= 0)) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("--within is {}, but must be a part such as 1% or 0.01",
+                                        Quoted(text))};
+  }
+  return percent ? *number / 100 : *number;
 }
 
 Result<void> DryRun(const MapJob& job, Context& context) {
@@ -168,6 +202,11 @@ Result<MapJob> MakeJob(const MapArguments& arguments, std::optional<MapMethod> m
   Result<MapInputs> inputs = LoadInputs(problem, context);
   if (!inputs) return inputs.error();
   inputs->settings.factors = *factors;
+  if (!arguments.within.empty()) {
+    const Result<double> within = ParsePart(arguments.within);
+    if (!within) return within.error();
+    inputs->settings.within = *within;
+  }
   if (Result<void> set = SetBudget(arguments.budget, method, inputs->settings); !set) {
     return set.error();
   }
@@ -179,9 +218,7 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
   if (!method) return method.error();
   if (!arguments.batch.empty()) return RunRows(arguments, *method, context);
   if (Result<void> given = RequireInputs(arguments.problem); !given) return given;
-  const std::vector<std::string> objectives = MapObjectives();
-  const std::vector<std::string_view> names(objectives.begin(), objectives.end());
-  if (const auto known = FindPosition("objective", arguments.problem.objective, names); !known) {
+  if (const auto known = CheckObjectives(arguments.problem.objective); !known) {
     return known.error();
   }
   const bool pareto = arguments.problem.objective == kPareto;

@@ -28,7 +28,8 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .choices = CostModelNames},
       {.name = "--objective",
        .target = &arguments.objective,
-       .help = "what is to be small",
+       .help = "what is to be small; several with commas: of equal mappings the next decides, and "
+               "in the end cycles and energy",
        .value = "OBJECTIVE",
        .choices = AsChoices<kObjectiveNames>},
       {.name = "--sizes",
@@ -40,8 +41,16 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .target = &settings.decide_pes,
        .help = "dataflows: the number of PEs is a decision, up to that of the machine"},
       {.name = "--bypass",
-       .target = &settings.bypass,
-       .help = "loops: whether a level holds a tensor is a decision"},
+       .target = &arguments.bypass,
+       .help = "loops: whether a level holds a tensor is a decision, which is the default"},
+      {.name = "--no-bypass",
+       .target = &arguments.no_bypass,
+       .help = "loops: every level holds every tensor that the machine lets it hold"},
+      {.name = "--limit",
+       .target = &arguments.limits,
+       .help = "what a layer may cost at most: cycles, energy_pj, edp, power_mw or area_um2; may "
+               "be repeated",
+       .value = "KEY=VALUE"},
       {.name = "--constraints",
        .target = &arguments.constraints,
        .help = "file with what mappings must be like (docs/constraints.md): Tessera's own, or "
@@ -118,9 +127,19 @@ Result<MapInputs> LoadInputs(const ProblemArguments& arguments, Context& context
       arguments.model_settings.Choose(arguments.model, DefaultCostModel(*accelerator));
   if (!model) return model.error();
   settings.model = *std::move(model);
-  const Result<Objective> objective = FindObjective(arguments.objective);
-  if (!objective) return objective.error();
-  settings.objective = *objective;
+  const Result<std::vector<Objective>> objectives = ParseObjectives(arguments.objective);
+  if (!objectives) return objectives.error();
+  settings.objective = objectives->front();
+  settings.then.assign(objectives->begin() + 1, objectives->end());
+  for (const std::string& limit : arguments.limits) {
+    if (Result<void> parsed = ParseLimit(limit, settings.limits); !parsed) return parsed.error();
+  }
+  if (arguments.bypass && arguments.no_bypass) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--bypass and --no-bypass contradict each other",
+                 .hint = "leave out one of them"};
+  }
+  settings.bypass = !arguments.no_bypass;
   const auto sizes = FindName<TileSizes>("tile sizes", arguments.sizes, kTileSizesNames);
   if (!sizes) return sizes.error();
   settings.sizes = *sizes;

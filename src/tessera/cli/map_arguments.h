@@ -24,7 +24,9 @@ struct ProblemArguments {
   std::vector<std::string> ert, art;  // energies and areas to put into the accelerator
   std::optional<std::string> model;   // none: the first that suits the accelerator
   ModelArguments model_settings;
-  std::string objective{ToString(Objective::kLatency)};
+  std::string objective{ToString(Objective::kLatency)};  // one or more, with commas between
+  std::vector<std::string> limits;
+  bool bypass = false, no_bypass = false;
   std::string sizes{NameOf(TileSizes::kDivisors, kTileSizesNames)};
   MapSettings settings;  // numbers and switches
 };

@@ -23,7 +23,7 @@ Result<MapMethod> FrontMethod(const std::optional<MapMethod>& chosen, Factors fa
                  .message = "objective pareto knows perfect factors only",
                  .hint = "leave out --factors"};
   }
-  return ProofMethod(ProofUse::kAlone);
+  return chosen.value_or(ProofMethod(ProofUse::kAfterSearch));
 }
 
 Result<void> MapFronts(const MapJob& job, Context& context) {

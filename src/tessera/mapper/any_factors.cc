@@ -37,11 +37,13 @@ Result<void> CheckAnyFactors(const MapJob& job) {
   return {};
 }
 
-Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool, LayerMapping& layer) {
+Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool,
+                           const std::function<bool()>& stopped, LayerMapping& layer) {
   const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, {layer.name, layer.layer});
   if (!problem) return problem.error();
-  const Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
+  Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
+  options->stopped = stopped;
   const auto& [loops, hierarchy] = *(*problem)->loops();
   const Result<exact::ImperfectResult> found =
       exact::MapWithAnyFactors(loops, hierarchy, {.mapper = *options, .rounds = kRounds}, pool);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
@@ -25,6 +27,10 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work
   options->split_steps = kSplitSteps;
   options->stopped = [this] { return SteadySeconds() >= stop_at_ || (stopped_ && stopped_()); };
+  options_ = *options;
+  for (const Objective objective : job_.problem.ties) {
+    if (exact::GoalOf(objective)) next_.push_back(objective);
+  }
   const auto& [loops, hierarchy] = *(*problem)->loops();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();
@@ -56,7 +62,8 @@ Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   cost_ = *cost;
   value_ = ValueOf(*cost, job_.problem.objective);
   mapper_->Offer(*mapping_);
-  done_ = proof_.complete;
+  done_ = first_done_ = proof_.complete;
+  if (done_) stop_ = MapStop::kProved;
   return {};
 }
 
@@ -64,13 +71,15 @@ double LayerProver::Gap() const {
   return bound_ > 0 ? value_ / bound_ - 1 : std::numeric_limits<double>::infinity();
 }
 
-Result<void> LayerProver::Run(double seconds, double deadline, ThreadPool& pool) {
+Result<void> LayerProver::Run(double seconds, double first_deadline, double deadline,
+                              ThreadPool& pool) {
   const double start = SteadySeconds();
-  stop_at_ = deadline;
   double now = start;
   do {
-    if (Result<void> done = Round(pool); !done) return done;
+    stop_at_ = first_done_ ? deadline : std::min(first_deadline, deadline);
+    if (Result<void> done = first_done_ ? NextRound(pool) : Round(pool); !done) return done;
     now = SteadySeconds();
+    if (!first_done_ && mapping_ && now >= first_deadline) FinishFirst(MapStop::kTime);
   } while (!done_ && now < std::min(start + seconds, deadline) && !(stopped_ && stopped_()));
   spent_seconds_ += now - start;
   return {};
@@ -79,11 +88,87 @@ Result<void> LayerProver::Run(double seconds, double deadline, ThreadPool& pool)
 Result<void> LayerProver::Round(ThreadPool& pool) {
   const bool more = mapper_->Step(pool);
   ++rounds_here_;
+  const exact::Progress progress = mapper_->progress();
+  if (Result<void> taken = Take(progress); !taken) return taken;
+  if (const std::optional<MapStop> stop = StopAfter(more, progress)) FinishFirst(*stop);
+  return {};
+}
+
+// What ends the search for the first objective, if it is over.
+std::optional<MapStop> LayerProver::StopAfter(bool more, const exact::Progress& progress) const {
   const MapSettings& settings = job_.settings;
-  if (Result<void> taken = Take(mapper_->progress()); !taken) return taken;
-  done_ = !more || proof_.complete ||
-          (settings.proof_rounds > 0 && proof_.rounds >= settings.proof_rounds) ||
-          Gap() <= std::max(exact::kTolerance, settings.target_gap.value_or(0));
+  if (proof_.complete || Gap() <= std::max(exact::kTolerance, settings.target_gap.value_or(0))) {
+    return MapStop::kProved;
+  }
+  if (!more) return progress.gave_up ? MapStop::kMemory : MapStop::kProved;
+  if (settings.proof_rounds > 0 && proof_.rounds >= settings.proof_rounds) return MapStop::kRounds;
+  return std::nullopt;
+}
+
+void LayerProver::FinishFirst(MapStop stop) {
+  stop_ = stop;
+  first_done_ = true;
+  done_ = !mapping_ || next_.empty();
+}
+
+// A mapper for the next objective among the mappings that are as good in those before it.
+Result<void> LayerProver::StartNext() {
+  exact::MapperOptions options = options_;
+  options.goal = *exact::GoalOf(next_[at_]);
+  const auto limit = [&](Objective objective, double most) {
+    double& old = objective == Objective::kLatency  ? options.limits.cycles
+                  : objective == Objective::kEnergy ? options.limits.energy_pj
+                                                    : options.limits.edp;
+    old = std::min(old, most);
+  };
+  limit(job_.problem.objective, value_ * (1 + job_.settings.within));
+  for (size_t k = 0; k < at_; ++k) limit(next_[k], ValueOf(*cost_, next_[k]));
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      ProblemOf(job_, {layer_.name, layer_.layer});
+  if (!problem) return problem.error();
+  const auto& [loops, hierarchy] = *(*problem)->loops();
+  Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, options);
+  if (!mapper) return mapper.error();
+  chooser_ = *std::move(mapper);
+  chooser_->Offer(*mapping_);
+  chooser_rounds_ = 0;
+  return {};
+}
+
+// A round for one of the next objectives.
+Result<void> LayerProver::NextRound(ThreadPool& pool) {
+  if (chooser_ == nullptr) {
+    mapper_.reset();  // Its open nodes are of no use any more.
+    if (Result<void> started = StartNext(); !started) return started;
+  }
+  const Objective objective = next_[at_];
+  const bool more = chooser_->Step(pool);
+  ++chooser_rounds_;
+  const exact::Progress progress = chooser_->progress();
+  if (progress.best && progress.best->value < ValueOf(*cost_, objective)) {
+    if (Result<void> taken = TakeMapping(progress.best->mapping); !taken) return taken;
+    if (Result<void> written = Write(/*new_mapping=*/true); !written) return written;
+  }
+  // Equal mappings are worth a look, not a search to its end; what --within gives up is.
+  constexpr int64_t kFew = 4;
+  const bool wanted = job_.settings.within > 0 && at_ < job_.settings.then.size();
+  const int64_t most = wanted ? job_.settings.proof_rounds : kFew;
+  const bool proved = progress.status == exact::Status::kOptimal;
+  if (more && !proved && (most == 0 || chooser_rounds_ < most)) return {};
+  then_.push_back({.objective = objective, .value = ValueOf(*cost_, objective), .proved = proved});
+  chooser_.reset();
+  done_ = ++at_ == next_.size();
+  return {};
+}
+
+// Priced like every other mapping, so that all numbers come from one place.
+Result<void> LayerProver::TakeMapping(const LoopMapping& mapping) {
+  const Result<Cost> cost = Evaluate(*model_, mapping);
+  if (!cost) return cost.error();
+  mapping_ = mapping;
+  cost_ = *cost;
+  value_ = ValueOf(*cost, job_.problem.objective);
+  better_ = true;
   return {};
 }
 
@@ -95,13 +180,16 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
                                                progress.status == exact::Status::kInfeasible)};
   const bool better = progress.best && progress.best->value < value_;
   if (better) {
-    // Priced like every other mapping, so that all numbers come from one place.
-    const Result<Cost> cost = Evaluate(*model_, progress.best->mapping);
-    if (!cost) return cost.error();
-    mapping_ = progress.best->mapping;
-    cost_ = *cost;
-    value_ = ValueOf(*cost, job_.problem.objective);
-    better_ = true;
+    if (Result<void> taken = TakeMapping(progress.best->mapping); !taken) return taken;
+  }
+  choices_left_out_ = progress.choices_left_out;
+  if (options_.decide_keep) {
+    without_bypass_ = WithoutBypass{.bound = std::max(bound_, progress.held_bound)};
+    if (progress.held) {
+      without_bypass_->value = progress.held->value;
+      without_bypass_->cycles = progress.held->cycles;
+      without_bypass_->energy_pj = progress.held->energy_pj;
+    }
   }
   // Bounds are sums of doubles: rounding aside, a complete proof leaves no gap.
   const double bound = std::min(std::max(bound_, progress.bound), value_);
@@ -126,17 +214,23 @@ Result<void> LayerProver::Close() {
 }
 
 void LayerProver::Offer() {
-  if (!layer_.mapping || layer_.value >= value_) return;
+  if (!layer_.mapping || layer_.value >= value_ || first_done_) return;
   mapping_ = std::get<LoopMapping>(*layer_.mapping);
   cost_ = layer_.cost;
   value_ = layer_.value;
   mapper_->Offer(*mapping_);
-  if (Gap() <= exact::kTolerance) done_ = true;
+  if (Gap() <= exact::kTolerance) FinishFirst(MapStop::kProved);
 }
 
 void LayerProver::Publish() {
   improved_ = std::exchange(better_, false);
   layer_.proof = proof_;
+  layer_.without_bypass = without_bypass_;
+  layer_.then = then_;
+  if (choices_left_out_ > 0) {
+    layer_.unproved =
+        fmt::format("{:.6g} more choices of kept tensors were not looked at", choices_left_out_);
+  }
   if (bound_ > 0) layer_.bound = bound_;
   if (!mapping_) return;
   layer_.mapping = *mapping_;
@@ -147,6 +241,7 @@ void LayerProver::Publish() {
 
 double LayerProver::Urgency() const {
   if (!layer_.mapping) return std::numeric_limits<double>::infinity();
+  if (first_done_) return -spent_seconds_;  // Gaps come first.
   // A network's EDP is bounded by the square of a sum of roots, so roots are what adds up.
   const bool edp = job_.problem.objective == Objective::kEdp;
   const double bound = layer_.bound.value_or(0);

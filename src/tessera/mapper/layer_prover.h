@@ -1,4 +1,6 @@
-// The exact mapper on one layer: rounds, what they have shown so far, and the journal of both.
+// The exact mapper on one layer: rounds, what they have shown so far, and the journal of both. Once
+// the first objective is as small as its limits allow, a few rounds for each of the next ones
+// choose between the mappings that are as good (or, with --within, nearly as good).
 #ifndef TESSERA_MAPPER_LAYER_PROVER_H_
 #define TESSERA_MAPPER_LAYER_PROVER_H_
 
@@ -8,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tessera/cost.h"
 #include "tessera/map.h"
@@ -31,9 +34,10 @@ class LayerProver {
   // otherwise the rounds start again, and so does the file.
   Result<void> OpenJournal(const JournalFile& file, bool restore);
 
-  // Rounds until `seconds` have passed, at least one; the last one ends at `deadline` where it is.
-  // What they show is kept apart until Publish.
-  Result<void> Run(double seconds, double deadline, ThreadPool& pool);
+  // Rounds until `seconds` have passed, at least one; the last one ends at `deadline` where it is,
+  // and those for the first objective at `first_deadline`. What they show is kept apart until
+  // Publish.
+  Result<void> Run(double seconds, double first_deadline, double deadline, ThreadPool& pool);
 
   // Takes over the layer's mapping, if it is better than what is known here.
   void Offer();
@@ -45,6 +49,9 @@ class LayerProver {
   void Publish();
 
   bool done() const { return done_; }
+  bool first_done() const { return first_done_; }  // nothing is left to do for the first objective
+  // What ended it; none while it is not done.
+  std::optional<MapStop> stop() const { return stop_; }
   // How much of the network's gap is this layer's, by the time already spent on it.
   double Urgency() const;
 
@@ -56,6 +63,11 @@ class LayerProver {
  private:
   Result<void> Round(ThreadPool& pool);
   Result<void> Take(const exact::Progress& progress);
+  std::optional<MapStop> StopAfter(bool more, const exact::Progress& progress) const;
+  Result<void> NextRound(ThreadPool& pool);
+  Result<void> StartNext();
+  void FinishFirst(MapStop stop);
+  Result<void> TakeMapping(const LoopMapping& mapping);
   Result<void> Write(bool new_mapping);
   double Gap() const;
 
@@ -74,6 +86,17 @@ class LayerProver {
   LayerProof proof_;
   LayerProof written_;  // last line of the journal
   LayerProof before_;   // of an earlier run, which the mapper does not count
+
+  exact::MapperOptions options_;      // of the first objective
+  std::vector<Objective> next_ = {};  // objectives after it, as far as they can be proved
+  size_t at_ = 0;                     // of those
+  bool first_done_ = false;
+  std::unique_ptr<exact::Mapper> chooser_;  // for next_[at_]
+  int64_t chooser_rounds_ = 0;
+  std::optional<MapStop> stop_;
+  std::optional<WithoutBypass> without_bypass_;
+  std::vector<NextObjective> then_;
+  double choices_left_out_ = 0;
 
   bool done_ = false, improved_ = false, better_ = false;
   int64_t rounds_here_ = 0;

@@ -87,6 +87,32 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
   return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
 }
 
+// What ended the search of a layer without a proof.
+MapStop StopOf(const LayerMapping& layer) {
+  switch (layer.search.stop) {
+    case StopReason::kTarget: return MapStop::kProved;
+    case StopReason::kSeconds: return MapStop::kTime;
+    case StopReason::kInterrupted: return MapStop::kInterrupted;
+    case StopReason::kSamples:
+    case StopReason::kExhausted:
+    case StopReason::kFailures: break;
+  }
+  return MapStop::kSamples;
+}
+
+// Of a network: what most of all kept its layers from being proved.
+MapStop StopOf(const NetworkMapping& mapping) {
+  if (mapping.interrupted) return MapStop::kInterrupted;
+  for (const MapStop stop :
+       {MapStop::kTime, MapStop::kMemory, MapStop::kRounds, MapStop::kSamples}) {
+    if (std::ranges::find(mapping.layers, stop, &LayerMapping::stopped_by) !=
+        mapping.layers.end()) {
+      return stop;
+    }
+  }
+  return MapStop::kProved;
+}
+
 class NetworkMapper {
  public:
   NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks)
@@ -122,9 +148,11 @@ class NetworkMapper {
       if (Result<void> tried = AnyFactors(); !tried) return tried.error();
     }
     mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
-    for (const LayerMapping& layer : mapping_.layers) {
+    for (LayerMapping& layer : mapping_.layers) {
       mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
+      if (!layer.proof) layer.stopped_by = StopOf(layer);
     }
+    mapping_.stopped_by = StopOf(mapping_);
     mapping_.seconds = SteadySeconds() - start_;
     return std::move(mapping_);
   }
@@ -173,9 +201,14 @@ class NetworkMapper {
 
   Result<void> Search(size_t index) {
     LayerMapping& made = mapping_.layers[index];
-    if (job_.prove && prover_.Done(index)) return CountRecorded(index, made);
+    if (job_.prove && prover_.Done(index)) return CountRecorded(index, made, StopReason::kTarget);
+    // Layers whose turn comes after the time for searches have their first mapping.
+    const double whole = job_.settings.budget.seconds;
+    if (job_.prove && whole > 0 && SteadySeconds() >= start_ + whole / 2) {
+      return CountRecorded(index, made, StopReason::kSeconds);
+    }
     const Result<std::unique_ptr<MappingProblem>> problem =
-        ProblemOf(job_, {made.name, made.layer});
+        SearchProblem(job_, {made.name, made.layer});
     if (!problem) return problem.error();
     if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
     Finish(**problem, made);
@@ -224,10 +257,10 @@ class NetworkMapper {
     return {};
   }
 
-  // A proof that an earlier part of the run brought to its end needs no search any more, but what
-  // was searched before that is part of the run.
-  Result<void> CountRecorded(size_t index, LayerMapping& made) const {
-    made.search.stop = StopReason::kTarget;
+  // A layer that is not searched any more: an earlier part of the run brought its proof to an end,
+  // or the clock did. What was searched before that is part of the run.
+  Result<void> CountRecorded(size_t index, LayerMapping& made, StopReason stop) const {
+    made.search.stop = stop;
     if (hooks_.directory == nullptr) return {};
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(*hooks_.directory, index));
     if (!trials) return trials.error();
@@ -243,14 +276,20 @@ class NetworkMapper {
   Result<void> AnyFactors() {
     const double whole = job_.settings.budget.seconds;
     const double deadline = whole > 0 ? start_ + whole : std::numeric_limits<double>::infinity();
+    const auto over = [&] {
+      return (hooks_.stopped && hooks_.stopped()) || SteadySeconds() >= deadline;
+    };
     for (LayerMapping& layer : mapping_.layers) {
-      const bool stopped = hooks_.stopped && hooks_.stopped();
-      if (!stopped && SteadySeconds() < deadline) {
-        if (Result<void> tried = TryAnyFactors(job_, pool_, layer); !tried) {
+      if (!over()) {
+        if (Result<void> tried = TryAnyFactors(job_, pool_, over, layer); !tried) {
           return InLayer(layer.name, tried.error());
         }
       }
       BoundAnyFactors(job_.problem.objective, layer);
+      // That space is tried for a few rounds, not searched.
+      if (layer.stopped_by == MapStop::kProved && layer.gap().value_or(0) > kEqual) {
+        layer.stopped_by = over() ? MapStop::kTime : MapStop::kRounds;
+      }
     }
     return {};
   }
@@ -276,6 +315,7 @@ class NetworkMapper {
 
   void Finish(const MappingProblem& problem, LayerMapping& made) const {
     if (!made.search.best) return;
+    // A proof's mapping is as good if it has the same value; the proof sees to the rest.
     if (made.cost && made.search.best->outcome.value >= made.value) return;
     made.point = made.search.best->point;
     made.mapping = problem.space().Decode(*made.point);
@@ -295,6 +335,19 @@ class NetworkMapper {
 };
 
 }  // namespace
+
+Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const NamedLayer& layer) {
+  const bool constrained = !job.problem.space.constraints.demands.empty() ||
+                           !job.accelerator.constraints.demands.empty();
+  if (job.prove && job.problem.space.decide_keep && !constrained) {
+    MappingProblemOptions held = job.problem;
+    held.space.decide_keep = false;
+    Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layer.layer, job.accelerator, job.settings.model, held);
+    if (problem) return problem;
+  }
+  return ProblemOf(job, layer);
+}
 
 JournalFile SearchJournal(const RunDirectory& directory, size_t layer) {
   return directory.Journal(fmt::format("{:03}", layer + 1));

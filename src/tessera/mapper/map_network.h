@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "tessera/cost.h"
 #include "tessera/map.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapping.h"
 #include "tessera/result.h"
 #include "tessera/run.h"
@@ -25,6 +27,10 @@ Error InLayer(std::string_view layer, Error error);
 // The journals of a layer: of its search (001.jsonl), and of its proof (001.proof.jsonl).
 JournalFile SearchJournal(const RunDirectory& directory, size_t layer);
 JournalFile ProofJournal(const RunDirectory& directory, size_t layer);
+
+// The problem that a layer's search is about: the job's; before proofs, which look at bypass by
+// themselves, the one without it where there are such mappings.
+Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const NamedLayer& layer);
 
 // Status of a value with a bound, or without one.
 MapStatus StatusOf(double value, const std::optional<double>& bound);

@@ -98,11 +98,11 @@ TEST(MapNetwork, NothingIsBelowItsBound) {
     ASSERT_TRUE(mapping->total.gap());
     EXPECT_GE(*mapping->total.gap(), 0);
   }
-  const Result<NetworkMapping> area =
-      MapNetwork(Job({.accelerator = "eyeriss-256", .objective = Objective::kArea}), 1, {});
-  ASSERT_TRUE(area) << area.error();
-  EXPECT_FALSE(area->total.gap());
-  EXPECT_EQ(area->layers[0].status, MapStatus::kHeuristic);
+  const Result<NetworkMapping> power =
+      MapNetwork(Job({.accelerator = "eyeriss-256", .objective = Objective::kPower}), 1, {});
+  ASSERT_TRUE(power) << power.error();
+  EXPECT_FALSE(power->total.gap());
+  EXPECT_EQ(power->layers[0].status, MapStatus::kHeuristic);
 }
 
 TEST(MapNetwork, BoundsOfLayersBoundTheNetworksEdp) {
@@ -251,7 +251,10 @@ TEST(MapSettings, SurviveTheirFile) {
       .network = "n", .accelerator = "a", .method = Method("ga:population=7"), .seed = 9};
   settings.budget = {.samples = 5, .seconds = 1.5};
   settings.target_gap = 0.25;
-  settings.bypass = true;
+  settings.bypass = false;
+  settings.then = {Objective::kEnergy, Objective::kEdp};
+  settings.within = 0.01;
+  settings.limits.Of(Objective::kEnergy) = 2.5e9;
   const std::string text = ToJsonText(settings);
   const Result<MapSettings> read = ParseMapSettings(text, "run.json");
   ASSERT_TRUE(read) << read.error();
@@ -260,6 +263,101 @@ TEST(MapSettings, SurviveTheirFile) {
   broken.replace(broken.find("\"points\""), 8, "\"pointz\"");
   EXPECT_EQ(ToString(ParseMapSettings(broken, "run.json").error()),
             "run.json:1:1: run without 'points'");
+}
+
+TEST(MapSettings, ObjectivesThatMeanNothingAreRefused) {
+  const auto message = [](MapSettings settings, const Accelerator& machine) {
+    settings.budget.samples = 10;
+    const Result<MapJob> job = MakeMapJob(settings, SmallNetwork(), machine);
+    return job ? "no error" : job.error().message;
+  };
+  Accelerator machine = *LoadAccelerator("simple3");
+  EXPECT_EQ(message({.objective = Objective::kArea}, machine),
+            "model loopnest knows no area, so it cannot be small");
+  EXPECT_EQ(message({.objective = Objective::kEnergy}, machine), "no error");
+  Hierarchy& hierarchy = *machine.hierarchy;
+  hierarchy.arithmetic.mac_pj = 0;
+  for (MemoryLevel& level : hierarchy.levels) level.read_pj = level.fill_pj = level.update_pj = 0;
+  EXPECT_EQ(message({.objective = Objective::kLatency}, machine), "no error");
+  for (const Objective objective : {Objective::kEnergy, Objective::kEdp, Objective::kPower}) {
+    EXPECT_EQ(message({.objective = objective}, machine),
+              "machine 'simple3' has no energies, so objective " +
+                  std::string(ToString(objective)) + " would be 0 for every mapping");
+  }
+  MapSettings limited;
+  limited.limits.Of(Objective::kEnergy) = 1;
+  EXPECT_NE(message(limited, machine), "no error");
+  EXPECT_NE(message({.then = {Objective::kEnergy}}, machine), "no error");
+}
+
+TEST(MapSettings, LimitsAreParsed) {
+  CostLimits limits;
+  EXPECT_FALSE(limits.any());
+  EXPECT_TRUE(ParseLimit("cycles=1e6", limits));
+  EXPECT_TRUE(ParseLimit("energy_pj=2.5e9", limits));
+  EXPECT_EQ(limits.ToString(), "cycles <= 1000000, energy_pj <= 2500000000");
+  EXPECT_EQ(limits.Broken({.cycles = 1'000'001}), Objective::kLatency);
+  EXPECT_EQ(limits.Broken({.cycles = 1'000'000, .energy_pj = 2.5e9}), std::nullopt);
+  for (const char* text :
+       {"cycles", "cycle=1", "cycles=0", "cycles=-1", "cycles=x", "cycles=inf"}) {
+    EXPECT_FALSE(ParseLimit(text, limits)) << text;
+  }
+}
+
+// Ties between mappings of equal value: the next objective decides, and in the end cycles and
+// energy.
+TEST(MapNetwork, EqualMappingsAreToldApartByTheNextObjective) {
+  MapSettings settings{.accelerator = "simple3", .method = Method("exact")};
+  settings.proof_rounds = 30;
+  const MapJob job = Job(settings);
+  const Result<NetworkMapping> mapping = MapNetwork(job, 1, {});
+  ASSERT_TRUE(mapping) << mapping.error();
+  for (const LayerMapping& layer : mapping->layers) {
+    ASSERT_EQ(layer.status, MapStatus::kOptimal) << layer.name;
+    ASSERT_EQ(layer.then.size(), 1u);
+    EXPECT_EQ(layer.then[0].objective, Objective::kEnergy);
+    EXPECT_EQ(layer.then[0].value, layer.cost->energy_pj);
+  }
+  // No mapping with as few cycles that is allowed less energy is left.
+  MapSettings limited = job.settings;
+  limited.objective = Objective::kEnergy;
+  limited.limits.Of(Objective::kLatency) = static_cast<double>(mapping->layers[0].cost->cycles);
+  limited.proof_rounds = 4;
+  const Result<NetworkMapping> least = MapNetwork(*MakeJob(limited, SmallNetwork()), 1, {});
+  ASSERT_TRUE(least) << least.error();
+  EXPECT_LE(mapping->layers[0].cost->energy_pj, least->layers[0].cost->energy_pj * (1 + 1e-9));
+}
+
+// What a machine forbids is not searched, and --no-bypass is the same space.
+TEST(MapNetwork, BypassIsTheDefaultUnlessTheMachineForbidsIt) {
+  MapSettings settings{.accelerator = "simple3", .objective = Objective::kEnergy};
+  settings.method = Method("exact");
+  settings.proof_rounds = 6;
+  const MapJob free = Job(settings);
+  settings.bypass = false;
+  const MapJob held = Job(settings);
+  settings.bypass = true;
+  Accelerator strict = *LoadAccelerator("simple3");
+  strict.hierarchy->bypass = false;
+  const Result<MapJob> forbidden = MakeMapJob(free.settings, SmallNetwork(), strict);
+  ASSERT_TRUE(forbidden);
+  const Result<NetworkMapping> with = MapNetwork(free, 1, {}), without = MapNetwork(held, 1, {}),
+                               none = MapNetwork(*forbidden, 1, {});
+  ASSERT_TRUE(with && without && none);
+  ExpectEqual(*without, *none);
+  EXPECT_LT(with->total.energy_pj, without->total.energy_pj);
+  for (const LayerMapping& layer : with->layers) {
+    ASSERT_TRUE(layer.without_bypass && layer.without_bypass->value);
+    EXPECT_GE(*layer.without_bypass->value, layer.value);
+    EXPECT_LE(layer.without_bypass->bound, *layer.without_bypass->value);
+  }
+  EXPECT_NE(DescribeSpace(free).find("bypass searched"), std::string::npos);
+  EXPECT_NE(DescribeSpace(held).find("no bypass: every level holds every tensor"),
+            std::string::npos);
+  EXPECT_NE(DescribeSpace(*forbidden).find("the machine forbids it"), std::string::npos);
+  const Result<NetworkMapping> threads = MapNetwork(free, 2, {});
+  ASSERT_TRUE(threads);
+  ExpectEqual(*with, *threads);
 }
 
 TEST(MapSettings, NamesThatDoNotExistHaveHints) {

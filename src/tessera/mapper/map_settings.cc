@@ -75,6 +75,20 @@ class SettingsReader {
     });
   }
 
+  void Read(std::string_view key, CostLimits& limits) {
+    Take(key, limits, [](const Node& node) -> Result<CostLimits> {
+      CostLimits read;
+      for (const Node::Entry& entry : node.entries) {
+        const Result<Objective> objective = FindName<Objective>("limit", entry.key, kObjectiveKeys);
+        if (!objective) return objective.error();
+        const Result<double> most = entry.value.AsDouble();
+        if (!most) return most.error();
+        read.Of(*objective) = *most;
+      }
+      return read;
+    });
+  }
+
   // A word that has to be looked up; an error gets the word's place.
   template <typename Value, typename Look>
   void Parse(std::string_view key, Value& value, Look look) {
@@ -123,7 +137,7 @@ std::string ToJsonText(const MapSettings& settings) {
   json["model"] = settings.model.ToString();
   json["model_settings"] = Json::object();
   for (const auto& [name, value] : settings.model.settings()) json["model_settings"][name] = value;
-  json["objective"] = ToString(settings.objective);
+  json["objective"] = ObjectivesText(settings);
   json["method"] = settings.method.ToString();
   json["sizes"] = NameOf(settings.sizes, kTileSizesNames);
   json["factors"] = NameOf(settings.factors, kFactorsNames);
@@ -136,6 +150,12 @@ std::string ToJsonText(const MapSettings& settings) {
   json["proof_rounds"] = settings.proof_rounds;
   json["proof_memory_mib"] = settings.proof_memory_mib;
   json["target_gap"] = settings.target_gap ? Json(*settings.target_gap) : nullptr;
+  json["within"] = settings.within;
+  json["limits"] = Json::object();
+  for (size_t i = 0; i < kObjectiveKeys.size(); ++i) {
+    const double most = settings.limits.most[i];
+    if (most != CostLimits::kNone) json["limits"][kObjectiveKeys[i]] = most;
+  }
   return json.dump();
 }
 
@@ -152,7 +172,12 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   reader.Read("model_settings", model_settings);
   reader.Parse("model", settings.model,
                [&](const std::string& word) { return ChooseCostModel(word, model_settings); });
-  reader.Parse("objective", settings.objective, FindObjective);
+  std::vector<Objective> objectives = {settings.objective};
+  reader.Parse("objective", objectives, ParseObjectives);
+  settings.objective = objectives.front();
+  settings.then.assign(objectives.begin() + 1, objectives.end());
+  reader.Read("within", settings.within);
+  reader.Read("limits", settings.limits);
   reader.Parse("method", settings.method, ParseMapMethod);
   reader.Parse("sizes", settings.sizes, [](std::string_view word) {
     return FindName<TileSizes>("tile sizes", word, kTileSizesNames);
@@ -171,6 +196,26 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   reader.Read("target_gap", settings.target_gap);
   if (Result<void> done = reader.Finish(); !done) return done.error();
   return settings;
+}
+
+std::string ObjectivesText(const MapSettings& settings) {
+  std::string text(ToString(settings.objective));
+  for (const Objective objective : settings.then) text += fmt::format(",{}", ToString(objective));
+  return text;
+}
+
+Result<std::vector<Objective>> ParseObjectives(std::string_view text) {
+  std::vector<Objective> objectives;
+  for (const std::string_view name : Split(text, ',')) {
+    const Result<Objective> objective = FindObjective(name);
+    if (!objective) return objective.error();
+    if (std::ranges::find(objectives, *objective) != objectives.end()) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = fmt::format("objective {} is named twice", name)};
+    }
+    objectives.push_back(*objective);
+  }
+  return objectives;
 }
 
 Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer) {
@@ -241,13 +286,20 @@ Result<Constraints> LoadConstraints(const MapSettings& settings, const std::stri
 
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder) {
+  const bool may_bypass = !accelerator.hierarchy || accelerator.hierarchy->bypass;
+  std::vector<Objective> objectives = {settings.objective};
+  objectives.insert(objectives.end(), settings.then.begin(), settings.then.end());
+  std::vector<Objective> ties = InOrder(objectives);
+  ties.erase(ties.begin());
   MapJob job{.settings = settings,
              .network = std::move(network),
              .accelerator = std::move(accelerator),
              .problem = {.objective = settings.objective,
                          .space = {.sizes = settings.sizes,
                                    .decide_pes = settings.decide_pes,
-                                   .decide_keep = settings.bypass}},
+                                   .decide_keep = settings.bypass && may_bypass},
+                         .ties = std::move(ties),
+                         .limits = settings.limits},
              .method = settings.method.search,
              .prove = settings.method.proves(),
              .any_factors = settings.factors == Factors::kAny};
@@ -258,8 +310,29 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
   if (job.method) {
     for (std::string* file : job.method->Files()) *file = In(folder, *file);
   }
+  if (settings.within > 0 && (!job.prove || settings.then.empty())) {
+    return Error{
+        .kind = ErrorKind::kUsage,
+        .message = settings.then.empty()
+                       ? "--within says what the first objective may give up for a "
+                         "second, but there is only one"
+                       : fmt::format("--within needs proofs, which method {} does not make",
+                                     settings.method.ToString()),
+        .hint = settings.then.empty() ? "for example --objective latency,energy"
+                                      : "use --method auto or exact"};
+  }
   if (job.prove) {
     if (Result<void> provable = CheckProvable(settings); !provable) return provable.error();
+  }
+  for (const Objective objective : objectives) {
+    const Result<void> means = settings.model->CheckObjective(objective, job.accelerator);
+    if (!means) return means.error();
+  }
+  for (size_t i = 0; i < settings.limits.most.size(); ++i) {
+    if (settings.limits.most[i] == CostLimits::kNone) continue;
+    const Result<void> means =
+        settings.model->CheckObjective(static_cast<Objective>(i), job.accelerator);
+    if (!means) return means.error();
   }
   if (job.any_factors) {
     if (Result<void> possible = CheckAnyFactors(job); !possible) return possible.error();

@@ -18,6 +18,7 @@
 namespace tessera {
 namespace {
 
+constexpr double kForever = std::numeric_limits<double>::infinity();
 constexpr double kSlice = 0.25;      // seconds between looks at clock, gaps and the user's wishes
 constexpr double kTotalSeconds = 1;  // between lines about the network
 constexpr int64_t kNodeBytes = 400;  // about what an open node takes
@@ -60,6 +61,15 @@ Result<void> CheckProvable(const MapSettings& settings) {
     return refused(
         fmt::format("proves latency, energy and edp, not {}", ToString(settings.objective)));
   }
+  for (const Objective objective : settings.then) {
+    if (exact::GoalOf(objective)) continue;
+    return refused(fmt::format("proves latency, energy and edp, not {}", ToString(objective)));
+  }
+  for (const Objective objective : {Objective::kPower, Objective::kArea}) {
+    if (settings.limits.Of(objective) == CostLimits::kNone) continue;
+    return refused(fmt::format("knows no bounds of {}, which has a limit",
+                               kObjectiveKeys[static_cast<size_t>(objective)]));
+  }
   if (!exact::Proves(*semantics)) {
     return refused(fmt::format("knows no bounds for semantics {}",
                                NameOf(*semantics, loopnest::kSemanticsNames)),
@@ -83,7 +93,7 @@ bool Prover::Reproducible() const {
 }
 
 bool Prover::Done(size_t layer) const {
-  return provers_[layer] != nullptr && provers_[layer]->done();
+  return provers_[layer] != nullptr && provers_[layer]->first_done();
 }
 
 void Prover::Offer(size_t layer) {
@@ -114,7 +124,8 @@ Result<void> Prover::Start(double seconds) {
     }
     ThreadPool one(1);  // Layers are what runs side by side.
     if (!prover->done() && !(hooks_.stopped && hooks_.stopped())) {
-      if (Result<void> ran = prover->Run(0, SteadySeconds() + share, one); !ran) return ran;
+      const double end = SteadySeconds() + share;
+      if (Result<void> ran = prover->Run(0, kForever, end, one); !ran) return ran;
     }
     prover->Publish();
     const std::lock_guard<std::mutex> guard(shared_->mutex);
@@ -179,7 +190,7 @@ void Prover::TellTotal() {
 void Prover::Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::mutex>& lock) {
   prover.busy = true;
   lock.unlock();
-  Result<void> ran = prover.Run(kSlice, deadline_, pool);
+  Result<void> ran = prover.Run(kSlice, first_deadline_, deadline_, pool);
   lock.lock();
   prover.busy = false;
   prover.Publish();
@@ -190,6 +201,10 @@ void Prover::Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::
 
 Result<void> Prover::Go(double deadline) {
   deadline_ = deadline;
+  if (job_.settings.within > 0) {
+    const double now = SteadySeconds();
+    first_deadline_ = now + (deadline - now) / 2;
+  }
   const auto threads = static_cast<size_t>(pool_.threads());
   std::unique_lock<std::mutex> lock(shared_->mutex);
   while (shared_->outcome && !Over()) {
@@ -213,8 +228,12 @@ Result<void> Prover::Go(double deadline) {
     });
     lock.lock();
   }
-  for (const auto& prover : provers_) {
+  const bool interrupted = hooks_.stopped && hooks_.stopped();
+  for (size_t i = 0; i < provers_.size(); ++i) {
+    const auto& prover = provers_[i];
     if (prover == nullptr) continue;
+    layers_[i].stopped_by =
+        prover->stop().value_or(interrupted ? MapStop::kInterrupted : MapStop::kTime);
     if (Result<void> closed = prover->Close(); !closed && shared_->outcome) {
       shared_->outcome = InLayer(prover->layer().name, closed.error());
     }

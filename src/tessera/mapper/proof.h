@@ -42,7 +42,7 @@ class Prover {
   // the search with method auto; they are listed.
   Result<void> Start(double seconds);
 
-  // Whether nothing is left to do for a layer.
+  // Whether nothing is left to do for the first objective of a layer.
   bool Done(size_t layer) const;
 
   // Takes over a mapping that was found elsewhere, if it is better: layers[layer].search.best has
@@ -66,6 +66,7 @@ class Prover {
   ThreadPool& pool_;
   const RunHooks hooks_;
   double deadline_ = std::numeric_limits<double>::infinity();
+  double first_deadline_ = std::numeric_limits<double>::infinity();  // of the first objective
   std::vector<LayerMapping>& layers_;
   std::vector<std::unique_ptr<LayerProver>> provers_;  // null: cannot be proved
 

@@ -55,6 +55,11 @@ bool SameNumbers(const Outcome& a, const Outcome& b) {
   return numbers(a) == numbers(b);
 }
 
+// None where the model knows no area.
+std::optional<double> AreaOf(double area_um2) {
+  return area_um2 > 0 ? std::optional(area_um2) : std::nullopt;
+}
+
 class Verifier {
  public:
   Verifier(const RunDirectory& directory, const MapJob& job, const Json& report,
@@ -70,7 +75,8 @@ class Verifier {
     CompareText(report_, "run", "network", job_.network.name);
     CompareText(report_, "run", "accelerator", job_.accelerator.name);
     CompareText(report_, "run", "model", job_.settings.model.ToString());
-    CompareText(report_, "run", "objective", ToString(job_.settings.objective));
+    CompareText(report_, "run", "objective", ObjectivesText(job_.settings));
+    CompareText(report_, "run", "space", DescribeSpace(job_));
     CompareText(report_, "run", "method", job_.settings.method.ToString());
     CompareNumber(report_, "run", "seed", static_cast<double>(job_.settings.seed));
     const Json& layers = report_["layers"];
@@ -124,7 +130,10 @@ class Verifier {
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(directory_, index));
     if (!trials) return trials.error();
     LayerMapping made{.name = entry.name, .count = entry.count, .layer = entry.layer};
-    const std::optional<Trial> best = CheckJournal(**problem, what, *trials);
+    const Result<std::unique_ptr<MappingProblem>> searched =
+        SearchProblem(job_, {entry.name, entry.layer});
+    if (!searched) return searched.error();
+    const std::optional<Trial> best = CheckJournal(**searched, what, *trials);
     made.search.samples = std::ssize(*trials);
     if (best) made.value = best->outcome.value;
     ProofRecord proved;
@@ -142,7 +151,9 @@ class Verifier {
     } else {
       const double known =
           std::min(best ? best->outcome.value : kInfinity, proved.value.value_or(kInfinity));
-      if (known < kInfinity && NumberAt(json, "value").value_or(0) > known) {
+      // What --within gives up for the next objective is no discrepancy.
+      const double most = known * (1 + job_.settings.within);
+      if (known < kInfinity && NumberAt(json, "value").value_or(0) > most) {
         Complain(what + ": value", TextAt(json, "value"), fmt::format("at most {}", known));
       }
     }
@@ -199,7 +210,7 @@ class Verifier {
     CompareNumber(json, what, "edp", cost.edp());
     CompareNumber(json, what, "value", value);
     CompareNumber(json, what, "power_mw", cost.power_mw);
-    CompareNumber(json, what, "area_um2", cost.area_um2);
+    CompareNumber(json, what, "area_um2", AreaOf(cost.area_um2));
     CompareNumber(json, what, "utilization", cost.utilization);
     if (!job_.any_factors) made.point = *point;
     made.cost = cost;
@@ -342,7 +353,9 @@ class Verifier {
         Complain(fmt::format("{}: evaluation {} of the journal", what, i + 1), text(recorded),
                  text(computed));
       }
-      if (computed.feasible() && (!best || computed.value < best->outcome.value)) best = again[i];
+      if (computed.feasible() && (!best || problem.Better(computed, best->outcome))) {
+        best = again[i];
+      }
     }
     return best;
   }
@@ -360,7 +373,7 @@ class Verifier {
         {"bound", total.bound},
         {"gap", total.gap()},
         {"power_mw", total.power_mw},
-        {"area_um2", total.area_um2},
+        {"area_um2", AreaOf(total.area_um2)},
         {"utilization", total.utilization},
         {"samples", static_cast<double>(total.samples)}};
     for (const auto& [key, value] : numbers) CompareNumber(json, "total", key, value);

@@ -80,6 +80,7 @@ Json ToJson(const Hierarchy& hierarchy) {
   }
   const Arithmetic& macs = hierarchy.arithmetic;
   return {{"links", hierarchy.links},
+          {"bypass", hierarchy.bypass},
           {"arithmetic",
            {{"name", macs.name},
             {"instances", macs.instances()},

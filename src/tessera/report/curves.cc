@@ -78,6 +78,16 @@ std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
   return path;
 }
 
+// A dot at every point.
+std::string Dots(const Curve& curve, const Axis& x, const Axis& y, std::string_view color) {
+  std::string dots;
+  for (const auto& [px, py] : curve.points) {
+    dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
+                        kLeft + kWidth * x.At(px), kTop + kHeight * (1 - y.At(py)), color);
+  }
+  return dots;
+}
+
 }  // namespace
 
 std::string ToSvg(const Chart& chart) {
@@ -132,6 +142,10 @@ std::string ToSvg(const Chart& chart) {
     }
     svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
                        Path(curve, x, y, chart.steps), kColors[color % kColors.size()]);
+    // A path of one point is nothing to see.
+    if (chart.dots || curve.points.size() == 1) {
+      svg += Dots(curve, x, y, kColors[color % kColors.size()]);
+    }
   }
   return svg + "</svg>\n";
 }

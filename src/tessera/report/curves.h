@@ -20,6 +20,7 @@ struct Chart {
   std::string x_label = {};
   std::string y_label = {};
   bool steps = false;
+  bool dots = false;  // at every point; a curve of one point has one in any case. Default: false.
   std::vector<Curve> curves = {};
 };
 

@@ -145,9 +145,14 @@ Result<std::string> MapPage(const MapJob& job, const NetworkMapping& mapping) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{0}</title>\n"
       "<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n<p class=\"facts\">objective {2}, model "
       "{3}, method {4}, seed {5}{6}</p>\n",
-      EscapedXml(title), kStyle, EscapedXml(ToString(job.settings.objective)),
+      EscapedXml(title), kStyle, EscapedXml(ObjectivesText(job.settings)),
       EscapedXml(job.settings.model.ToString()), EscapedXml(job.settings.method.ToString()),
       job.settings.seed, mapping.interrupted ? "; interrupted before the end" : "");
+  html += fmt::format("<p class=\"facts\">space: {}; stopped by: {}</p>\n",
+                      EscapedXml(DescribeSpace(job)), NameOf(mapping.stopped_by, kMapStopNames));
+  for (const SpaceGain& gain : GainsOf(job, mapping)) {
+    html += fmt::format("<p class=\"facts\">{}</p>\n", EscapedXml(gain.text));
+  }
   html += Cards(mapping.total);
   html += "<h2>Layers</h2>\n" + LayersTable(mapping);
   html += Progress(job, mapping);

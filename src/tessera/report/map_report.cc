@@ -29,6 +29,15 @@ Json Whole(double value) {
   return value < kExact ? Json(static_cast<int64_t>(value)) : Json(value);
 }
 
+// What no model has said: an area is never 0.
+Json AreaJson(double area_um2) { return area_um2 > 0 ? Json(area_um2) : Json(nullptr); }
+
+Json WithoutBypassJson(const LayerMapping& layer) {
+  const WithoutBypass& held = *layer.without_bypass;
+  return {{"value", OrNull(held.value)},
+          {"bound", std::isinf(held.bound) ? Json(nullptr) : Json(held.bound)}};
+}
+
 Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   Json json;
   json["name"] = layer.name;
@@ -48,15 +57,24 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
     json["mapping"] = Json::parse(*text);
   }
   json["power_mw"] = layer.cost ? Json(layer.cost->power_mw) : Json(nullptr);
-  json["area_um2"] = layer.cost ? Json(layer.cost->area_um2) : Json(nullptr);
+  json["area_um2"] = layer.cost ? AreaJson(layer.cost->area_um2) : Json(nullptr);
   json["utilization"] = layer.cost ? Json(layer.cost->utilization) : Json(nullptr);
   json["infeasible_samples"] = layer.search.infeasible;
   json["failed_samples"] = layer.search.failed;
-  json["stopped_by"] = ToString(layer.search.stop);
+  json["stopped_by"] = NameOf(layer.stopped_by, kMapStopNames);
   if (layer.proof) {
     json["proof"] = {{"rounds", layer.proof->rounds},
                      {"evaluations", layer.proof->evaluations},
                      {"complete", layer.proof->complete}};
+  }
+  if (layer.without_bypass) json["without_bypass"] = WithoutBypassJson(layer);
+  if (!layer.then.empty()) {
+    json["then"] = Json::array();
+    for (const NextObjective& next : layer.then) {
+      json["then"].push_back({{"objective", ToString(next.objective)},
+                              {"value", next.value},
+                              {"proved", next.proved}});
+    }
   }
   if (!layer.unproved.empty()) json["unproved"] = layer.unproved;
   json["notes"] = ToJson(layer.search.notes);
@@ -81,11 +99,17 @@ std::string ProofSummary(const MapJob& job, const NetworkMapping& mapping) {
   if (settings.proof_rounds > 0) {
     limits.push_back(fmt::format("{} rounds per layer", WithThousands(settings.proof_rounds)));
   }
-  if (optimal < layers && !mapping.interrupted && !limits.empty()) {
-    text += fmt::format("; limited to {}", fmt::join(limits, " and "));
+  text += fmt::format("; stopped by: {}", NameOf(mapping.stopped_by, kMapStopNames));
+  const bool limited =
+      mapping.stopped_by == MapStop::kTime || mapping.stopped_by == MapStop::kRounds;
+  if (limited && !limits.empty()) {
+    text += fmt::format(", limited to {}", fmt::join(limits, " and "));
     if (clock) {
       text += ", so the result depends on the machine; --samples N gives one that does not";
     }
+  }
+  if (mapping.stopped_by == MapStop::kMemory) {
+    text += fmt::format(", limited to {} MiB (--proof-memory)", settings.proof_memory_mib);
   }
   text += "\n";
   for (const LayerMapping& layer : mapping.layers) {
@@ -106,8 +130,20 @@ Json BudgetJson(const MapSettings& settings, bool prove) {
   return json;
 }
 
+// What lies outside the space.
+Json GainsJson(const MapJob& job, const NetworkMapping& mapping) {
+  Json json = Json::array();
+  for (const SpaceGain& gain : GainsOf(job, mapping)) {
+    json.push_back({{"restriction", gain.restriction},
+                    {"gained", OrNull(gain.gained)},
+                    {"could_gain", OrNull(gain.could_gain)},
+                    {"text", gain.text}});
+  }
+  return json;
+}
+
 // Layers without a mapping: the reason of the first is the reason of the command.
-Result<void> CheckFound(const NetworkMapping& mapping) {
+Result<void> CheckFound(const MapJob& job, const NetworkMapping& mapping) {
   for (const LayerMapping& layer : mapping.layers) {
     if (layer.cost || layer.search.stop == StopReason::kInterrupted) continue;
     if (layer.search.samples == 0) {
@@ -116,7 +152,10 @@ Result<void> CheckFound(const NetworkMapping& mapping) {
                      .message = fmt::format("layer '{}': the space was searched to its end and "
                                             "holds no mapping that the machine can run",
                                             layer.name),
-                     .hint = "loosen the constraints, or let levels pass tensors by (--bypass)"};
+                     .hint = job.problem.space.decide_keep
+                                 ? "loosen the constraints or the limits"
+                                 : "loosen the constraints, or let levels pass tensors by "
+                                   "(without --no-bypass)"};
       }
       return Error{.kind = ErrorKind::kBudget,
                    .message = fmt::format("layer '{}': no mapping was found in {} rounds of exact "
@@ -164,9 +203,12 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
   json["network"] = job.network.name;
   json["accelerator"] = job.accelerator.name;
   json["model"] = job.settings.model.ToString();
-  json["objective"] = ToString(job.settings.objective);
+  json["objective"] = ObjectivesText(job.settings);
   json["method"] = job.settings.method.ToString();
   json["seed"] = job.settings.seed;
+  json["space"] = DescribeSpace(job);
+  json["stopped_by"] = NameOf(mapping.stopped_by, kMapStopNames);
+  json["gains"] = GainsJson(job, mapping);
   json["layers"] = Json::array();
   for (const LayerMapping& layer : mapping.layers) {
     Result<Json> made = LayerJson(job, layer);
@@ -174,12 +216,20 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
     json["layers"].push_back(*std::move(made));
   }
   const NetworkTotal& total = mapping.total;
-  json["total"] = {{"layers", total.layers},       {"cycles", Whole(total.cycles)},
-                   {"energy_pj", total.energy_pj}, {"edp", total.edp()},
-                   {"value", total.value},         {"bound", OrNull(total.bound)},
-                   {"gap", OrNull(total.gap())},   {"power_mw", total.power_mw},
-                   {"area_um2", total.area_um2},   {"utilization", total.utilization},
+  json["total"] = {{"layers", total.layers},
+                   {"cycles", Whole(total.cycles)},
+                   {"energy_pj", total.energy_pj},
+                   {"edp", total.edp()},
+                   {"value", total.value},
+                   {"bound", OrNull(total.bound)},
+                   {"gap", OrNull(total.gap())},
+                   {"power_mw", total.power_mw},
+                   {"area_um2", AreaJson(total.area_um2)},
+                   {"utilization", total.utilization},
                    {"samples", total.samples}};
+  if (const std::string note = job.settings.model->PowerNote(); !note.empty()) {
+    json["power_note"] = note;
+  }
   json["budget"] = BudgetJson(job.settings, job.prove);
   json["interrupted"] = mapping.interrupted;
   return json;
@@ -208,12 +258,14 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       "{} on {} (model {}, objective {}, method {}): {} layer{}, {} cycles, {:.6g} uJ, EDP {:.6g} "
       "pJ*cycles, utilization {:.1f} %",
       job.network.name, job.accelerator.name, job.settings.model.ToString(),
-      ToString(job.settings.objective), job.settings.method.ToString(), total.layers,
+      ObjectivesText(job.settings), job.settings.method.ToString(), total.layers,
       total.layers == 1 ? "" : "s", WholeText(total.cycles), total.energy_pj * 1e-6, total.edp(),
       100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
   if (job.prove) text += ProofSummary(job, mapping);
+  text += fmt::format("space: {}\n", DescribeSpace(job));
+  for (const SpaceGain& gain : GainsOf(job, mapping)) text += gain.text + "\n";
   return text;
 }
 
@@ -249,7 +301,7 @@ Result<RunView> ViewOfMap(const MapRunResult& result) {
                .files = *std::move(files),
                .times = {{"seconds", mapping.seconds}},
                .interrupted = mapping.interrupted,
-               .verdict = CheckFound(mapping)};
+               .verdict = CheckFound(job, mapping)};
   return view;
 }
 

@@ -37,7 +37,9 @@ Result<Json> ToJson(const MapJob& job, const NetworkFronts& fronts) {
   json["accelerator"] = job.accelerator.name;
   json["model"] = job.settings.model.ToString();
   json["objective"] = "pareto";
-  json["method"] = "exact";
+  json["method"] = job.settings.method.ToString();
+  json["space"] = DescribeSpace(job);
+  json["stopped_by"] = NameOf(fronts.stopped_by, kMapStopNames);
   json["layers"] = Json::array();
   for (const LayerFront& layer : fronts.layers) {
     Json points = Json::array();
@@ -51,11 +53,14 @@ Result<Json> ToJson(const MapJob& job, const NetworkFronts& fronts) {
                         {"status", ToString(point.status)},
                         {"mapping", Json::parse(*mapping)}});
     }
-    json["layers"].push_back({{"name", layer.name},
-                              {"count", layer.count},
-                              {"complete", layer.complete},
-                              {"samples", layer.evaluations},
-                              {"points", points}});
+    json["layers"].push_back(
+        {{"name", layer.name},
+         {"count", layer.count},
+         {"complete", layer.complete},
+         {"gap", layer.gap ? Json(*layer.gap) : Json(nullptr)},
+         {"cycles_gap", layer.cycles_gap ? Json(*layer.cycles_gap) : Json(nullptr)},
+         {"samples", layer.evaluations},
+         {"points", points}});
   }
   json["interrupted"] = fronts.interrupted;
   return json;
@@ -64,18 +69,34 @@ Result<Json> ToJson(const MapJob& job, const NetworkFronts& fronts) {
 std::string Summary(const MapJob& job, const NetworkFronts& fronts) {
   const auto complete = std::count_if(fronts.layers.begin(), fronts.layers.end(),
                                       [](const LayerFront& layer) { return layer.complete; });
-  return fmt::format(
+  double gap = 0, cycles_gap = 0;
+  bool known = true;
+  for (const LayerFront& layer : fronts.layers) {
+    known = known && layer.gap && layer.cycles_gap;
+    gap = std::max(gap, layer.gap.value_or(0));
+    cycles_gap = std::max(cycles_gap, layer.cycles_gap.value_or(0));
+  }
+  std::string text = fmt::format(
       "{} on {}: fronts of cycles and energy; {} of {} distinct layers complete, every point "
       "proved; OPTIMAL points need the least energy for their cycles, BOUNDED ones at most the gap "
       "more; {:.1f} s\n",
       job.network.name, job.accelerator.name, complete, fronts.layers.size(), fronts.seconds);
+  text += known ? fmt::format(
+                      "gap of the fronts: at most {:.2f} % of energy at any cycles, and "
+                      "{:.2f} % above the fewest cycles",
+                      100 * gap, 100 * cycles_gap)
+                : std::string("gap of the fronts: not known");
+  text += fmt::format("; stopped by: {}\nspace: {}\n", NameOf(fronts.stopped_by, kMapStopNames),
+                      DescribeSpace(job));
+  return text;
 }
 
 std::string FrontsSvg(const MapJob& job, const NetworkFronts& fronts) {
   Chart chart{
       .title = fmt::format("{} on {}: cycles and energy", job.network.name, job.accelerator.name),
       .x_label = "cycles",
-      .y_label = "energy (pJ)"};
+      .y_label = "energy (pJ)",
+      .dots = true};
   for (const LayerFront& layer : fronts.layers) {
     Curve curve{.name = layer.name};
     // From the fewest cycles, since a chart's x ascends.

@@ -127,9 +127,10 @@ class Run {
         least_excess_ = outcome.excess;
         result_.closest_problem = outcome.why;
       }
-    } else if (!result_.best || outcome.value < result_.best->outcome.value) {
+    } else if (!result_.best || evaluator_.problem().Better(outcome, result_.best->outcome)) {
+      const bool lower = !result_.best || outcome.value < result_.best->outcome.value;
       result_.best = trial;
-      result_.curve.push_back({.samples = result_.samples, .value = outcome.value});
+      if (lower) result_.curve.push_back({.samples = result_.samples, .value = outcome.value});
     }
   }
 

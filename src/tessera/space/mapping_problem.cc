@@ -2,8 +2,11 @@
 #include "tessera/space.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "tessera/part.h"
 #include "tessera/space/forms.h"
@@ -116,12 +119,32 @@ std::unique_ptr<Problem::Workspace> MappingProblem::MakeWorkspace() const {
 }
 
 Outcome MappingProblem::OutcomeOf(const Cost& cost) const {
+  if (const std::optional<Objective> broken = options_.limits.Broken(cost)) {
+    const double have = ValueOf(cost, *broken), most = options_.limits.Of(*broken);
+    const std::string_view key = kObjectiveKeys[static_cast<size_t>(*broken)];
+    return Outcome::Infeasible(fmt::format("{} {} <= {}", key, have, most), std::log2(have / most));
+  }
   return {.kind = OutcomeKind::kFeasible,
           .value = ValueOf(cost, options_.objective),
           .cycles = static_cast<double>(cost.cycles),
           .energy_pj = cost.energy_pj,
           .power_mw = cost.power_mw,
           .area_um2 = cost.area_um2};
+}
+
+bool MappingProblem::Better(const Outcome& a, const Outcome& b) const {
+  if (a.value != b.value) return a.value < b.value;
+  const auto value = [](const Outcome& outcome, Objective objective) {
+    const std::array<double, 5> values = {outcome.cycles, outcome.energy_pj,
+                                          outcome.cycles * outcome.energy_pj, outcome.power_mw,
+                                          outcome.area_um2};
+    return values[static_cast<size_t>(objective)];
+  };
+  for (const Objective objective : options_.ties) {
+    const double left = value(a, objective), right = value(b, objective);
+    if (left != right) return left < right;
+  }
+  return false;
 }
 
 Outcome MappingProblem::Evaluate(const Point& point, Workspace& workspace) const {

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tessera/cost.h"
 #include "tessera/cost/loopnest/evaluation.h"
 #include "tessera/cost/loopnest/violation.h"
@@ -40,7 +42,7 @@ size_t PlaceOf(const LoopTensor& tensor) {
 
 class LoopnestModel final : public CostModel {
  public:
-  explicit LoopnestModel(Setup setup) : setup_(std::move(setup)) {}
+  LoopnestModel(Setup setup, double clock_ghz) : setup_(std::move(setup)), clock_ghz_(clock_ghz) {}
 
   std::unique_ptr<Workspace> MakeWorkspace() const override {
     auto workspace = std::make_unique<LoopnestWorkspace>();
@@ -64,7 +66,7 @@ class LoopnestModel final : public CostModel {
     } else {
       Fill(scratch.timeloop, scratch.nest, cost);
     }
-    cost.power_mw = cost.energy_pj / static_cast<double>(cost.cycles);  // pJ per ns
+    cost.power_mw = cost.energy_pj / static_cast<double>(cost.cycles) * clock_ghz_;  // pJ per ns
     return cost;
   }
 
@@ -137,6 +139,7 @@ class LoopnestModel final : public CostModel {
   }
 
   const Setup setup_;
+  const double clock_ghz_;
 };
 
 // The keep sets of mappings that leave the choice to the machine; one that names nothing holds
@@ -177,11 +180,37 @@ class ConfiguredLoopnest final : public ConfiguredModel {
                       .energy_pj = bounds->energy_pj};
   }
 
+  Result<void> CheckObjective(Objective objective, const Accelerator& accelerator) const override {
+    if (objective == Objective::kArea) {
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .message = "model loopnest knows no area, so it cannot be small",
+                   .hint = "choose another objective, or a machine and --model maestro"};
+    }
+    if (objective == Objective::kLatency || !accelerator.hierarchy ||
+        HasEnergies(*accelerator.hierarchy)) {
+      return {};
+    }
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("machine '{}' has no energies, so objective {} would be 0 "
+                                        "for every mapping",
+                                        accelerator.name, ToString(objective)),
+                 .hint =
+                     "give its levels read_pj, fill_pj and update_pj and its MACs mac_pj; a "
+                     "Timeloop file needs energies of its own or an ERT"};
+  }
+
+  std::string PowerNote() const override {
+    return fmt::format("power at {} GHz", options_.clock_ghz);
+  }
+
   std::optional<Semantics> semantics() const override { return options_.semantics; }
 
   static ParameterList<LoopnestOptions> Parameters() {
+    constexpr double kSlowest = 1e-6, kFastest = 1e3;
     return {{"semantics", &LoopnestOptions::semantics, loopnest::kSemanticsNames,
-             "rules by which model loopnest counts"}};
+             "rules by which model loopnest counts"},
+            {"clock-ghz", &LoopnestOptions::clock_ghz, Range{kSlowest, kFastest},
+             "clock of the machine, from which model loopnest takes power"}};
   }
 
  private:
@@ -208,7 +237,9 @@ constinit const CostModelInfo kLoopnestModel = {
 
 CostModelChoice LoopnestChoice(const LoopnestOptions& options) {
   const std::string_view semantics = NameOf(options.semantics, loopnest::kSemanticsNames);
-  return *CostModelChoice::Make(kLoopnestModel, {{"semantics", std::string(semantics)}});
+  return *CostModelChoice::Make(
+      kLoopnestModel,
+      {{"semantics", std::string(semantics)}, {"clock-ghz", fmt::format("{}", options.clock_ghz)}});
 }
 
 Result<std::unique_ptr<CostModel>> MakeLoopnestModel(const LoopProblem& problem,
@@ -216,7 +247,8 @@ Result<std::unique_ptr<CostModel>> MakeLoopnestModel(const LoopProblem& problem,
                                                      const LoopnestOptions& options) {
   Result<Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
   if (!setup) return setup.error();
-  return std::unique_ptr<CostModel>(std::make_unique<LoopnestModel>(*std::move(setup)));
+  return std::unique_ptr<CostModel>(
+      std::make_unique<LoopnestModel>(*std::move(setup), options.clock_ghz));
 }
 
 }  // namespace tessera

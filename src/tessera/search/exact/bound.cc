@@ -194,7 +194,7 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
 
 }  // namespace
 
-Bounder::Bounder(const Model& model, double max_cycles) : model_(model), max_cycles_(max_cycles) {
+Bounder::Bounder(const Model& model, const Limits& limits) : model_(model), limits_(limits) {
   for (int v = 0; v < model.num_tensors; ++v) {
     window_outputs_ |= model.tensors[v].read_write && !model.tensors[v].simple;
   }

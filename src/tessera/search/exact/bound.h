@@ -43,6 +43,24 @@ struct Bound {
   }
 };
 
+// What mappings may cost; those that cost more do not count.
+struct Limits {
+  double cycles = kInfinity, energy_pj = kInfinity, edp = kInfinity;
+
+  bool Allow(const Bound& cost) const {
+    return cost.cycles <= cycles && cost.energy_pj <= energy_pj &&
+           cost.energy_pj * cost.cycles <= edp;
+  }
+  // Whether a mapping of at least this cost can be allowed: bounds are rounded otherwise than
+  // costs.
+  bool MayAllow(const Bound& least) const {
+    constexpr double kSlack = 1 - 1e-9;
+    return least.cycles <= cycles && least.energy_pj * kSlack <= energy_pj &&
+           least.energy_pj * least.cycles * kSlack <= edp;
+  }
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
 // What all chains of a list have in common, at least.
 struct ChainSummary {
   double closed_pj = 0, cycles = 0;
@@ -52,11 +70,10 @@ struct ChainSummary {
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
-  // Mappings with more than `max_cycles` cycles do not count.
-  explicit Bounder(const Model& model, double max_cycles = kInfinity);
+  explicit Bounder(const Model& model, const Limits& limits = {});
 
   double ValueOf(const Bound& bound, Goal goal) const {
-    return bound.cycles > max_cycles_ ? kInfinity : bound.Value(goal);
+    return limits_.MayAllow(bound) ? bound.Value(goal) : kInfinity;
   }
 
   const Model& model() const { return model_; }
@@ -113,7 +130,7 @@ class Bounder {
   double BusiestCycles(const double* reads, const double* writes) const;
 
   const Model& model_;
-  const double max_cycles_;
+  const Limits limits_;
   bool window_outputs_ = false;
   loopnest::TouchedScratch touched_;
 };

@@ -249,7 +249,7 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
   const Frame& frame = frames[static_cast<size_t>(level)];
   Bound bound{.energy_pj = 0, .cycles = std::max(frame.cycles, chains.cycles)};
   bound.cycles += model_.latency_cycles;
-  if (goal == Goal::kCycles || bound.cycles > max_cycles_) return ValueOf(bound, goal);
+  if (goal == Goal::kCycles || !limits_.MayAllow(bound)) return ValueOf(bound, goal);
   double least = kInfinity;
   for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
     const int dim = std::countr_zero(rest);

@@ -52,6 +52,7 @@ Result<Progress> Solve(const LoopProblem& problem, const Hierarchy& hierarchy,
   const Result<std::unique_ptr<Mapper>> mapper = Mapper::Make(problem, hierarchy, options);
   if (!mapper) return mapper.error();
   for (int64_t k = 0; k < rounds && (*mapper)->Step(pool); ++k) {
+    if (options.stopped && options.stopped()) break;
   }
   return (*mapper)->progress();
 }
@@ -75,7 +76,7 @@ Result<ImperfectResult> MapWithAnyFactors(const LoopProblem& problem, const Hier
     return Unsupported("factors that do not divide are counted by semantics exact only",
                        "use semantics exact, or perfect factors");
   }
-  if (!mapping.restrictions.none || mapping.max_cycles != kInfinity) {
+  if (!mapping.restrictions.none || mapping.limits != Limits{}) {
     return Unsupported("constraints are about factors that divide", "leave one of them out");
   }
   const std::vector<uint8_t> keep =
@@ -92,6 +93,7 @@ Result<ImperfectResult> MapWithAnyFactors(const LoopProblem& problem, const Hier
   loopnest::Workspace workspace;
   Reserve(*setup, workspace);
   for (const LoopProblem& rounded : Roundings(problem)) {
+    if (mapping.stopped && mapping.stopped()) break;
     const Result<Progress> found = Solve(rounded, hierarchy, mapping, options.rounds, pool);
     if (!found || !found->best) continue;
     Candidate candidate = *found->best;

@@ -12,7 +12,7 @@
 namespace tessera::exact {
 
 struct ImperfectOptions {
-  // Semantics must be exact; restrictions and max_cycles must be unset. Default: as MapperOptions.
+  // Semantics must be exact; restrictions and limits must be unset. Default: as MapperOptions.
   MapperOptions mapper = {};
 
   // Rounds for the true sizes and for each rounding of them. Default: 200.

@@ -3,13 +3,16 @@
 #include "tessera/search/exact/mapper.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "tessera/cost.h"
 #include "tessera/result.h"
+#include "tessera/search/exact/keep_choices.h"
 
 namespace tessera::exact {
 namespace {
@@ -100,30 +103,28 @@ bool Contains(const Model& model, const LoopMapping& mapping) {
   return std::equal(product, product + model.num_dims, model.bounds);
 }
 
-// All keep sets between `must_keep` and `keep` (bit by bit); the outermost level holds all.
-std::vector<std::vector<uint8_t>> Subsets(const std::vector<uint8_t>& keep,
-                                          const std::vector<uint8_t>& must_keep, int num_tensors) {
-  const auto add = [](std::vector<uint8_t>& sets, size_t i, int v) {
-    sets[i] = static_cast<uint8_t>(sets[i] | 1u << v);
-  };
-  std::vector<std::vector<uint8_t>> choices = {std::vector<uint8_t>(keep.size(), 0)};
-  choices.front().back() = keep.back();
-  for (size_t i = 0; i + 1 < keep.size(); ++i) {
-    for (int v = 0; v < num_tensors; ++v) {
-      if (!Has(keep[i], v)) continue;
-      if (i < must_keep.size() && Has(must_keep[i], v)) {
-        for (std::vector<uint8_t>& choice : choices) add(choice, i, v);
-        continue;
-      }
-      const size_t count = choices.size();
-      for (size_t k = 0; k < count; ++k) {
-        choices.push_back(choices[k]);
-        add(choices.back(), i, v);
-      }
-    }
+// Nodes of some choices of kept tensors, and what has become of the rest of them.
+struct Part {
+  std::vector<Entry> queue = {};     // a heap
+  std::vector<Branch> put_off = {};  // splits that took too many steps
+  int64_t patience = 1;              // by how much more steps they get the next time
+  double given_up = kInfinity;       // least bound of nodes that the queue could not hold
+  int64_t rounds = 0;
+
+  bool empty() const { return queue.empty() && put_off.empty(); }
+  // Of everything that was not searched.
+  double Bound() const {
+    double bound = std::min(given_up, queue.empty() ? kInfinity : queue.front().node.bound);
+    for (const Branch& node : put_off) bound = std::min(bound, node.bound);
+    return bound;
   }
-  return choices;
-}
+};
+
+// What searching trees of one choice of kept tensors needs.
+struct Searched {
+  Model model;
+  std::vector<std::unique_ptr<Tree>> trees = {};  // per thread, made when needed
+};
 
 }  // namespace
 
@@ -135,53 +136,70 @@ double Progress::Gap() const {
 struct Mapper::State {
   MapperOptions options;
   loopnest::Setup setup;
-  std::vector<Model> models;                 // one per choice of kept tensors
-  std::vector<std::unique_ptr<Tree>> trees;  // per thread and choice, made when needed
-  std::vector<Entry> queue;                  // a heap
-  std::vector<Branch> put_off;               // splits that took too many steps
-  int64_t patience = 1;                      // by how much more steps they get the next time
+  KeepChoices choices;
+  std::vector<bool> dived;  // by choice
+  bool all_fit = true;      // even the choice that holds all
+  std::map<int32_t, std::unique_ptr<Searched>> searched;
+  // The choice that holds all that it can, and the others.
+  Part held, others;
+  bool others_next = false;
   int64_t made = 0;
   Candidate best;
   bool started = false, has_mapping = false;
-  bool dived = false;  // the first mapping is worth some hundredths of a second of anybody's time
-  double given_up = kInfinity;  // least bound of nodes that the queue could not hold
-  double bound = 0;             // of everything not yet searched
+  bool may_stop =
+      false;  // the first mapping is worth some hundredths of a second of anybody's time
+  std::optional<Candidate> held_best;
   int64_t rounds = 0;
   Counters counters;
 
+  int32_t Fullest() const { return static_cast<int32_t>(std::ssize(choices.sets)) - 1; }
+
   std::function<bool()> Stopped() const {
     if (!options.stopped) return {};
-    return [this] { return dived && options.stopped(); };
+    return [this] { return may_stop && options.stopped(); };
+  }
+
+  Searched& SearchedOf(int32_t choice) {
+    std::unique_ptr<Searched>& made_once = searched[choice];
+    if (!made_once) {
+      made_once = std::make_unique<Searched>(
+          MakeModel(setup, options.restrictions, choices.sets[static_cast<size_t>(choice)]));
+    }
+    return *made_once;
   }
 
   Tree& TreeOf(int worker, int32_t choice) {
-    const size_t index = static_cast<size_t>(worker) * models.size() + static_cast<size_t>(choice);
-    if (trees.size() <= index) trees.resize(index + 1);
-    if (!trees[index]) {
-      trees[index] =
-          std::make_unique<Tree>(models[static_cast<size_t>(choice)],
-                                 TreeOptions{options.goal, options.max_cycles, options.bound_scale,
-                                             options.observer, Stopped()});
+    Searched& of = SearchedOf(choice);
+    const auto index = static_cast<size_t>(worker);
+    if (of.trees.size() <= index) of.trees.resize(index + 1);
+    if (!of.trees[index]) {
+      of.trees[index] = std::make_unique<Tree>(
+          of.model, TreeOptions{options.goal, options.limits, options.bound_scale, options.observer,
+                                Stopped()});
     }
-    return *trees[index];
+    return *of.trees[index];
   }
 
-  void Push(Branch node) {
-    queue.push_back({std::move(node), made++});
-    std::push_heap(queue.begin(), queue.end(), Later());
+  void Push(Part& part, Branch node) {
+    part.queue.push_back({std::move(node), made++});
+    std::push_heap(part.queue.begin(), part.queue.end(), Later());
   }
-  void Shrink() {
-    const auto most = static_cast<size_t>(options.max_nodes);
-    if (queue.size() <= most) return;
-    std::sort(queue.begin(), queue.end());
-    given_up = std::min(given_up, queue[most].node.bound);
-    queue.resize(most);
-    std::make_heap(queue.begin(), queue.end(), Later());
+  int64_t MostNodes() const {
+    return choices.sets.size() == 1 ? options.max_nodes
+                                    : std::max<int64_t>(1, options.max_nodes / 2);
+  }
+  void Shrink(Part& part) const {
+    const auto most = static_cast<size_t>(MostNodes());
+    if (part.queue.size() <= most) return;
+    std::sort(part.queue.begin(), part.queue.end());
+    part.given_up = std::min(part.given_up, part.queue[most].node.bound);
+    part.queue.resize(most);
+    std::make_heap(part.queue.begin(), part.queue.end(), Later());
   }
   // A part of the queue, so that one node cannot push out all others.
   int64_t MostChildren() const {
     constexpr int64_t kPart = 8;
-    return std::max<int64_t>(1, options.max_nodes / kPart);
+    return std::max<int64_t>(1, MostNodes() / kPart);
   }
   double Limit() const { return best.value * (1 - kTolerance); }
 
@@ -189,6 +207,15 @@ struct Mapper::State {
     if (candidate.value >= best.value) return;
     best = candidate;
     has_mapping = has_one;
+    if (has_one && all_fit && KeptBy(candidate.mapping) == choices.sets.back()) {
+      held_best = candidate;
+    }
+  }
+  // As choices have it: mappings may say of tensors that there are not that they are held, too.
+  KeepSet KeptBy(const LoopMapping& mapping) const {
+    KeepSet keep = KeepSets(mapping);
+    for (uint8_t& set : keep) set &= choices.sets.back().back();
+    return keep;
   }
 
   // What searching one node led to.
@@ -196,38 +223,55 @@ struct Mapper::State {
     Candidate best;
     std::vector<Branch> children = {};  // if it took too long and was split instead
     double given_up = kInfinity;
-    bool put_off = false;  // splitting took too long, too
-    bool stopped = false;  // it has to be searched again
+    bool put_off = false;              // splitting took too long, too
+    bool stopped = false;              // it has to be searched again
+    std::optional<double> dived = {};  // a first look at a root, which has this bound
     Counters counters = {};
   };
 
   void Start();
-  bool Start(Branch root);
-  int64_t SplitSteps() const;
-  bool TakeUpWhatWasPutOff();
-  std::vector<Branch> NextRound();
-  Outcome SearchNode(const Branch& node, Tree& tree) const;
-  void SearchRound(std::span<const Branch> nodes, ThreadPool& pool);
+  void DiveWhereItFits();
+  bool StartFullest();
+  void StartOthers();
+  void TryOtherKeeps();
+  double ValueWith(const KeepSet& keep, const LoopMapping& mapping);
+  int64_t SplitSteps(const Part& part) const;
+  bool TakeUpWhatWasPutOff(Part& part);
+  Part* NextPart();
+  std::vector<Branch> NextRound(Part& part);
+  bool Fits(const Model& model) const { return all_fit || CheckSmallestTiles(model).ok(); }
+  Outcome SearchNode(const Branch& node, const Part& part, Tree& tree) const;
+  void SearchRound(std::span<const Branch> nodes, Part& part, ThreadPool& pool);
 };
 
 void Mapper::State::Start() {
   started = true;
-  bool stopped = false;
-  // Those that hold most come last in the list and are the best guess.
-  for (size_t k = models.size(); k-- > 0;) {
-    Branch root{.tree = static_cast<int32_t>(k)};
-    // Choices that there was no time for wait like any other node.
-    if (stopped) {
-      Push(std::move(root));
-    } else {
-      stopped = !Start(std::move(root));
-    }
+  if (!all_fit) {
+    DiveWhereItFits();
+  } else if (!StartFullest()) {
+    Push(held, Branch{.tree = Fullest()});  // It waits like any other node.
   }
-  Shrink();
+  Shrink(held);
+  if (choices.sets.size() > 1) StartOthers();
 }
 
-// A first mapping and the first nodes of one choice of kept tensors; false if it was stopped.
-bool Mapper::State::Start(Branch root) {
+// A first mapping where memories cannot hold all that they might.
+void Mapper::State::DiveWhereItFits() {
+  int32_t choice = Fullest();
+  while (!Fits(SearchedOf(choice).model)) --choice;  // The first one does.
+  Tree& tree = TreeOf(0, choice);
+  tree.SetLimit(best.value);
+  tree.ResetCounters();
+  if (options.dive_width > 0) tree.Dive(Branch{.tree = choice}, options.dive_width);
+  counters.Add(tree.counters());
+  Take(tree.best(), true);
+  may_stop = true;
+}
+
+// A first mapping and the first nodes of the choice that holds all; false if it was stopped.
+bool Mapper::State::StartFullest() {
+  Branch root{.tree = Fullest()};
+  dived.back() = true;
   Tree& tree = TreeOf(0, root.tree);
   tree.SetLimit(best.value);
   tree.ResetCounters();
@@ -237,7 +281,7 @@ bool Mapper::State::Start(Branch root) {
     Take(tree.best(), true);
     stopped = tree.stopped();
   }
-  dived = true;
+  may_stop = true;
   std::vector<Branch> children;
   tree.SetLimit(best.value);
   Tree::Rest rest;
@@ -246,44 +290,100 @@ bool Mapper::State::Start(Branch root) {
     stopped = tree.stopped();
   }
   counters.Add(tree.counters());
-  if (stopped) {
-    Push(std::move(root));
-    return false;
-  }
-  given_up = std::min(given_up, rest.given_up);
-  if (rest.cut) put_off.push_back(std::move(root));
-  for (Branch& child : children) Push(std::move(child));
+  if (stopped) return false;
+  held.given_up = std::min(held.given_up, rest.given_up);
+  if (rest.cut) held.put_off.push_back(std::move(root));
+  for (Branch& child : children) Push(held, std::move(child));
   return true;
 }
 
-int64_t Mapper::State::SplitSteps() const {
+// What a mapping costs if its levels hold other tensors; infinity if it is not one of the space.
+double Mapper::State::ValueWith(const KeepSet& keep, const LoopMapping& mapping) {
+  Tree& tree = TreeOf(0, Fullest());  // Trees of all choices evaluate alike.
+  LoopMapping changed = mapping;
+  for (size_t i = 0; i < keep.size(); ++i) changed.levels[i].keep = keep[i];
+  tree.SetLimit(kInfinity);
+  tree.ResetCounters();
+  tree.Try(changed);
+  counters.Add(tree.counters());
+  Take(tree.best(), true);
+  return tree.best().value;
+}
+
+// Roots of the other choices, in the order of what the best mapping so far would cost with them:
+// those that make it cheaper are looked at first.
+void Mapper::State::StartOthers() {
+  if (choices.left_out > 0) others.given_up = 0;
+  std::vector<std::pair<double, int32_t>> order;
+  const LoopMapping first = best.mapping;
+  for (int32_t k = Fullest() - 1; k >= 0; --k) {
+    const double value =
+        has_mapping ? ValueWith(choices.sets[static_cast<size_t>(k)], first) : kInfinity;
+    order.push_back({value, k});
+  }
+  std::ranges::stable_sort(order, {}, &std::pair<double, int32_t>::first);
+  for (const auto& [value, choice] : order) Push(others, Branch{.tree = choice});
+}
+
+// The same loops with one tensor more or less at some level, as long as that helps.
+void Mapper::State::TryOtherKeeps() {
+  if (choices.sets.size() == 1 || !has_mapping) return;
+  const std::vector<KeepSet>& sets = choices.sets;
+  double before = kInfinity;
+  while (best.value < before) {
+    before = best.value;
+    const LoopMapping mapping = best.mapping;
+    const KeepSet now = KeptBy(mapping);
+    for (const KeepSet& other : sets) {
+      int differences = 0;
+      for (size_t i = 0; i < now.size(); ++i) {
+        differences += std::popcount(static_cast<unsigned>(now[i] ^ other[i]));
+      }
+      if (differences == 1) ValueWith(other, mapping);
+    }
+  }
+}
+
+int64_t Mapper::State::SplitSteps(const Part& part) const {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  return options.split_steps > kMost / patience ? kMost : options.split_steps * patience;
+  return options.split_steps > kMost / part.patience ? kMost : options.split_steps * part.patience;
 }
 
 // What was put off, with more patience. A part of it is searched twice, so patience grows fast.
-bool Mapper::State::TakeUpWhatWasPutOff() {
+bool Mapper::State::TakeUpWhatWasPutOff(Part& part) {
   constexpr int64_t kGrowth = 8, kMost = int64_t{1} << 40;
-  patience = std::min(patience * kGrowth, kMost);
-  for (Branch& node : std::exchange(put_off, {})) {
-    if (node.bound < Limit()) Push(std::move(node));
+  part.patience = std::min(part.patience * kGrowth, kMost);
+  for (Branch& node : std::exchange(part.put_off, {})) {
+    if (node.bound < Limit()) Push(part, std::move(node));
   }
-  return !queue.empty();
+  return !part.queue.empty();
+}
+
+// Turn by turn, so that neither waits for the other.
+Part* Mapper::State::NextPart() {
+  if (held.empty() && others.empty()) return nullptr;
+  Part* const first = others_next ? &others : &held;
+  Part* const second = others_next ? &held : &others;
+  others_next = !others_next;
+  return first->empty() ? second : first;
 }
 
 // The nodes of the next round; those that cannot hold anything better are dropped.
-std::vector<Branch> Mapper::State::NextRound() {
+std::vector<Branch> Mapper::State::NextRound(Part& part) {
   std::vector<Branch> nodes;
-  // The first rounds are small: what they find saves work in all others.
+  // The first rounds are small: what they find saves work in all others. First looks at choices of
+  // kept tensors do not help each other.
   constexpr int64_t kMostDoublings = 62;  // that fit an int64_t
-  const int64_t most =
-      std::min(options.round_nodes, int64_t{1} << std::min<int64_t>(rounds - 1, kMostDoublings));
+  const int64_t most = &part == &others
+                           ? options.round_nodes
+                           : std::min(options.round_nodes,
+                                      int64_t{1} << std::min<int64_t>(part.rounds, kMostDoublings));
   while (std::ssize(nodes) < most) {
     // What was put off has its turn once nothing else is left.
-    if (queue.empty() && (!nodes.empty() || !TakeUpWhatWasPutOff())) break;
-    std::pop_heap(queue.begin(), queue.end(), Later());
-    Branch node = std::move(queue.back().node);
-    queue.pop_back();
+    if (part.queue.empty() && (!nodes.empty() || !TakeUpWhatWasPutOff(part))) break;
+    std::pop_heap(part.queue.begin(), part.queue.end(), Later());
+    Branch node = std::move(part.queue.back().node);
+    part.queue.pop_back();
     if (node.bound < Limit()) nodes.push_back(std::move(node));
   }
   return nodes;
@@ -291,17 +391,23 @@ std::vector<Branch> Mapper::State::NextRound() {
 
 // Nothing but the node and the best value of the rounds before goes in, so outcomes do not depend
 // on which thread searches what.
-Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, Tree& tree) const {
+Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part& part,
+                                                 Tree& tree) const {
   Outcome outcome;
   tree.SetLimit(best.value);
   tree.ResetCounters();
-  // A node of all levels cannot be split.
-  const bool whole = tree.LevelsDecided(node) == models[static_cast<size_t>(node.tree)].num_levels;
-  const int64_t steps = whole ? std::numeric_limits<int64_t>::max() : options.node_steps;
-  if (!tree.Search(node, steps) && !tree.stopped()) {
-    const Tree::Rest rest = tree.Split(node, MostChildren(), SplitSteps(), outcome.children);
-    outcome.given_up = rest.given_up;
-    outcome.put_off = rest.cut;
+  if (node.choices.empty() && !dived[static_cast<size_t>(node.tree)] && options.dive_width > 0) {
+    constexpr int kNarrower = 8;  // than the first one: most choices are never looked at again
+    outcome.dived = tree.Dive(node, std::max(1, options.dive_width / kNarrower));
+  } else {
+    // A node of all levels cannot be split.
+    const bool whole = tree.LevelsDecided(node) == setup.machine.num_levels;
+    const int64_t steps = whole ? std::numeric_limits<int64_t>::max() : options.node_steps;
+    if (!tree.Search(node, steps) && !tree.stopped()) {
+      const Tree::Rest rest = tree.Split(node, MostChildren(), SplitSteps(part), outcome.children);
+      outcome.given_up = rest.given_up;
+      outcome.put_off = rest.cut;
+    }
   }
   outcome.stopped = tree.stopped();
   outcome.best = tree.best();
@@ -309,8 +415,11 @@ Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, Tree& tree)
   return outcome;
 }
 
-void Mapper::State::SearchRound(std::span<const Branch> nodes, ThreadPool& pool) {
+void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, ThreadPool& pool) {
   std::vector<Outcome> outcomes(nodes.size());
+  // Of thousands of choices, those of a few rounds are kept at hand.
+  constexpr size_t kAtHand = 256;
+  if (searched.size() > kAtHand) searched.clear();
   // Trees are made before threads start, since making one changes the list.
   for (int worker = 0; worker < pool.threads(); ++worker) {
     for (const Branch& node : nodes) TreeOf(worker, node.tree);
@@ -318,22 +427,32 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, ThreadPool& pool)
   pool.ParallelFor(std::ssize(nodes), 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t k = begin; k < end; ++k) {
       const Branch& node = nodes[static_cast<size_t>(k)];
-      outcomes[static_cast<size_t>(k)] = SearchNode(node, TreeOf(worker, node.tree));
+      Searched& of = *searched.find(node.tree)->second;
+      if (node.choices.empty() && !Fits(of.model)) continue;
+      outcomes[static_cast<size_t>(k)] =
+          SearchNode(node, part, *of.trees[static_cast<size_t>(worker)]);
     }
   });
+  const double before = best.value;
   for (size_t k = 0; k < nodes.size(); ++k) {
     Outcome& outcome = outcomes[k];
     Take(outcome.best, true);
     counters.Add(outcome.counters);
     if (outcome.stopped) {
-      Push(nodes[k]);
+      Push(part, nodes[k]);
       continue;
     }
-    if (outcome.put_off) put_off.push_back(nodes[k]);
-    given_up = std::min(given_up, outcome.given_up);
-    for (Branch& child : outcome.children) Push(std::move(child));
+    if (outcome.dived) {
+      dived[static_cast<size_t>(nodes[k].tree)] = true;
+      if (*outcome.dived < Limit()) Push(part, {.bound = *outcome.dived, .tree = nodes[k].tree});
+      continue;
+    }
+    if (outcome.put_off) part.put_off.push_back(nodes[k]);
+    part.given_up = std::min(part.given_up, outcome.given_up);
+    for (Branch& child : outcome.children) Push(part, std::move(child));
   }
-  Shrink();
+  if (best.value < before) TryOtherKeeps();
+  Shrink(part);
 }
 
 Mapper::Mapper(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -353,33 +472,33 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
         fmt::format("dimension {} has {} iterations; the exact mapper takes up to {}",
                     dim.name.view(), dim.bound, std::numeric_limits<int32_t>::max()));
   }
-  const Result<std::vector<std::vector<uint8_t>>> keeps = KeepChoices(problem, hierarchy, options);
-  if (!keeps) return keeps.error();
+  Result<KeepChoices> choices = KeepChoicesOf(problem, hierarchy, options);
+  if (!choices) return choices.error();
   auto state = std::make_unique<State>();
   state->options = options;
   state->setup = *std::move(setup);
-  Result<void> fits;
-  for (const std::vector<uint8_t>& keep : *keeps) {
-    Model model = MakeModel(state->setup, state->options.restrictions, keep);
-    if (Result<void> checked = CheckSmallestTiles(model); !checked) {
-      fits = checked;
-    } else {
-      state->models.push_back(std::move(model));
-    }
+  state->choices = *std::move(choices);
+  state->dived.assign(state->choices.sets.size(), false);
+  // What fits with every tensor fits with some of them, and what does not with the fewest never.
+  if (Result<void> fits = CheckSmallestTiles(state->SearchedOf(state->Fullest()).model); !fits) {
+    state->all_fit = false;
+    if (!CheckSmallestTiles(state->SearchedOf(0).model)) return fits.error();
   }
-  if (state->models.empty()) return fits.error();
   return std::unique_ptr<Mapper>(new Mapper(std::move(state)));
 }
 
 void Mapper::Offer(const LoopMapping& mapping) {
-  for (size_t k = 0; k < state_->models.size(); ++k) {
-    if (!Contains(state_->models[k], mapping)) continue;
-    Tree& tree = state_->TreeOf(0, static_cast<int32_t>(k));
-    tree.SetLimit(state_->best.value);
-    tree.Try(mapping);
-    state_->Take(tree.best(), true);
-    return;
-  }
+  State& state = *state_;
+  const auto choice = std::ranges::find(state.choices.sets, state.KeptBy(mapping));
+  if (choice == state.choices.sets.end()) return;
+  const auto k = static_cast<int32_t>(choice - state.choices.sets.begin());
+  if (!Contains(state.SearchedOf(k).model, mapping)) return;
+  Tree& tree = state.TreeOf(0, k);
+  tree.SetLimit(state.best.value);
+  tree.Try(mapping);
+  const double before = state.best.value;
+  state.Take(tree.best(), true);
+  if (state.started && state.best.value < before) state.TryOtherKeeps();
 }
 
 void Mapper::OfferValue(double value) { state_->Take({.value = value}, false); }
@@ -388,57 +507,42 @@ bool Mapper::Step(ThreadPool& pool) {
   State& state = *state_;
   if (!state.started) {
     state.Start();
-  } else {
-    const std::vector<Branch> nodes = state.NextRound();
-    if (nodes.empty()) {
-      state.bound = state.given_up;
-      return false;
-    }
-    state.SearchRound(nodes, pool);
+    ++state.rounds;
+    return !state.held.empty() || !state.others.empty();
   }
-  ++state.rounds;
-  state.bound =
-      std::min(state.given_up, state.queue.empty() ? kInfinity : state.queue.front().node.bound);
-  for (const Branch& node : state.put_off) state.bound = std::min(state.bound, node.bound);
-  return !state.queue.empty() || !state.put_off.empty();
+  while (Part* const part = state.NextPart()) {
+    const std::vector<Branch> nodes = state.NextRound(*part);
+    if (nodes.empty()) continue;  // The part is empty now.
+    state.SearchRound(nodes, *part, pool);
+    ++part->rounds;
+    ++state.rounds;
+    return !state.held.empty() || !state.others.empty();
+  }
+  return false;
 }
 
 Progress Mapper::progress() const {
   const State& state = *state_;
+  const auto open = [](const Part& part) {
+    return std::ssize(part.queue) + std::ssize(part.put_off);
+  };
+  const double given_up = std::min(state.held.given_up, state.others.given_up);
   Progress progress{.rounds = state.rounds,
-                    .open_nodes = std::ssize(state.queue) + std::ssize(state.put_off),
-                    .counters = state.counters};
+                    .open_nodes = open(state.held) + open(state.others),
+                    .gave_up = given_up < state.Limit(),
+                    .counters = state.counters,
+                    .held = state.held_best,
+                    .choices_left_out = state.choices.left_out};
   if (state.has_mapping) progress.best = state.best;
   if (!state.started) return progress;
-  progress.bound = std::min(state.bound, state.best.value);
-  const bool all = state.bound >= state.Limit();
+  const double bound = std::min(state.held.Bound(), state.others.Bound());
+  progress.bound = std::min(bound, state.best.value);
+  if (state.all_fit) progress.held_bound = std::min(state.held.Bound(), state.best.value);
+  const bool all = bound >= state.Limit();
   progress.status = !all                           ? Status::kBounded
                     : std::isinf(state.best.value) ? Status::kInfeasible
                                                    : Status::kOptimal;
   return progress;
-}
-
-Result<std::vector<std::vector<uint8_t>>> KeepChoices(const LoopProblem& problem,
-                                                      const Hierarchy& hierarchy,
-                                                      const MapperOptions& options) {
-  const size_t levels = hierarchy.levels.size();
-  const auto all = static_cast<uint8_t>((1u << problem.num_tensors) - 1);
-  std::vector<uint8_t> keep = options.keep;
-  if (keep.empty()) keep = KeepSets(problem, hierarchy);
-  if (keep.empty()) keep.assign(levels, all);
-  if (keep.size() != levels) {
-    return Error{.kind = ErrorKind::kBadValue,
-                 .message = fmt::format("{} keep sets for {} levels", keep.size(), levels)};
-  }
-  for (uint8_t& set : keep) set &= all;
-  if (options.keep.empty()) keep.back() = all;
-  if (keep.back() != all) {
-    return Error{.kind = ErrorKind::kBadValue,
-                 .message = fmt::format("the outermost level {} does not hold every tensor",
-                                        hierarchy.levels.back().name)};
-  }
-  if (!options.decide_keep) return std::vector<std::vector<uint8_t>>{keep};
-  return Subsets(keep, options.must_keep, problem.num_tensors);
 }
 
 }  // namespace tessera::exact

@@ -2,6 +2,10 @@
 // a lower bound that no mapping of the space undercuts. It works in rounds and can be stopped after
 // any of them; once nothing is left to search, the best mapping is optimal.
 //
+// With a choice of kept tensors per level, those mappings come first of which every level holds all
+// that it can; the others wait as roots of their own, best bound first, and all share the best
+// mapping.
+//
 // The space: each dimension is split into an ordered product of one temporal factor per level and
 // one parallel factor per level with a fan-out, each parallel factor on X or Y within that level's
 // fan-out; all orders of the temporal loops, of the X loops and of the Y loops of every level; and
@@ -40,8 +44,8 @@ inline constexpr std::array<std::string_view, 4> kStatusNames = {"HEURISTIC", "B
 struct MapperOptions {
   Goal goal = Goal::kEnergy;  // Default: kEnergy.
 
-  // Mappings with more cycles do not count. Default: none.
-  double max_cycles = kInfinity;
+  // Mappings that cost more do not count. Default: none.
+  Limits limits = {};
 
   loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
 
@@ -99,7 +103,13 @@ struct Progress {
   double bound = 0;  // no mapping of the space has a lower value
   int64_t rounds = 0;
   int64_t open_nodes = 0;
+  bool gave_up = false;  // something that may hold a better mapping exceeded max_nodes
   Counters counters = {};
+
+  // With decide_keep: what is known of the mappings of which every level holds all that it can.
+  std::optional<Candidate> held = {};  // the best one that was found
+  double held_bound = kInfinity;       // none of them has a lower value
+  double choices_left_out = 0;         // of kept tensors: too many to look at
 
   // best / bound - 1, or infinity without a mapping or a bound.
   double Gap() const;
@@ -138,11 +148,6 @@ class Mapper {
 
   std::unique_ptr<State> state_;
 };
-
-// The keep sets that a mapper searches: those of the options, or those that the hierarchy names.
-Result<std::vector<std::vector<uint8_t>>> KeepChoices(const LoopProblem& problem,
-                                                      const Hierarchy& hierarchy,
-                                                      const MapperOptions& options);
 
 }  // namespace tessera::exact
 

@@ -57,7 +57,11 @@ Result<MapperOptions> OptionsFor(const MappingProblem& problem) {
                  .hint = "proofs are for latency, energy and edp of model loopnest"};
   }
   const auto& [loops, hierarchy] = *problem.loops();
+  const CostLimits& limits = problem.options().limits;
   MapperOptions options{.goal = *goal,
+                        .limits = {.cycles = limits.Of(Objective::kLatency),
+                                   .energy_pj = limits.Of(Objective::kEnergy),
+                                   .edp = limits.Of(Objective::kEdp)},
                         .semantics = *semantics,
                         .decide_keep = problem.options().space.decide_keep,
                         .restrictions = RestrictionsOf(problem.space(), loops, hierarchy)};

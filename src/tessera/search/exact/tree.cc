@@ -36,7 +36,7 @@ void Counters::Add(const Counters& other) {
 }
 
 Tree::Tree(const Model& model, const TreeOptions& options)
-    : model_(model), options_(options), bounder_(model, options.max_cycles) {
+    : model_(model), options_(options), bounder_(model, options.limits) {
   Reserve(*model.setup, workspace_);
   const auto outside = static_cast<size_t>(model.num_levels);
   frames_[outside] = bounder_.Root();
@@ -360,9 +360,9 @@ void Tree::Evaluate(const LoopMapping& mapping) {
     candidate.cycles = static_cast<double>(result.cycles);
     candidate.energy_pj = result.energy;
   }
-  if (candidate.cycles > options_.max_cycles) return;
-  candidate.value =
-      Bound{.energy_pj = candidate.energy_pj, .cycles = candidate.cycles}.Value(options_.goal);
+  const Bound cost{.energy_pj = candidate.energy_pj, .cycles = candidate.cycles};
+  if (!options_.limits.Allow(cost)) return;
+  candidate.value = cost.Value(options_.goal);
   last_value_ = candidate.value;
   if (candidate.value >= best_.value) return;
   candidate.mapping = mapping;
@@ -440,21 +440,29 @@ bool Tree::Search(const Branch& node, int64_t work) {
   return work_left_ >= 0;
 }
 
-void Tree::Dive(const Branch& node, int width) {
+double Tree::Dive(const Branch& node, int width) {
   diving_ = true;
   Begin(kNoLimit);
   std::vector<Branch> beam = {node};
-  for (int level = model_.num_levels - 1 - LevelsDecided(node); level >= 0; --level) {
-    beam = Narrow(beam, level, static_cast<size_t>(width));
+  double least = node.bound;
+  const int first = model_.num_levels - 1 - LevelsDecided(node);
+  for (int level = first; level >= 0; --level) {
+    double least_tile = 0;
+    beam = Narrow(beam, level, static_cast<size_t>(width), least_tile);
+    // One that was stopped has not seen all tiles.
+    if (level == first && !stopped_) least = std::max(least, least_tile);
   }
   for (const Branch& leaf : beam) {
     if (Load(leaf)) SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
   }
   diving_ = false;
+  return least;
 }
 
-// The most promising children, at most `width`, of the most promising tiles, as many, of a beam.
-std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t width) {
+// The most promising children, at most `width`, of the most promising tiles, as many, of a beam;
+// and the lowest bound of the tiles. B7.
+std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t width,
+                                 double& least_tile) {
   struct Start {
     double bound;
     size_t node;
@@ -471,6 +479,7 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
     });
   }
   KeepLowest(width, starts);
+  least_tile = starts.empty() ? kInfinity : Scaled(starts.front().bound);
   std::vector<Branch> children;
   for (const Start& start : starts) {
     if (stopped_) break;

@@ -70,8 +70,8 @@ class PruneObserver {
 
 struct TreeOptions {
   Goal goal = Goal::kEnergy;
-  double max_cycles = kInfinity;  // mappings with more do not count
-  double bound_scale = 1;         // for tests of the audit only: anything else makes proofs false
+  Limits limits = {};
+  double bound_scale = 1;  // for tests of the audit only: anything else makes proofs false
   PruneObserver* observer = nullptr;
   std::function<bool()> stopped = {};  // asked every millisecond or so; empty: never
 };
@@ -101,8 +101,8 @@ class Tree {
   bool Search(const Branch& node, int64_t work);
 
   // Evaluates mappings below the most promising children, `width` at each level, to have something
-  // to compare with.
-  void Dive(const Branch& node, int width);
+  // to compare with. Returns a bound of everything below the node: of the lowest of its tiles.
+  double Dive(const Branch& node, int width);
 
   // Whether the last Split, Search or Dive ended because options.stopped said so.
   bool stopped() const { return stopped_; }
@@ -171,7 +171,8 @@ class Tree {
   void PlaceLoops(uint32_t loops_left, Placing& placing);
   void OrderLoops(Placing& placing);
   void EvaluatePlacement(Placing& placing);
-  std::vector<Branch> Narrow(std::span<const Branch> beam, int level, size_t width);
+  std::vector<Branch> Narrow(std::span<const Branch> beam, int level, size_t width,
+                             double& least_tile);
   void SetRepresentativeOrder(int level, int first);
   void Evaluate(const LoopMapping& mapping);
   bool SpatialFits(int level, const int32_t* spatial) const;
