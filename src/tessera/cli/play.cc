@@ -12,13 +12,16 @@ Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::s
                          Output& output) {
   const Result<PlayedEpisode> episode = PlayEpisode(env, learner, seed);
   if (!episode) return episode.error();
+  // First of all: who reads only the beginning of the text wants the drawing all the same.
+  if (!svg_path.empty()) {
+    if (Result<void> written = WriteFileAtomically(svg_path, episode->svg); !written)
+      return written;
+  }
   for (const std::string& frame : episode->frames) {
     if (Result<void> shown = output.ShowText(frame); !shown) return shown;
   }
   output.Set("team_return", episode->team_return);
-  Result<void> shown = output.ShowText(fmt::format("team return {:.3f}\n", episode->team_return));
-  if (!shown || svg_path.empty()) return shown;
-  return WriteFileAtomically(svg_path, episode->svg);
+  return output.ShowText(fmt::format("team return {:.3f}\n", episode->team_return));
 }
 
 Result<void> ShowEpisode(Env& env, Learner& learner, Output& output) {

@@ -217,6 +217,13 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   view.text = ToText(CooptTable(problem, result));
   if (!problem.hardware().fixed()) view.text += "\n" + ToText(ParetoTable(problem, result));
   view.text += "\n" + CooptSummary(problem, result);
+  if (!job.left_out.empty()) {
+    int64_t count = 0;
+    for (const coopt::LeftOut& layer : job.left_out) count += layer.count;
+    view.text += fmt::format(
+        "of the layers above only: {} others do not run on {} and are in none of these numbers\n",
+        WithThousands(count), problem.hardware().info().name);
+  }
   const std::string page = CooptPage(job.name, view.text, problem, result);
   for (size_t i = 0; i < made.result.programs.size(); ++i) {
     const std::string name =

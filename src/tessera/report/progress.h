@@ -47,11 +47,12 @@ class ProgressReporter final : public ProgressObserver {
     ProgressRow row;
     double started, ended;
     bool done = false;
+    std::string shown = {};  // what the last line said of best, bound and gap
   };
 
   Entry& EntryOf(const ProgressRow& row, double now);
   void Draw(double now);
-  void PrintLine(ProgressEvent event, const Entry& entry, double now);
+  void PrintLine(ProgressEvent event, Entry& entry, double now);
   std::vector<std::string> TableLines(const Terminal& terminal, double now) const;
 
   std::ostream& stream_;
