@@ -9,7 +9,7 @@ namespace tessera {
 Result<std::vector<Relation>> Apply(const Constraints& constraints,
                                     std::vector<Decision>& decisions) {
   const Result<std::vector<ConcreteDemand>> demands =
-      MakeConcrete(constraints, decisions, SpaceNames());
+      MakeConcrete(constraints, decisions, decisions.size(), SpaceNames());
   if (!demands) return demands.error();
   const size_t count = constraints.demands.size();
   std::vector<Decision> left = decisions;

@@ -21,7 +21,7 @@ using Demand = Constraints::Demand;
 using enum Constraints::Rule;
 
 // Sets of constraints that are tried for being the smallest conflict.
-constexpr size_t kMostTries = 3000;
+constexpr size_t kMostTries = 1000;
 
 Error At(const Demand& demand, ErrorKind kind, std::string message, std::string hint = "") {
   return Error{
@@ -37,8 +37,8 @@ bool IsWholeNumber(const std::string& text) {
 
 class Concretizer {
  public:
-  Concretizer(std::span<const Decision> decisions, const SpaceNames& names)
-      : decisions_(decisions), names_(names) {
+  Concretizer(std::span<const Decision> decisions, size_t num_open, const SpaceNames& names)
+      : decisions_(decisions), num_open_(num_open), names_(names) {
     for (size_t i = 0; i < decisions.size(); ++i) index_.emplace(decisions[i].name(), i);
   }
 
@@ -62,7 +62,7 @@ class Concretizer {
     }
     if (!IsPattern(demand.decision)) return AddNamed(demand);
     bool any = false;
-    for (const Decision& decision : decisions_) {
+    for (const Decision& decision : decisions_.first(num_open_)) {
       if (!FitsPattern(names_.Resolve(demand.decision), decision.name())) continue;
       any = true;
       if (!IsMeant(demand, decision)) continue;
@@ -115,6 +115,10 @@ class Concretizer {
   }
 
   Result<void> AddOne(Demand demand, const Decision& decision) {
+    if (decision.kind() == DecisionKind::kPermutation &&
+        (demand.rule == kAllowed || demand.rule == kForbidden)) {
+      for (std::string& label : demand.values) label = WithoutMissing(label);
+    }
     Result<void> suits = Suits(demand, decision);
     if (!suits) return suits;
     if (demand.rule == kWhole) {
@@ -137,6 +141,16 @@ class Concretizer {
     }
     made_.push_back({.demand = std::move(demand), .source = source_});
     return {};
+  }
+
+  // A whole order without the dimensions that have no loop.
+  std::string WithoutMissing(const std::string& order) const {
+    std::string kept;
+    for (const std::string_view word : Split(order, ' ')) {
+      const std::string item = names_.Item(std::string(word));
+      if (!item.empty()) kept += (kept.empty() ? "" : " ") + item;
+    }
+    return kept;
   }
 
   static Error NotANumber(const Demand& demand, const Decision& decision) {
@@ -189,6 +203,7 @@ class Concretizer {
   }
 
   const std::span<const Decision> decisions_;
+  const size_t num_open_;
   const SpaceNames& names_;
   std::unordered_map<std::string, size_t> index_;
   size_t source_ = 0;
@@ -265,8 +280,8 @@ Result<std::vector<Constraints::Demand>> SpaceNames::Dataflow(std::string_view n
 
 Result<std::vector<ConcreteDemand>> MakeConcrete(const Constraints& constraints,
                                                  std::span<const Decision> decisions,
-                                                 const SpaceNames& names) {
-  return Concretizer(decisions, names).Run(constraints);
+                                                 size_t num_open, const SpaceNames& names) {
+  return Concretizer(decisions, num_open, names).Run(constraints);
 }
 
 std::optional<std::vector<Relation>> Restrict(std::span<const ConcreteDemand> demands,

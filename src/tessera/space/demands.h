@@ -46,10 +46,12 @@ struct ConcreteDemand {
   size_t source = 0;  // index of the demand that it comes from
 };
 
-// Errors: names and values that do not exist, rules that do not suit a decision.
+// Patterns fit the first `num_open` decisions only: what follows are constants that a demand may
+// name, such as factors of a dimension that the layer does not have. Errors: names and values that
+// do not exist, rules that do not suit a decision.
 Result<std::vector<ConcreteDemand>> MakeConcrete(const Constraints& constraints,
                                                  std::span<const Decision> decisions,
-                                                 const SpaceNames& names);
+                                                 size_t num_open, const SpaceNames& names);
 
 // Cuts the decisions down to what the demands of the sources with `active` leave. Returns
 // relations, or nothing if a decision is left without a value.

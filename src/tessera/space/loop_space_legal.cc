@@ -56,8 +56,27 @@ class LoopSpace::Legality {
     Split split;
     for (PerLevel* values : {&split.temporal, &split.x, &split.y, &split.extent}) values->fill(1);
     left_ = kMostSplits;
+    if (MayBeOutside(d)) {
+      // Nothing inside needs the least of everything, so no other split is of use.
+      split.temporal[levels_ - 1] = split.extent[levels_ - 1] = space_.dims_[d].bound;
+      splits_.back().push_back(split);
+      return true;
+    }
     Level(d, 0, space_.dims_[d].bound, split);
     return left_ > 0;
+  }
+
+  // Whether a dimension may have all of its loops at the outermost level, and no ratio with others.
+  bool MayBeOutside(size_t d) const {
+    const Dim& dim = space_.dims_[d];
+    if (space_.leftovers_[d].Find(dim.bound) < 0 || Bonded(space_.size() + d)) return false;
+    for (size_t i = 0; i < levels_; ++i) {
+      for (const size_t decision : {dim.temporal[i], dim.spatial[i]}) {
+        if (decision == kNone) continue;
+        if (Bonded(decision) || space_.decisions()[decision].Find(1) < 0) return false;
+      }
+    }
+    return true;
   }
 
   void Level(size_t d, size_t level, int64_t rest, Split& split) {

@@ -151,6 +151,7 @@ struct LoopSpace::Plan {
     size_t level = 0, tensor = 0, place = 0;  // in the vocabulary
   };
   std::vector<Keep> undecided_keeps = {};
+  size_t num_open = 0;  // of the vocabulary; constants follow
   std::vector<ConcreteDemand> demands = {};
 
   size_t Add(Decision decision) {
@@ -337,6 +338,9 @@ void LoopSpace::Plan::MakeVocabulary() {
               fmt::format("keep_{}_{}", levels[i].name, problem.tensors[t].name.view()), labels)
               .About(DecisionRole::kOther, static_cast<int>(levels.size() - 1 - i)));
     }
+  }
+  num_open = vocabulary.size();
+  for (size_t i = 0; i < levels.size(); ++i) {
     for (const LoopDimension& dim : problem.dims()) AddConstants(i, std::string(dim.name.view()));
     for (const std::string_view dim : kKnownDims) {
       if (!FindDimension(problem, dim)) AddConstants(i, std::string(dim));
@@ -349,7 +353,7 @@ Result<std::unique_ptr<LoopSpace>> LoopSpace::MakeConstrained(Plan plan, const H
   plan.MakeVocabulary();
   const Names names(plan.problem, hierarchy);
   Result<std::vector<ConcreteDemand>> demands =
-      MakeConcrete(options.constraints, plan.vocabulary, names);
+      MakeConcrete(options.constraints, plan.vocabulary, plan.num_open, names);
   if (!demands) return demands.error();
   plan.demands = *std::move(demands);
   if (plan.decisions.size() + plan.undecided_keeps.size() > Point::kCapacity) {

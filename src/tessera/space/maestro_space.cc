@@ -227,7 +227,7 @@ Result<std::unique_ptr<MaestroSpace>> MaestroSpace::Make(const Layer& layer, con
     }
   }
   const Result<std::vector<ConcreteDemand>> demands =
-      MakeConcrete(options.constraints, vocabulary, Names(decisions));
+      MakeConcrete(options.constraints, vocabulary, decisions.size(), Names(decisions));
   if (!demands) return demands.error();
   const size_t count = options.constraints.demands.size();
   plan.num_decisions = decisions.size();
