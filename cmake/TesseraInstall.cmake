@@ -27,3 +27,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tesseraConfigVersion.cmak
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tesseraConfig.cmake ${PROJECT_BINARY_DIR}/tesseraConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+
+# For python/, a project of its own that links what is built here.
+get_property(libraries GLOBAL PROPERTY TESSERA_LIBRARIES)
+export(TARGETS ${libraries} NAMESPACE tessera:: FILE ${PROJECT_BINARY_DIR}/tesseraTree.cmake)
+add_custom_target(tessera_libraries DEPENDS ${libraries})

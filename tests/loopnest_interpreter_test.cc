@@ -222,6 +222,7 @@ TEST(LoopnestInterpreter, AgreesOnRandomProblems) {
     CounterRng rng(5, StreamId("loopnest.random"), static_cast<uint64_t>(i));
     RandomCaseOptions options{.max_macs = i % 10 == 0 ? 300 : 100};
     if (i % 50 == 0) options.max_levels = 8;
+    options.narrow = i % 10 == 5;
     const RandomCase random_case = MakeRandomCase(rng, options);
     const Interpreted walked =
         Interpret(random_case.problem, random_case.machine, random_case.mapping);

@@ -60,6 +60,41 @@ constexpr const char* kShared = R"({
     {name: Diag, projection: [[[J]], [[J]], [[K]]]},
     {name: Out, projection: [[[I]], [[K]]], read-write: true}]})";
 
+// Ranks of one dimension whose elements lie apart.
+constexpr const char* kScaled = R"({
+  name: scaled, dimensions: [I, J, K],
+  coefficients: [{name: two, default: 2}, {name: three, default: 3}],
+  data-spaces: [
+    {name: A, projection: [[[I, three]], [[K]]]},
+    {name: B, projection: [[[K]], [[J, two]]]},
+    {name: Z, projection: [[[I, two]], [[J]]], read-write: true}]})";
+
+constexpr const char* kConv1d = R"({
+  name: conv1d, dimensions: [R, P, C, K],
+  coefficients: [{name: Wstride, default: 1}, {name: Wdilation, default: 1}],
+  data-spaces: [
+    {name: Inputs, projection: [[[C]], [[R, Wdilation], [P, Wstride]]]},
+    {name: Weights, projection: [[[R]], [[K]], [[C]]]},
+    {name: Outputs, projection: [[[K]], [[P]]], read-write: true}]})";
+
+// Few dimensions with several factors each: loops of two dimensions that move one rank by the same
+// distance, or back to where it was, come up often.
+LoopProblem RandomWindow(CounterRng& rng, int64_t max_macs) {
+  const Result<Node> shape = ParseDocument(kConv1d, "shape");
+  TESSERA_CHECK(shape.ok());
+  constexpr std::array<int64_t, 8> kSizes = {1, 2, 2, 3, 4, 4, 6, 8};
+  NamedValues bounds;
+  int64_t left = max_macs;
+  for (const std::string_view name : {"R", "P", "K", "C"}) {
+    int64_t bound = kSizes[static_cast<size_t>(rng.UniformInt(kSizes.size()))];
+    if (bound > left) bound = 1;
+    bounds.emplace_back(std::string(name), bound);
+    left /= bound;
+  }
+  return *ReadLoopShape(*shape, bounds,
+                        {{"Wstride", Between(rng, 1, 4)}, {"Wdilation", Between(rng, 1, 2)}});
+}
+
 LoopProblem CustomProblem(CounterRng& rng, const char* text,
                           std::initializer_list<std::string_view> names, int64_t max_macs) {
   const Result<Node> shape = ParseDocument(text, "shape");
@@ -77,6 +112,8 @@ LoopProblem RandomProblem(CounterRng& rng, const std::string& family, int64_t ma
   if (family == "three terms") {
     return CustomProblem(rng, kThreeTerms, {"A", "B", "C", "K"}, max_macs);
   }
+  if (family == "scaled") return CustomProblem(rng, kScaled, {"I", "J", "K"}, max_macs);
+  if (family == "window") return RandomWindow(rng, max_macs);
   if (family == "shared dimension") {
     return CustomProblem(rng, kShared, {"I", "J", "K"}, max_macs);
   }
@@ -235,8 +272,11 @@ RandomCase MakeRandomCase(CounterRng& rng, const RandomCaseOptions& options) {
                                     "transposed",
                                     "three terms",
                                     "shared dimension"};
+  constexpr std::array kNarrowFamilies = {"window", "window", "scaled"};
   RandomCase made;
-  made.family = kFamilies[static_cast<size_t>(rng.UniformInt(kFamilies.size()))];
+  made.family = options.narrow
+                    ? kNarrowFamilies[static_cast<size_t>(rng.UniformInt(kNarrowFamilies.size()))]
+                    : kFamilies[static_cast<size_t>(rng.UniformInt(kFamilies.size()))];
   do {
     made.problem = RandomProblem(rng, made.family, options.max_macs);
   } while (Macs(made.problem) > options.max_macs);

@@ -20,6 +20,10 @@ struct RandomCaseOptions {
 
   // Only factors that divide. Default: false.
   bool perfect = false;
+
+  // Only problems of few dimensions, where larger sizes make no larger spaces: 1-D windows, and
+  // ranks of one dimension with a coefficient. Default: false.
+  bool narrow = false;
 };
 
 // One random evaluation. The mapping is valid, and may be rejected.

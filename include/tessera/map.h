@@ -117,6 +117,21 @@ Result<std::vector<Objective>> ParseObjectives(std::string_view text);
 // Whether mappings of the settings' model and objective can be proved; the error says why not.
 Result<void> CheckProvable(const MapSettings& settings);
 
+// What a run may spend, as somebody gives it; SetMapBudget chooses what is not given.
+struct MapBudget {
+  std::optional<int64_t> samples = {};
+  std::optional<double> seconds = {};
+  std::optional<double> proof_seconds = {};
+  std::optional<int64_t> proof_rounds = {};
+  std::optional<int64_t> proof_memory_mib = {};
+};
+
+// Sets the method, proofs where they are possible if none is chosen, and limits. Methods with
+// proofs: with nothing given 55 s for everything; with samples no clock, and rounds in proportion;
+// otherwise what is given. Errors: limits of proofs for a method that makes none.
+Result<void> SetMapBudget(const MapBudget& budget, const std::optional<MapMethod>& method,
+                          MapSettings& settings);
+
 // Settings with everything loaded.
 struct MapJob {
   MapSettings settings = {};

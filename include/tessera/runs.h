@@ -9,11 +9,15 @@
 #ifndef TESSERA_RUNS_H_
 #define TESSERA_RUNS_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "tessera/cooptimize.h"
 #include "tessera/map.h"
@@ -51,6 +55,103 @@ struct CooptimizeRunResult final : RunResult {
 struct TrainRunResult final : RunResult {
   TrainOutcome outcome = {};
 };
+
+// ---- Studies -----------------------------------------------------------------------------------
+//
+// Many mappings as one run: a file names networks, layers, accelerators, objectives, methods and
+// seeds, or lists its work units (docs/cluster.md). A unit's record depends on the unit alone, so
+// units may be computed anywhere and in any order, and the study ends with the same bytes.
+//
+//   RUN/inputs/units.jsonl     the units, a line each; beside it their networks and machines
+//   RUN/journal/units.jsonl    the records of units that are done; in order once all are
+//   RUN/study.sqlite           the same as tables, which others may read at any time
+
+inline constexpr std::string_view kStudyRun = "study";
+
+// A piece of work, as lists and tables show it.
+struct StudyUnit {
+  int64_t number = 0;   // from 1
+  std::string id = {};  // 16 digits over everything that its record depends on
+  std::string network = {};
+  std::string layer = {};  // empty: all layers
+  std::string accelerator = {};
+  std::string model = {};
+  std::string objective = {};
+  std::string method = {};
+  int64_t seed = 1;
+  int64_t cores = 1;  // what a cluster has to reserve for it
+  int64_t memory_mib = 0;
+
+  std::string Name() const;  // "alexnet conv1, eyeriss-256, edp, ga, seed 1"
+};
+
+// Units I, I+N, I+2N, ... of a study.
+struct StudyPart {
+  int64_t index = 1, of = 1;
+
+  bool Has(int64_t unit) const { return (unit - index) % of == 0; }
+  friend bool operator==(const StudyPart&, const StudyPart&) = default;
+};
+Result<StudyPart> ParseStudyPart(std::string_view text);  // "2/3"
+
+struct StudyRunResult final : RunResult {
+  std::string name = {};
+  std::string id = {};  // of the units and all that they depend on
+  int64_t units_of_all_parts = 0;
+  StudyPart part = {};
+  std::vector<StudyUnit> units = {};      // of the part
+  std::vector<std::string> records = {};  // of each of them, a JSON object; empty: not done
+  double seconds = 0;
+
+  int64_t done() const;
+  bool complete() const { return done() == std::ssize(units); }
+};
+
+// A new run of the study that a file holds, or the run of it that the folder holds already: a study
+// that is started again goes on. Errors: with line and column of the file; another study, or
+// another part of it, in the folder.
+Result<RunDirectory> CreateStudyRun(const std::string& path, const std::string& file,
+                                    const StudyPart& part, const RunOrigin& origin);
+
+// What a folder holds, finished or not; nothing is computed.
+Result<std::unique_ptr<StudyRunResult>> LoadStudyRun(const RunDirectory& directory);
+
+// Computes units, `threads` at a time, and ends the study when nothing is left. Units that failed
+// (no mapping was found, ...) are done; `retry`: they are tried again.
+Result<std::unique_ptr<RunResult>> RunStudy(RunDirectory& directory, const RunContext& context,
+                                            bool retry = false);
+
+// The record of one unit, computed now; writes nothing.
+Result<std::string> ComputeStudyUnit(const RunDirectory& directory, int64_t unit,
+                                     const RunContext& context);
+
+// Takes records that were computed elsewhere, as `next` gives them, until it gives none. One that
+// is not of this study is an error, as is another record of a unit that is known.
+Result<std::unique_ptr<RunResult>> AddStudyRecords(
+    RunDirectory& directory, const std::function<Result<std::optional<std::string>>()>& next,
+    const RunContext& context);
+
+// Everything that runs of one study have, whatever their parts and whether they have ended. Errors
+// as AddStudyRecords; runs of different studies.
+Result<std::unique_ptr<StudyRunResult>> CollectStudies(const std::vector<std::string>& folders);
+// The same into the folder of a run of the whole study, which is made if need be.
+Result<RunDirectory> CollectStudiesInto(const std::string& path,
+                                        const std::vector<std::string>& folders,
+                                        const RunOrigin& origin);
+
+// study.sqlite of a result: equal results give equal bytes.
+Result<std::string> StudyStoreBytes(const StudyRunResult& result);
+
+// Null, an integer, a number or text.
+using StudyValue = std::variant<std::monostate, int64_t, double, std::string>;
+struct StudyRows {
+  std::vector<std::string> columns = {};
+  std::vector<std::vector<StudyValue>> rows = {};
+};
+// Asks the store of a folder, also while the study runs; if study.sqlite is missing or damaged, the
+// journal is asked instead. Statements that would change something are errors.
+Result<StudyRows> QueryStudy(const std::string& folder, const std::string& sql,
+                             const std::function<bool()>& stopped = {});
 
 // ---- New runs ----------------------------------------------------------------------------------
 

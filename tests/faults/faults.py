@@ -14,6 +14,13 @@ import os, random, resource, shutil, signal, subprocess, sys, tempfile, time
 SECONDS = 60  # more than any command here takes, by far
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EMFILE")
 
+STUDY = """format: tessera-study-1
+networks: [net.yaml]
+accelerators: [eyeriss-256]
+methods: [random]
+seeds: [1, 2, 3]
+budget: {samples: 50}
+"""
 NETWORK = """format: tessera-network-1
 name: two
 layers:
@@ -30,6 +37,7 @@ RUNS = {
     "cooptimize": "cooptimize net.yaml --layer b --target maestro --budget-macs 64 --measurements 8",
     "train": "train --env cooperative_navigation --episodes 60 --report-every 20 "
              "--checkpoint-every 20 --set batch=32 --set warmup=100 --set capacity=500",
+    "study": "study study.yaml",
 }
 # Commands that leave files which belong together.
 FILES = {
@@ -66,6 +74,7 @@ class Machine:
         self.folder = tempfile.mkdtemp(prefix="tessera-faults-")
         self.trials, self.failures = 0, []
         self.write("net.yaml", NETWORK)
+        self.write("study.yaml", STUDY)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -98,6 +98,9 @@ struct Context {
   // A reporter of progress on stderr, for the time that the caller keeps it; one at a time.
   std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress;
 
+  // Takes the page of a run, as its folder would get it; may be empty.
+  std::function<void(const std::string& html)> page = {};
+
   // Whether the user asked to stop (Ctrl-C). Long commands poll it, keep what they have and return;
   // the exit code is then 130.
   std::function<bool()> stopped;

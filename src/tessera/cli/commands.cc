@@ -18,6 +18,7 @@ namespace tessera {
   PART(Command, kResumeCommand)      \
   PART(Command, kVerifyCommand)      \
   PART(Command, kCompareCommand)     \
+  PART(Command, kStudyCommand)       \
   PART(Command, kAssignCommand)      \
   PART(Command, kTrainCommand)       \
   PART(Command, kProfileCommand)     \

@@ -207,7 +207,7 @@ Result<MapJob> MakeJob(const MapArguments& arguments, std::optional<MapMethod> m
     if (!within) return within.error();
     inputs->settings.within = *within;
   }
-  if (Result<void> set = SetBudget(arguments.budget, method, inputs->settings); !set) {
+  if (Result<void> set = SetMapBudget(arguments.budget, method, inputs->settings); !set) {
     return set.error();
   }
   return MakeMapJob(inputs->settings, std::move(inputs->network), std::move(inputs->accelerator));

@@ -78,14 +78,15 @@ class Invocation {
                     .complain = [this](const Error& error) { Complain(error); },
                     .remark = [this](std::string_view text) { Remark(text); },
                     .start_progress = [this](ProgressOptions options) { return Start(options); },
-                    .stopped = StopRequested};
+                    .page = surroundings_.page,
+                    .stopped = surroundings_.stopped};
     const Result<void> done = RunWithinMemory(context);
     if (!done) Complain(done.error());
     SetErrors(errors_, output_);
     if (Result<void> finished = output_.Finish(); !finished && done) Complain(finished.error());
     if (to_file_) DeliverBuffer();
     if (!errors_.empty()) return ExitCodeOf(errors_.front());
-    return StopRequested() ? kInterruptedExitCode : 0;
+    return surroundings_.stopped() ? kInterruptedExitCode : 0;
   }
 
  private:
@@ -109,13 +110,14 @@ class Invocation {
   }
 
   // A command that was stopped before it found anything ran out of budget only in a way.
-  static int ExitCodeOf(const Error& error) {
-    if (StopRequested() && error.kind == ErrorKind::kBudget) return kInterruptedExitCode;
+  int ExitCodeOf(const Error& error) const {
+    if (surroundings_.stopped() && error.kind == ErrorKind::kBudget) return kInterruptedExitCode;
     return ExitCode(error.kind);
   }
 
   void Complain(const Error& error) {
     errors_.push_back(error);
+    if (surroundings_.complained) surroundings_.complained(error);
     MakeRoom();
     if (!output_.reader_left()) Print(error, err_);
   }
@@ -126,6 +128,7 @@ class Invocation {
   }
 
   std::shared_ptr<ProgressObserver> Start(const ProgressOptions& options) {
+    if (surroundings_.start_progress) return surroundings_.start_progress(options);
     auto reporter = std::make_shared<ProgressReporter>(err_, options, surroundings_.clock,
                                                        surroundings_.terminal);
     progress_ = reporter;
@@ -172,8 +175,9 @@ class Invocation {
 
 // A line that cannot be parsed still says --json to somebody who reads our stdout.
 int RejectLine(const Error& error, const std::vector<std::string>& words, std::ostream& out,
-               std::ostream& err) {
+               std::ostream& err, const Surroundings& surroundings) {
   Print(error, err);
+  if (surroundings.complained) surroundings.complained(error);
   if (std::find(words.begin(), words.end(), "--json") != words.end()) {
     Output output(out, OutputForm::kJson);
     SetErrors({error}, output);
@@ -200,7 +204,7 @@ int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::os
     asked.push_back("--help");
   }
   const Result<ParsedLine> line = ParseLine(Commands(), asked);
-  if (!line) return RejectLine(line.error(), asked, out, err);
+  if (!line) return RejectLine(line.error(), asked, out, err, surroundings);
   if (line->help) {
     return ShowText(line->command != nullptr ? Help(*line->command) : Help(Commands()), out, err);
   }

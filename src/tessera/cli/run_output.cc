@@ -24,6 +24,9 @@ Result<void> Show(RunView view, const RunDirectory* directory, Context& context)
     context.remark(
         fmt::format("interrupted; continue with 'tessera resume {}'", directory->path()));
   }
+  for (const ExportedFile& file : view.files) {
+    if (context.page && file.name == kPageFile) context.page(file.contents);
+  }
   context.output.SetAll(std::move(view.json));
   if (Result<void> shown = context.output.ShowText(view.text); !shown) return shown;
   return view.verdict;
@@ -52,13 +55,15 @@ Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context&
   if (Result<void> begun = directory.Begin(); !begun) return begun.error();
   Result<std::unique_ptr<RunResult>> result = (*kind)->resume(directory, RunContextOf(context));
   if (!result) return result;
-  Result<RunView> view = ViewOf((*kind)->name, **result);
-  if (!view) return view.error();
-  if (Result<void> kept = Keep(*view, directory); !kept) return kept.error();
-  if (Result<void> shown = Show(*std::move(view), &directory, context); !shown) {
-    return shown.error();
-  }
+  if (Result<void> ended = EndRun(directory, **result, context); !ended) return ended.error();
   return result;
+}
+
+Result<void> EndRun(RunDirectory& directory, const RunResult& result, Context& context) {
+  Result<RunView> view = ViewOf(directory.header().kind, result);
+  if (!view) return view.error();
+  if (Result<void> kept = Keep(*view, directory); !kept) return kept;
+  return Show(*std::move(view), &directory, context);
 }
 
 }  // namespace tessera

@@ -25,6 +25,9 @@ Result<void> ShowRun(std::string_view kind, const Result<std::unique_ptr<RunResu
 // the result, for commands that have more to show.
 Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context& context);
 
+// The second half of it: writes what the run of a folder came to, and shows it.
+Result<void> EndRun(RunDirectory& directory, const RunResult& result, Context& context);
+
 }  // namespace tessera
 
 #endif  // TESSERA_CLI_RUN_OUTPUT_H_

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "tessera/coopt/joint_walk.h"
 #include "tessera/coopt/simulator.h"
 #include "tessera/rl/on_policy.h"
 
@@ -47,15 +48,8 @@ class DcocAgents {
   std::vector<float> Values(std::span<const Request> states);
 
  private:
-  bool Apply(const float* actions, bool freeze_hardware, Request& state) const;
-  bool MoveHardware(int64_t choice, Request& state) const;
-  bool MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const;
-  void Observe(const Request& state, float* out) const;
-
-  const CooptProblem& problem_;
   const DcocAgentsOptions options_;
-  const bool decides_hardware_;
-  const size_t mapping_knobs_, scheduling_knobs_;
+  const JointWalk walk_;
   EnvSpec spec_;
   std::unique_ptr<OnPolicyLearner> learner_;
 };

@@ -69,7 +69,16 @@ class Bounder {
         options_(options),
         num_levels_(machine.num_levels),
         num_tensors_(data.problem.num_tensors) {
-    for (int v = 0; v < num_tensors_; ++v) elements_[v] = TouchedElements(data, v);
+    int64_t bounds[loopnest::kMaxDims];
+    for (int d = 0; d < data.problem.num_dimensions; ++d) {
+      bounds[d] = data.problem.dimensions[static_cast<size_t>(d)].bound;
+    }
+    for (int v = 0; v < num_tensors_; ++v) {
+      elements_[v] = TouchedElements(data, v);
+      // Timeloop takes bounding boxes for tensors, and those are what it elides.
+      const LoopTensor& tensor = data.problem.tensors[static_cast<size_t>(v)];
+      first_sums_[v] = exact() ? elements_[v] : loopnest::BoxWords(tensor, bounds);
+    }
     macs_ = Macs(data.problem);
   }
 
@@ -158,7 +167,7 @@ class Bounder {
         reductions *= data_.problem.dimensions[static_cast<size_t>(d)].bound;
       }
     }
-    return elements_[v] * std::min(machine_.levels[i].instances, reductions);
+    return first_sums_[v] * std::min(machine_.levels[i].instances, reductions);
   }
 
   void Tensor(int v, LoopBounds& bounds) const {
@@ -344,6 +353,7 @@ class Bounder {
   const BoundOptions& options_;
   const int num_levels_, num_tensors_;
   int64_t elements_[loopnest::kMaxTensors] = {};
+  int64_t first_sums_[loopnest::kMaxTensors] = {};  // of one copy of a tensor
   int64_t macs_ = 0;
   double any_level_pj_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "tessera/report/compare_report.h"
 #include "tessera/report/coopt_report.h"
 #include "tessera/report/map_report.h"
+#include "tessera/report/study_report.h"
 #include "tessera/report/train_report.h"
 #include "tessera/runs.h"
 
@@ -33,6 +34,7 @@ constexpr std::array kViews = {
     View{kCompareRun, Typed<CompareRunResult, ViewOfCompare>},
     View{coopt::kCooptimizeRun, Typed<CooptimizeRunResult, ViewOfCooptimize>},
     View{kTrainRun, Typed<TrainRunResult, ViewOfTrain>},
+    View{kStudyRun, Typed<StudyRunResult, ViewOfStudy>},
 };
 
 std::string Short(const Json& json) { return Quoted(json.dump(), 60); }

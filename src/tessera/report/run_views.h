@@ -17,6 +17,9 @@
 
 namespace tessera {
 
+// The page of a run, among its files.
+inline constexpr std::string_view kPageFile = "report.html";
+
 struct RunView {
   Json json = {};                           // for programs, times included
   std::string text = {};                    // for people

@@ -10,6 +10,7 @@ RunKind MapRunKind();
 RunKind CompareRunKind();
 RunKind CooptimizeRunKind();
 RunKind TrainRunKind();
+RunKind StudyRunKind();
 
 }  // namespace tessera
 

@@ -82,7 +82,10 @@ class PerfectCounter {
   // Tiles are equal or disjoint: the child receives a new one unless only loops over other
   // dimensions, innermost, have advanced.
   int64_t SimpleWords(int v, int child) const {
-    int64_t words = BoxWords(input_.tensor(v), nest_.extent[child]);
+    int64_t words = 1;  // a rank's coordinates are as many as its dimension's indices
+    for (const TensorRank& rank : input_.tensor(v).view()) {
+      if (rank.num_terms > 0) words *= nest_.extent[child][rank.terms[0].dimension];
+    }
     int j = nest_.first_temporal[child + 1];
     const uint32_t dims = input_.data.tensors[v].dims;
     while (j < nest_.num_temporal() && (dims >> nest_.temporal[j].dim & 1) == 0) ++j;

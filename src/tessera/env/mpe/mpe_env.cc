@@ -130,6 +130,10 @@ class MpeEnvImpl final : public MpeEnv {
     }
   }
 
+  void Restart() override {
+    for (int64_t e = 0; e < batch_; ++e) Start(e);
+  }
+
   std::span<const float> observations() const override { return observations_.span(); }
   std::span<const float> states() const override { return states_.span(); }
   std::span<const float> rewards() const override { return rewards_.span(); }

@@ -29,6 +29,8 @@ class MpeEnv : public Env {
   virtual const MpeWorld& world() const = 0;
   // Environment e of the batch.
   virtual MpeState world_state(int64_t e) = 0;
+  // Starts a new episode in every world, wherever it stands; each draws on from its own numbers.
+  virtual void Restart() = 0;
 };
 
 // Errors: a world that cannot be, an unknown prey controller, no environments.

@@ -115,14 +115,17 @@ double NumpySum(std::span<const double> x) {
 }
 
 // What leaving the field costs a prey, per coordinate.
-double BoundaryPenalty(double coordinate) {
+template <typename Exp>
+double BoundaryPenalty(double coordinate, const Exp& exp) {
   const double x = std::abs(coordinate);
   if (x < 0.9) return 0;
   if (x < 1.0) return (x - 0.9) * 10;
-  return std::min(std::exp(2 * x - 2), 10.0);
+  return std::min(exp(2 * x - 2), 10.0);
 }
 
-void WritePredatorPreyRewards(const MpeWorld& world, MpeState state, std::span<double> rewards) {
+template <typename Exp>
+void WritePredatorPreyRewards(const MpeWorld& world, MpeState state, std::span<double> rewards,
+                              const Exp& exp) {
   double team = 0;
   for (int64_t m = world.predators; m < world.agents(); ++m) {
     const double* const prey = state.positions + 2 * m;
@@ -132,8 +135,8 @@ void WritePredatorPreyRewards(const MpeWorld& world, MpeState state, std::span<d
       team += 10;
       reward -= 10;
     }
-    reward -= BoundaryPenalty(prey[0]);
-    reward -= BoundaryPenalty(prey[1]);
+    reward -= BoundaryPenalty(prey[0], exp);
+    reward -= BoundaryPenalty(prey[1], exp);
     rewards[static_cast<size_t>(m)] = reward;
   }
   std::fill_n(rewards.begin(), world.predators, team);
@@ -279,7 +282,16 @@ void StepWorld(const MpeWorld& world, double* forces, MpeState state) {
 
 void WriteRewards(const MpeWorld& world, MpeState state, std::span<double> rewards) {
   if (world.scenario == MpeScenario::kPredatorPrey) {
-    WritePredatorPreyRewards(world, state, rewards);
+    WritePredatorPreyRewards(world, state, rewards, [](double x) { return std::exp(x); });
+  } else {
+    WriteNavigationRewards(world, state, rewards);
+  }
+}
+
+void WriteRewards(const MpeWorld& world, MpeState state, std::span<double> rewards,
+                  const std::function<double(double)>& exp) {
+  if (world.scenario == MpeScenario::kPredatorPrey) {
+    WritePredatorPreyRewards(world, state, rewards, exp);
   } else {
     WriteNavigationRewards(world, state, rewards);
   }

@@ -6,6 +6,7 @@
 #define TESSERA_ENV_MPE_WORLD_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,10 @@ void StepWorld(const MpeWorld& world, double* forces, MpeState state);
 
 // Rewards of all agents in a state.
 void WriteRewards(const MpeWorld& world, MpeState state, std::span<double> rewards);
+// The same with another exponential function: NumPy's own differs from the C library's in the last
+// place, on some machines.
+void WriteRewards(const MpeWorld& world, MpeState state, std::span<double> rewards,
+                  const std::function<double(double)>& exp);
 
 // Observation of one agent: computed in double, then rounded to Value.
 template <typename Value>

@@ -80,7 +80,8 @@ void SetFactors(std::span<const Frame> frames, TensorStep& step) {
   out.copies_here = step.outside().copies;
   out.copies = step.outside().copies * idle_space;
   out.closes = step.level() == 0 || step.model.Keeps(step.child(), step.v);
-  out.link_risk = LinkRisk(step.model, frames, step.v, frame);
+  out.resend_risk = ResendRisk(step.model, frames, step.v, frame);
+  out.link_risk = out.resend_risk || LinkRisk(step.model, frames, step.v, frame);
   step.groups = GroupsBelow(step);
   out.groups = (step.opens() ? 1 : step.outside().groups) * step.groups;
 }
@@ -98,6 +99,7 @@ double Open(const TensorStep& step) {
     frame.fixed_pj -=
         tensor.elements * step.out().copies_here / frame.used * share * level.read_rw_pj;
   }
+  frame.fixed_pj -= RoundedPast(step.model, step.v, step.out().closes) * pj;
   return pj;
 }
 

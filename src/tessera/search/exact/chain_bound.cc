@@ -105,6 +105,13 @@ bool MovesAlone(const Model& model, std::span<const Frame> frames, const Frame& 
   return !Has(tensor.dims, dim) || !Has(outside.loops_above, dim);
 }
 
+// Of a window's `ratio` of words, those that no child can have from one that holds the same tile:
+// what the innermost loop brings, and whole tiles of plain dimensions. B4.
+double WithoutResent(const TensorFrame& tensor, double ratio, double part, double count,
+                     double plain) {
+  return tensor.resend_risk ? std::min(ratio, part * (1 - 1 / count) + plain) : ratio;
+}
+
 // Makes the first chain one that is at least as good as any of them. B10.
 void MergeIntoFirst(const Model& model, std::vector<Chain>& chains) {
   Chain& all = chains.front();
@@ -164,8 +171,9 @@ double Bounder::WindowRatio(std::span<const Frame> frames, int level, int v, con
     const double other = LeastNewPart(model_, frames, level, v, innermost, touched_);
     return part * (1 - 1 / count) + least + std::max(0.0, 1 / count - least) * other;
   }
-  if (MayMatch(model_, frames, level, v, innermost)) return part + (1 - part) * least;
-  return part + (1 - part) / count;
+  const double ratio = MayMatch(model_, frames, level, v, innermost) ? part + (1 - part) * least
+                                                                     : part + (1 - part) / count;
+  return WithoutResent(frame.tensors[v], ratio, part, count, least);
 }
 
 // Cycles of the level that takes longest for words of one instance. B9.
@@ -241,7 +249,7 @@ double Bounder::QuickRatio(std::span<const Frame> frames, int level, int v, int 
       NewPart(model_, v, frame.extents, dim,
               static_cast<double>(frame.extents[dim]) * frame.spatial[dim], touched_);
   if (model_.exact) return std::min(1.0, part * (1 - 1 / count) + least);
-  return part + (1 - part) * (alone ? 1 / count : least);
+  return WithoutResent(pair, part + (1 - part) * (alone ? 1 / count : least), part, count, least);
 }
 
 double Bounder::QuickLeast(std::span<const Frame> frames, int level, const ChainSummary& chains,
@@ -320,9 +328,12 @@ bool Bounder::OrderRisk(std::span<const Frame> frames, const Chain& chain) const
       const int above = model_.parent[i][v];
       if (frame.tensors[v].link_risk) return true;
       const bool bypassed = i > 0 && !model_.Keeps(i - 1, v);
-      if (frame.parallel != 0 && machine.router_pj != 0) {
-        // Routers per word are rounded down, so fewer words can pass more of them.
-        if (tensor.read_write && (!machine.reduces || !model_.levels[above].reduces)) return true;
+      // Routers per word are rounded down, so fewer words can pass more of them; and past a bypass
+      // Timeloop cuts them to whole numbers, after a division that depends on outer loops.
+      if (machine.router_pj != 0) {
+        const bool both_ways =
+            tensor.read_write && (!machine.reduces || !model_.levels[above].reduces);
+        if (frame.parallel != 0 && both_ways) return true;
         if (bypassed && !model_.exact) return true;
       }
       if (i == 0 || tensor.simple || (tensor.window & frame.loops_above) == 0) continue;

@@ -24,20 +24,21 @@ struct Tile {
 // further in that holds it too, or the MACs. A pair opens at its parent, stays open at levels that
 // do not hold the tensor, and closes at the level right above the child.
 struct TensorFrame {
-  bool closes = false;      // the pair's child is the level below, or the MACs
-  bool all_idle = false;    // no temporal loop of this level moves the tensor
-  bool link_risk = false;   // neighbours may pass words on
-  double idle = 0;          // product of this level's temporal factors that leave it alone
-  double copies = 0;        // instances of the level below that hold the same words
-  double copies_here = 0;   // the same of this level
-  double plain_visits = 0;  // as Frame::visits, of dimensions that move a plain rank
-  double groups = 0;        // requests at the pair's parent per request of one child
-  double pending_pj = 0;    // of the pair so far: per request of one child
-  double words = 0;         // tile below times visits
-  double close_pj = 0;      // per word, if the pair closes here
-  double later_pj = 0;      // per word, at least, of what is not decided yet
-  double fill_part = 0;     // of the words that surely arrive at the child, if it closes
-  double open_words = 0;    // if it stays open: words for a child, whatever the order
+  bool closes = false;       // the pair's child is the level below, or the MACs
+  bool all_idle = false;     // no temporal loop of this level moves the tensor
+  bool link_risk = false;    // neighbours may pass words on
+  bool resend_risk = false;  // even a tile that is sent again as it was, to all who hold it
+  double idle = 0;           // product of this level's temporal factors that leave it alone
+  double copies = 0;         // instances of the level below that hold the same words
+  double copies_here = 0;    // the same of this level
+  double plain_visits = 0;   // as Frame::visits, of dimensions that move a plain rank
+  double groups = 0;         // requests at the pair's parent per request of one child
+  double pending_pj = 0;     // of the pair so far: per request of one child
+  double words = 0;          // tile below times visits
+  double close_pj = 0;       // per word, if the pair closes here
+  double later_pj = 0;       // per word, at least, of what is not decided yet
+  double fill_part = 0;      // of the words that surely arrive at the child, if it closes
+  double open_words = 0;     // if it stays open: words for a child, whatever the order
 };
 
 // One level with its factors decided.

@@ -159,6 +159,9 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
     const int64_t bound = problem.dimensions[static_cast<size_t>(d)].bound;
     model.bounds[d] = static_cast<int32_t>(bound);
     model.divisors[d] = MakeDivisors(bound);
+    // Each loop has at least two iterations.
+    const int halvings = static_cast<int>(std::bit_width(static_cast<uint64_t>(bound))) - 1;
+    model.most_loops += std::min(model.num_levels, halvings);
   }
   uint32_t once = 0, twice = 0;
   for (int v = 0; v < model.num_tensors; ++v) {

@@ -36,6 +36,7 @@ struct TileTerms {
   bool one_per_rank = true;         // no rank is moved by two dimensions
   bool own_network = true;          // words pass only one network
   double step_part[kMaxDims] = {};  // new, at least, when a loop over the dimension advances
+  double served_part = 1;           // of that, what surely comes from the parent
   double least_part = 1;            // and when anything advances that is not idle
 };
 
@@ -136,6 +137,7 @@ void SetParent(const TileStep& step, TileTerms& terms) {
       terms.parent_pj += share * level.read_rw_pj;
       terms.fixed.Add(-(tensor.elements * step.copies() * share * level.read_rw_pj));
     }
+    terms.fixed.Add(-(RoundedPast(model, step.v, step.closes()) * step.used() * terms.parent_pj));
   } else {
     terms.parent_pj = step.outside().pending_pj / step.used();
   }
@@ -205,6 +207,10 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
 void SetTerms(TileStep step, loopnest::TouchedScratch& scratch, TileTerms& terms) {
   SetWords(step, terms);
   terms.one_per_rank = MovesOnePerRank(step);
+  // Where two loops move a rank, the outer one can leave the tile in place: then children that
+  // share it hand it to each other. At least every second visit is the innermost loop's. B4.
+  const bool may_resend = !step.model.exact && step.model.levels[step.level()].fan > 1;
+  if (may_resend && !terms.one_per_rank) terms.served_part = 0.5;
   if (!step.tensor().simple) SetStepParts(step, terms, scratch);
   SetParent(step, terms);
   if (step.closes()) return CloseAtChild(step, terms);
@@ -266,7 +272,7 @@ double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run
   if (dim >= 0 && moves) {
     const double part = terms.step_part[dim];
     moved = std::max(moved, part * terms.words);
-    served = std::max(served, part * terms.words / terms.most_multicast);
+    served = std::max(served, terms.served_part * part * terms.words / terms.most_multicast);
   } else if (dim >= 0 && terms.one_per_rank) {
     moved = std::max(moved, terms.least_part * terms.words / (terms.idle_ratio * idle_run));
     if (terms.own_network) served = moved;

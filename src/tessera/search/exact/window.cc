@@ -115,6 +115,16 @@ bool MayLieApart(const Model& model, std::span<const Frame> frames, const Tensor
   return AnyDisplacement(model, frames, frame.level, rank, tensor.plain, {}, apart);
 }
 
+// Whether two children below `frame` can hold the same tile: parallel loops leave the tensor alone,
+// or two of them move one rank.
+bool MayShareTile(const TensorFacts& tensor, const Frame& frame) {
+  if ((frame.parallel & ~tensor.dims) != 0) return true;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    if (std::popcount(DimsOf(tensor.ranks[r]) & frame.parallel) > 1) return true;
+  }
+  return tensor.shares && frame.parallel != 0;
+}
+
 // The part of rank r of a window tile that a move by `distance` leaves in place (exact).
 double RankOverlap(const Model& model, int v, int r, const int32_t* extents, double distance,
                    loopnest::TouchedScratch& scratch) {
@@ -141,6 +151,22 @@ bool LinkRisk(const Model& model, std::span<const Frame> frames, int v, const Fr
   if (tensor.shares) return true;
   for (int r = 0; r < tensor.num_ranks; ++r) {
     if (MayLieApart(model, frames, tensor, tensor.ranks[r], frame)) return true;
+  }
+  return false;
+}
+
+bool ResendRisk(const Model& model, std::span<const Frame> frames, int v, const Frame& frame) {
+  const TensorFacts& tensor = model.tensors[v];
+  if (model.exact || frame.level == 0 || tensor.simple || !MayShareTile(tensor, frame))
+    return false;
+  if (tensor.shares) return true;
+  const auto stays = [](double distance, int by) { return by >= 0 && distance == 0; };
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    if (rank.num_terms > 1 &&
+        AnyDisplacement(model, frames, frame.level, rank, tensor.plain, {}, stays)) {
+      return true;
+    }
   }
   return false;
 }

@@ -21,6 +21,10 @@ struct InnermostLoop {
 // here and below, and those of the levels outside are set. docs/optimality.md, B4.
 bool LinkRisk(const Model& model, std::span<const Frame> frames, int v, const Frame& frame);
 
+// Whether a loop can leave a window tile below `frame` where it is, so that the tile is sent again,
+// and children that share it can hand it to each other (timeloop3). docs/optimality.md, B4.
+bool ResendRisk(const Model& model, std::span<const Frame> frames, int v, const Frame& frame);
+
 // Whether some other loop can move a window tile of `level` exactly as the innermost loop does
 // (timeloop3). docs/optimality.md, B2.
 bool MayMatch(const Model& model, std::span<const Frame> frames, int level, int v,

@@ -2,14 +2,28 @@
 #include "tessera/search/exact/word_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera::exact {
 namespace {
 
-// Timeloop lists the words of a network by the number of children that they reach and takes the
-// first sums off every item of the list. A list is taken to have no more items than this: B5 says
-// what of that is proved. With fewer items the bound is low, not false.
-constexpr double kMostIngresses = 128;
+// Timeloop lists the words of a network by the number of children that they reach. Items of that
+// list, at most: one where all groups are of one size; else one for each size that groups can have
+// at one visit, for each loop that can advance, and for the first visit. B5.
+double MostIngresses(const Model& model, int v, int level) {
+  const double fan = model.levels[level].fan;
+  const bool one_size = level > 0 && model.setup->data.tensors[v].simple;
+  if (fan <= 1 || one_size) return 1;
+  const double sizes = std::floor((std::sqrt(8 * fan + 1) - 1) / 2);  // they add up to the fan-out
+  return (model.most_loops + 1) * sizes;
+}
+
+// Timeloop scales the words of a network above a level that is passed by, and cuts the routers that
+// they pass to whole numbers, once per item of the list. B8.
+double CutRouters(const Model& model, int v, int level, double used) {
+  if (model.exact || level == 0 || model.Keeps(level - 1, v)) return 0;
+  return used * MostIngresses(model, v, level) * model.setup->machine.levels[level].router_pj;
+}
 
 }  // namespace
 
@@ -18,13 +32,16 @@ EnterCost EnterCostOf(const Model& model, int v, int level, double used, double 
   const LevelFacts& facts = model.levels[level];
   const bool reduces = model.exact ? model.levels[model.parent[level][v]].reduces : facts.reduces;
   // One way: every word enters once. B8.
-  if (!tensor.read_write || reduces) return {.word_pj = facts.enter_pj};
+  const double cut_pj = CutRouters(model, v, level, used);
+  if (!tensor.read_write || reduces) return {.word_pj = facts.enter_pj, .fixed_pj = -cut_pj};
   // Sums that are not added on the way come back down, except the first of each element: both ways
   // less one. Where elements can coincide, nothing is known but how many could be taken off. B5.
   if (!tensor.simple || (level == 0 && model.mac_links)) {
-    return {.fixed_pj = -(kMostIngresses * tensor.elements * used * facts.enter_pj)};
+    const double first = MostIngresses(model, v, level) * tensor.elements * used;
+    return {.fixed_pj = -(first * facts.enter_pj + cut_pj)};
   }
-  return {.word_pj = 2 * facts.enter_pj, .fixed_pj = -(tensor.elements * copies * facts.enter_pj)};
+  return {.word_pj = 2 * facts.enter_pj,
+          .fixed_pj = -(tensor.elements * copies * facts.enter_pj + cut_pj)};
 }
 
 InnerCost InnerCostOf(const Model& model, int v, int next) {
@@ -67,6 +84,7 @@ double OperandCost(const Model& model, int v, int level, double copies, double i
   pj *= facts.least_share;
   for (int k = 0; k <= innermost; ++k) {
     pj += model.macs / model.fan_below[k + 1] * model.levels[k].enter_pj;
+    pj -= CutRouters(model, v, k, static_cast<double>(model.setup->machine.levels[k].instances));
   }
   return pj;
 }

@@ -12,6 +12,12 @@ namespace tessera::exact {
 // count can be less than its formula by as much. docs/optimality.md, B8.
 inline constexpr double kCut = 1, kRounded = 0.5;
 
+// Words of one instance that a level's count of a tensor can be rounded down by, where they pass
+// the level below (`closes`: they do not). B8.
+inline double RoundedPast(const Model& model, int v, bool closes) {
+  return model.exact || closes || model.tensors[v].simple ? 0 : kRounded;
+}
+
 // Of the network below a level, for the words of one tensor that pass it.
 struct EnterCost {
   double word_pj = 0;
