@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian machine: `make demo` and `make test`.
 # The rest is for developers; `make help` lists it.
-.PHONY: help setup build demo test test-full bench lint fuzz faults mutants soak clean
+.PHONY: help setup build demo test test-full bench lint fuzz faults mutants soak test-web clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 19
@@ -20,7 +20,10 @@ test: setup  ## fast lint, every test, the examples of the docs, a choice of tes
 	@scripts/test
 
 test-full: export TESSERA_THOROUGH = 1
-test-full: test lint mutants fuzz faults soak  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
+test-full: test lint mutants fuzz faults soak test-web  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
+
+test-web: build  ## the pages of `tessera report` in Chromium
+	@scripts/test-web
 
 bench: build  ## benchmarks: ratios against a baseline of the same run
 	@scripts/bench

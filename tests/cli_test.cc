@@ -1,82 +1,20 @@
 // Runs every transcript of tests/cli with the real binary (tests/cli/README.md).
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/base/text.h"
 #include "transcript.h"
+#include "transcript_run.h"
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Contents(const fs::path& path) {
-  if (fs::is_regular_file(path) && fs::file_size(path) == 0) return "";
-  const Result<std::string> bytes = ReadFile(path.string());
-  return bytes ? *bytes : ToString(bytes.error());
-}
-
-void Prepare(const Prepared& prepared, const fs::path& folder) {
-  const fs::path target = folder / prepared.name;
-  fs::create_directories(target.parent_path());
-  switch (prepared.kind) {
-    case Prepared::Kind::kFolder: fs::create_directories(target); break;
-    case Prepared::Kind::kCopy:
-      fs::copy_file(fs::path(TESSERA_SOURCE_DIR) / prepared.contents, target);
-      break;
-    case Prepared::Kind::kFile: {
-      const Result<void> written = WriteFileAtomically(target.string(), prepared.contents);
-      ASSERT_TRUE(written) << written.error();
-      break;
-    }
-  }
-}
-
-// In the child: runs the step in `folder` with its output in files; never returns.
-[[noreturn]] void Execute(const TranscriptStep& step, const fs::path& folder, const fs::path& out,
-                          const fs::path& err) {
-  constexpr int kCannotRun = 127;
-  const int in_fd = ::open("/dev/null", O_RDONLY);
-  const int out_fd = ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  const int err_fd = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (::chdir(folder.c_str()) != 0 || ::dup2(in_fd, 0) < 0 || ::dup2(out_fd, 1) < 0 ||
-      ::dup2(err_fd, 2) < 0) {
-    ::_exit(kCannotRun);
-  }
-  const std::string own_folder = fs::path(TESSERA_BINARY).parent_path().string();
-  ::setenv("PATH", fmt::format("{}:{}", own_folder, std::getenv("PATH")).c_str(), 1);
-  std::vector<std::string> words = {"/bin/sh", "-c", step.shell};
-  if (step.shell.empty()) {
-    words = {TESSERA_BINARY};
-    words.insert(words.end(), step.words.begin(), step.words.end());
-  }
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  ::execv(arguments[0], arguments.data());
-  ::_exit(kCannotRun);
-}
-
-// The exit code, or 128 + signal as a shell shows it.
-int RunStep(const TranscriptStep& step, const fs::path& folder, const fs::path& out,
-            const fs::path& err) {
-  const pid_t child = ::fork();
-  if (child == 0) Execute(step, folder, out, err);
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 // One line of a `json` block: "/layers/0/name \"conv1\"", "/layers length 21", "/x absent".
 void ExpectJson(const nlohmann::ordered_json& json, const std::string& line) {
@@ -152,10 +90,9 @@ TEST_P(CliTest, MatchesTranscript) {
   for (const TranscriptStep& step : *steps) {
     SCOPED_TRACE(ToString(step.where));
     for (const Prepared& prepared : step.prepared) Prepare(prepared, folder.path());
-    const fs::path out = outputs.File("stdout"), err = outputs.File("stderr");
-    const int code = RunStep(step, folder.path(), out, err);
-    EXPECT_EQ(code, step.exit) << "stdout:\n" << Contents(out) << "stderr:\n" << Contents(err);
-    Check(step, folder.path(), Contents(out), Contents(err));
+    const StepResult result = RunStep(step, folder.path(), outputs.path());
+    EXPECT_EQ(result.code, step.exit) << "stdout:\n" << result.out << "stderr:\n" << result.err;
+    Check(step, folder.path(), result.out, result.err);
   }
 }
 

@@ -277,6 +277,61 @@ struct CostBounds {
   std::optional<double> energy_pj = {};
 };
 
+// What a cost is made of: energy and traffic of every tensor at every level, and what the cycles
+// wait for. Words are summed over all instances of a level and the whole run.
+struct TensorShare {
+  std::string name = {};
+  bool kept = true;        // false: it passes the level by
+  int64_t tile_words = 0;  // of one instance
+  int64_t reads = 0, fills = 0, updates = 0;
+  double energy_pj = 0;   // accesses, addresses and the network below
+  double network_pj = 0;  // the network's part of it
+};
+
+struct LevelShare {
+  std::string name = {};
+  std::vector<TensorShare> tensors = {};
+  std::optional<int64_t> entries = {};  // words that one instance can hold; none: unlimited
+  int64_t instances = 1, used_instances = 1;
+  // Cycles that its bandwidth asks for, and which one that is ("read", "write", "shared"); 0 and
+  // empty: it has no limit.
+  int64_t cycles = 0;
+  std::string bandwidth = {};
+  std::optional<double> words_per_cycle = {};  // that bandwidth, of all instances in use
+  // What no mapping of the space can need here; none where the model knows no bound.
+  std::optional<double> bound_pj = {};
+
+  int64_t used_words() const;  // of one instance
+  int64_t moved_words() const;
+  double energy_pj() const;
+};
+
+inline constexpr std::string_view kComputeLimit = "compute";
+
+struct CostBreakdown {
+  // Equal to Evaluate's. The parts are multiples of the last place of energy_pj, so that mac_pj,
+  // leakage_pj and the tensors of all levels add up to it exactly, in any order.
+  Cost cost = {};
+  double mac_pj = 0;
+  double leakage_pj = 0;                // 0: not modelled
+  std::vector<LevelShare> levels = {};  // next to the MACs first
+
+  int64_t mac_units = 1, used_mac_units = 1;
+  int64_t compute_cycles = 0;  // with memories that are never late
+  int64_t latency_cycles = 0;  // filling and draining the networks, added at the end
+  // What decides the cycles, a level's name or "compute"; and the cycles of the same mapping, with
+  // the same traffic, on a machine in which that is infinitely fast.
+  std::string limited_by = std::string(kComputeLimit);
+  int64_t cycles_if_lifted = 0;
+
+  // What no mapping of the space can be below, and what gives it: "compute" or a level.
+  CostBounds bounds = {};
+  std::string bound_cycles_from = {};
+};
+
+// Makes the parts of a breakdown add up to cost.energy_pj exactly, for models that fill one in.
+void SettleParts(CostBreakdown& breakdown);
+
 // A model that is cheaper by the batch, or answers in another process, so that an evaluation may
 // also fail. Any thread may use it.
 class BatchModel {
@@ -319,6 +374,11 @@ class ConfiguredModel {
                                        bool /*any_keep*/) const {
     return CostBounds{};
   }
+
+  // What the cost of a mapping is made of; `any_keep` as above, for its bounds. Errors: as Make,
+  // kInfeasible for a mapping that has no cost, and kUnsupported for models that know totals only.
+  virtual Result<CostBreakdown> BreakDown(const Layer& layer, const Accelerator& accelerator,
+                                          const Mapping& mapping, bool any_keep) const;
 
   // Whether an objective means anything for mappings onto the machine; the error says what the
   // model does not know, or what the machine does not say.

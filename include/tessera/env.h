@@ -186,6 +186,9 @@ class Learner {
   // One round: every agent of the team is updated.
   virtual Result<UpdateReport> Update() = 0;
 
+  // Brings what lies on a device to where Save reads it; before every Save. An error leaves nothing
+  // that should be saved.
+  virtual Result<void> PrepareSave() { return {}; }
   // Everything that the future depends on; names start with `prefix`.
   virtual void Save(const std::string& prefix, TensorWriter& writer) const = 0;
   virtual Result<void> Load(const std::string& prefix, const TensorReader& reader) = 0;
@@ -194,6 +197,12 @@ class Learner {
 class Profiler;
 class UpdateTrace;
 
+// Where a learner keeps its networks and its experience, and computes.
+enum class Device : int {
+  kCpu = 0,
+  kCuda,  // errors where the build or the machine has none
+};
+
 struct LearnerSetup {
   const EnvSpec* spec = nullptr;
   int64_t lanes = 1;  // environments that step together
@@ -201,6 +210,7 @@ struct LearnerSetup {
   ThreadPool* pool = nullptr;    // may be null; outlives the learner
   Profiler* profiler = nullptr;  // of Tessera's own measurements; may be null
   UpdateTrace* trace = nullptr;  // of its comparisons with other programs; may be null
+  Device device = Device::kCpu;
 };
 
 // A named set of options, such as the recipe of a published code base.

@@ -446,6 +446,84 @@ Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob&
                                       const RunOrigin& origin);
 Result<CompareJob> LoadCompareJob(const RunDirectory& directory);
 
+// ---- Why a result is what it is ----------------------------------------------------------------
+
+// Where the cycles of all MAC units go, as parts of units x cycles that add up to 1.
+struct MacCycles {
+  double useful = 0;   // operations of the layer on data
+  double padding = 0;  // operations of the layer on zeros that padding adds
+  double ragged = 0;   // units in use, idle in last iterations that have less to do
+  double unused = 0;   // units that the mapping does not use
+  double waiting = 0;  // for memories, and for networks to fill and drain
+};
+
+struct LayerExplanation {
+  std::string name = {};
+  int64_t count = 1;
+  Layer layer = {};
+  // Empty if no mapping was found; then what follows is empty, too.
+  std::optional<Mapping> mapping = {};
+  CostBreakdown parts = {};
+  MacCycles mac_cycles = {};
+  // Of the objective, as reported: no mapping of the space has a lower value.
+  double value = 0;
+  std::optional<double> bound = {};
+  std::string status = {};  // "OPTIMAL", ...
+};
+
+struct RunExplanation {
+  std::string folder = {}, network = {}, accelerator = {}, model = {}, objective = {};
+  std::vector<LayerExplanation> layers = {};
+};
+
+// What a mapping of one of the job's layers costs, and why. Errors as ConfiguredModel::BreakDown.
+Result<LayerExplanation> ExplainMapping(const MapJob& job, const NetworkLayer& layer,
+                                        const Mapping& mapping);
+
+struct ExplainOptions {
+  // Only this layer: its name or 1-based index. Default: empty (all).
+  std::string layer = {};
+
+  // The machine that the mappings are priced on, with as many levels as the run's. Default: none
+  // (the run's own; numbers that are not those of its result are then an error).
+  std::optional<Accelerator> accelerator = {};
+};
+
+// The same for the mappings that a run of kind map or compare has found; of compare, the best.
+// Errors: runs of other kinds, and runs that have not ended.
+Result<RunExplanation> ExplainRun(const RunDirectory& directory,
+                                  const ExplainOptions& options = {});
+
+// "DRAM limits the layer: ...", with by how much it would gain.
+std::string LimitSentence(const LayerExplanation& layer);
+
+// The loop nest with tiles, or the directives of a dataflow.
+std::string MappingText(const LayerExplanation& layer);
+
+// How energies differ, part by part. A part that one side does not have counts as 0 there.
+struct PartDelta {
+  std::string level = {}, tensor = {};
+  double a_pj = 0, b_pj = 0;
+  double delta_pj() const { return b_pj - a_pj; }
+};
+
+struct LayerDiff {
+  std::string name = {};
+  // Places in the layers of the two explanations; none: only the other run has it.
+  std::optional<size_t> a = {}, b = {};
+  std::vector<PartDelta> parts = {};  // by level, those of a first; per occurrence
+};
+
+struct RunDiff {
+  RunExplanation a = {}, b = {};
+  std::vector<LayerDiff> layers = {};
+  // Of all layers that both have, times their counts; `mac` and `leakage` are parts without tensor.
+  std::vector<PartDelta> parts = {};
+};
+
+// Layers belong together by name, and where names differ by equal sizes, in their order.
+RunDiff DiffRuns(RunExplanation a, RunExplanation b);
+
 // ---- Agents for decisions ----------------------------------------------------------------------
 
 // How decisions are grouped (docs/assignment.md); the words are those of LinkageNames and so on.

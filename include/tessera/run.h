@@ -82,8 +82,11 @@ void InstallStopSignals();
 // ---- What long work may use --------------------------------------------------------------------
 
 // All functions may be empty.
+enum class Device : int;  // tessera/env.h
+
 struct RunContext {
-  int threads = 0;  // 0: one per core. Default: 0.
+  int threads = 0;     // 0: one per core. Default: 0.
+  Device device = {};  // of learners. Default: the processor.
   std::function<bool()> stopped = {};
   std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress = {};
   std::function<void(std::string_view)> remark = {};
@@ -196,6 +199,8 @@ class RunDirectory {
 
   // Replaces a file of the run, in a folder that is made if need be. It becomes one of the results.
   Result<void> Write(const std::string& name, std::string_view contents);
+  // Replaces a result of a run that has ended, and its hash: a page that is drawn anew.
+  Result<void> Replace(const std::string& name, std::string_view contents);
   // Clock times of this sitting, an object; those of earlier sittings stay. They are no result.
   Result<void> AddTimes(std::string_view object) const;
 

@@ -55,7 +55,8 @@ struct Training {
 
 // Environment and learner as a config asks for them. threads = 0 takes one per core; the profiler
 // may be null.
-Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Profiler* profiler);
+Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Profiler* profiler,
+                              Device device = Device::kCpu);
 
 // ---- Training ----------------------------------------------------------------------------------
 
@@ -99,9 +100,10 @@ struct TrainOutcome {
 
 // With a directory, goes on from its checkpoint; one that was killed before the first checkpoint
 // starts again. Contract: without an interruption the result is a function of the settings; with
-// one it is the same in the end.
+// one it is the same in the end. A run may go on on another device: its result is then the same up
+// to rounding.
 Result<TrainOutcome> Train(const TrainSettings& settings, int threads = 0,
-                           const RunHooks& hooks = {});
+                           const RunHooks& hooks = {}, Device device = Device::kCpu);
 
 // ---- Where training time goes ------------------------------------------------------------------
 
@@ -156,7 +158,8 @@ struct TrainingProfile {
 
 // Measures the phases of an algorithm that has replay; random play fills it first.
 Result<TrainingProfile> ProfileTraining(const TrainingConfig& config,
-                                        const ProfileOptions& options = {}, int threads = 1);
+                                        const ProfileOptions& options = {}, int threads = 1,
+                                        Device device = Device::kCpu);
 
 }  // namespace tessera
 

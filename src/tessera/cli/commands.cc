@@ -17,6 +17,9 @@ namespace tessera {
   PART(Command, kMapCommand)         \
   PART(Command, kResumeCommand)      \
   PART(Command, kVerifyCommand)      \
+  PART(Command, kExplainCommand)     \
+  PART(Command, kDiffCommand)        \
+  PART(Command, kReportCommand)      \
   PART(Command, kCompareCommand)     \
   PART(Command, kStudyCommand)       \
   PART(Command, kAssignCommand)      \

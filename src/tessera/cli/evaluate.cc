@@ -49,7 +49,8 @@ std::vector<Flag> Flags(EvaluateArguments& arguments) {
        .help = "show for one layer how every number came about"},
       {.name = "NETWORK",
        .target = &arguments.network,
-       .help = "what is mapped, a network or a Timeloop problem; MAESTRO's files bring it along",
+       .help = "what is mapped, a network or a Timeloop problem, or the folder of a run with its "
+               "mappings; MAESTRO's files bring it along",
        .choices = ZooNames},
       BindFlag(arguments.bind)};
   for (const ModelEvaluator* evaluator : ModelEvaluators()) {
@@ -102,6 +103,7 @@ Error NetworkNotTaken(const std::string& network, const CostModelChoice& model) 
 }
 
 Result<void> Run(const EvaluateArguments& arguments, Context& context) {
+  if (IsRun(arguments.network)) return EvaluateRun(arguments, context);
   if (Result<void> ok = CheckInputs(arguments); !ok) return ok;
   const Result<CostModelChoice> model =
       arguments.settings.Choose(arguments.model, DefaultModel(arguments));
@@ -138,6 +140,8 @@ extern const Command kEvaluateCommand = {
                   "a Timeloop mapping of a layer on a machine with any memory hierarchy"},
                  {"tessera evaluate problem.yaml --hw arch.yaml --mapping map.yaml --explain",
                   "Timeloop's files; how every number comes about"},
+                 {"tessera evaluate runs/resnet --accelerator larger.yaml",
+                  "the mappings of a run, on another machine with as many levels"},
                  {"tessera evaluate --model maestro --batch rows.jsonl.gz > answers.jsonl",
                   "many problems, for scripts"},
                  {"tessera evaluate --model 'exec:./my_model' --batch rows.jsonl",

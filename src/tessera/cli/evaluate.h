@@ -79,6 +79,11 @@ Result<void> Show(EvaluationView view, Context& context);
 Result<void> EvaluateAny(const EvaluateArguments& arguments, const CostModelChoice& model,
                          Context& context);
 
+// Whether a NETWORK argument is the folder of a run; and its mappings, evaluated on the run's
+// machine or on another one.
+bool IsRun(const std::string& path);
+Result<void> EvaluateRun(const EvaluateArguments& arguments, Context& context);
+
 }  // namespace tessera
 
 #endif  // TESSERA_CLI_EVALUATE_H_

@@ -12,10 +12,10 @@ Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::s
                          Output& output) {
   const Result<PlayedEpisode> episode = PlayEpisode(env, learner, seed);
   if (!episode) return episode.error();
-  // First of all: who reads only the beginning of the text wants the drawing all the same.
+  // Before anything is shown: whoever reads only the first lines wants the whole file.
   if (!svg_path.empty()) {
-    if (Result<void> written = WriteFileAtomically(svg_path, episode->svg); !written)
-      return written;
+    Result<void> written = WriteFileAtomically(svg_path, episode->svg);
+    if (!written) return written;
   }
   for (const std::string& frame : episode->frames) {
     if (Result<void> shown = output.ShowText(frame); !shown) return shown;

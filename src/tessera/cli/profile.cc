@@ -14,6 +14,7 @@ namespace {
 struct ProfileArguments {
   TrainingFlags training;
   std::vector<std::string> sizes, samplers, replays;
+  std::string device = "cpu";
   int64_t rounds = 5;
   int64_t fill = 100'000;
 };
@@ -38,6 +39,7 @@ std::vector<Flag> Flags(ProfileArguments& arguments) {
                                   .help = "replay layouts (default: compact)",
                                   .value = "NAME,...",
                                   .commas = true},
+                                 MakeDeviceFlag(arguments.device),
                                  {.name = "--rounds",
                                   .target = &arguments.rounds,
                                   .help = "update rounds to measure",
@@ -111,9 +113,9 @@ Result<TrainingProfile> Measure(const TrainingFlags& flags, const ProfileArgumen
   base.seed = static_cast<uint64_t>(context.options.seed);
   const Result<TrainingConfig> config = Apply(flags, base);
   if (!config) return config.error();
-  return ProfileTraining(*config,
-                         {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed},
-                         static_cast<int>(std::max<int64_t>(1, context.options.threads)));
+  return ProfileTraining(
+      *config, {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed},
+      static_cast<int>(std::max<int64_t>(1, context.options.threads)), DeviceOf(arguments.device));
 }
 
 Result<void> Run(const ProfileArguments& arguments, Context& context) {

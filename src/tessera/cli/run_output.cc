@@ -34,8 +34,9 @@ Result<void> Show(RunView view, const RunDirectory* directory, Context& context)
 
 }  // namespace
 
-RunContext RunContextOf(const Context& context) {
+RunContext RunContextOf(const Context& context, Device device) {
   return {.threads = static_cast<int>(context.options.threads),
+          .device = device,
           .stopped = context.stopped,
           .start_progress = context.start_progress,
           .remark = context.remark};
@@ -49,11 +50,13 @@ Result<void> ShowRun(std::string_view kind, const Result<std::unique_ptr<RunResu
   return Show(*std::move(view), nullptr, context);
 }
 
-Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context& context) {
+Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context& context,
+                                               Device device) {
   const Result<const RunKind*> kind = KindOf(directory);
   if (!kind) return kind.error();
   if (Result<void> begun = directory.Begin(); !begun) return begun.error();
-  Result<std::unique_ptr<RunResult>> result = (*kind)->resume(directory, RunContextOf(context));
+  Result<std::unique_ptr<RunResult>> result =
+      (*kind)->resume(directory, RunContextOf(context, device));
   if (!result) return result;
   if (Result<void> ended = EndRun(directory, **result, context); !ended) return ended.error();
   return result;

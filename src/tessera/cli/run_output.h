@@ -14,7 +14,7 @@
 namespace tessera {
 
 // What a run may use of the command that it is part of.
-RunContext RunContextOf(const Context& context);
+RunContext RunContextOf(const Context& context, Device device = {});
 
 // Shows what a run without a folder came to.
 Result<void> ShowRun(std::string_view kind, const Result<std::unique_ptr<RunResult>>& result,
@@ -23,7 +23,8 @@ Result<void> ShowRun(std::string_view kind, const Result<std::unique_ptr<RunResu
 // Goes on with the run of a folder to its end, writes its result and shows it. A new run goes on
 // from nothing, so that from the start it depends on its folder alone, as it will later. Returns
 // the result, for commands that have more to show.
-Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context& context);
+Result<std::unique_ptr<RunResult>> ContinueRun(RunDirectory& directory, Context& context,
+                                               Device device = {});
 
 // The second half of it: writes what the run of a folder came to, and shows it.
 Result<void> EndRun(RunDirectory& directory, const RunResult& result, Context& context);

@@ -16,6 +16,7 @@ namespace {
 struct TrainArguments {
   TrainingFlags training;
   std::optional<int64_t> episodes, report_every, checkpoint_every;
+  std::string device = "cpu";
   bool resume = false;
   bool render = false;
 };
@@ -40,6 +41,7 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
                "(default: 5000)",
        .value = "N",
        .least = 1},
+      MakeDeviceFlag(arguments.device),
       {.name = "--resume",
        .target = &arguments.resume,
        .help = "go on with the run in --out, with the settings and the seed it has"},
@@ -99,25 +101,27 @@ Result<RunDirectory> Reopen(const TrainArguments& arguments, const GlobalOptions
 }
 
 Result<std::unique_ptr<RunResult>> TrainAndShow(const TrainArguments& arguments, Context& context) {
+  const Device device = DeviceOf(arguments.device);
   if (arguments.resume) {
     Result<RunDirectory> directory = Reopen(arguments, context.options);
     if (!directory) return directory.error();
-    return ContinueRun(*directory, context);
+    return ContinueRun(*directory, context, device);
   }
   TrainSettings base;
   base.config.seed = static_cast<uint64_t>(context.options.seed);
   const Result<TrainSettings> settings = SettingsOf(arguments, base);
   if (!settings) return settings.error();
   // What cannot be trained leaves no folder behind.
-  if (const Result<Training> made = MakeTraining(settings->config, 1, nullptr); !made) {
+  if (const Result<Training> made = MakeTraining(settings->config, 1, nullptr, device); !made) {
     return made.error();
   }
   if (!context.options.out.empty()) {
     Result<RunDirectory> directory = CreateTrainRun(context.options.out, *settings, context.origin);
     if (!directory) return directory.error();
-    return ContinueRun(*directory, context);
+    return ContinueRun(*directory, context, device);
   }
-  Result<std::unique_ptr<RunResult>> result = RunTrain(*settings, nullptr, RunContextOf(context));
+  Result<std::unique_ptr<RunResult>> result =
+      RunTrain(*settings, nullptr, RunContextOf(context, device));
   if (Result<void> shown = ShowRun(kTrainRun, result, context); !shown) return shown.error();
   return result;
 }

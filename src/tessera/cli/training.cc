@@ -83,6 +83,18 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
   };
 }
 
+Flag MakeDeviceFlag(std::string& device) {
+  return {.name = "--device",
+          .target = &device,
+          .help = "where agents learn: cpu or cuda (default: cpu)",
+          .value = "NAME",
+          .choices = [] {
+            return Choices{"cpu", "cuda"};
+          }};
+}
+
+Device DeviceOf(const std::string& name) { return name == "cuda" ? Device::kCuda : Device::kCpu; }
+
 Result<TrainingConfig> Apply(const TrainingFlags& flags, TrainingConfig config) {
   if (flags.env) config.env = *flags.env;
   if (flags.algorithm) config.algorithm = *flags.algorithm;

@@ -23,6 +23,10 @@ struct TrainingFlags {
 
 std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags);
 
+// --device, for commands that train. Not part of a config: a run may move between devices.
+Flag MakeDeviceFlag(std::string& device);
+Device DeviceOf(const std::string& name);
+
 // `base` with the given flags in place of its values. Settings are written "name=value".
 Result<TrainingConfig> Apply(const TrainingFlags& flags, TrainingConfig base);
 

@@ -59,6 +59,10 @@ class Adam {
   void set_learning_rate(double rate) { options_.learning_rate = rate; }
 
   int64_t steps() const { return steps_; }
+  // Moments and steps as they lie in memory, for engines that keep a copy of them elsewhere.
+  std::span<float> mean() { return mean_.span(); }
+  std::span<float> variance() { return variance_.span(); }
+  int64_t* mutable_steps() { return &steps_; }
   void Save(const std::string& prefix, TensorWriter& writer) const;
   Result<void> Load(const std::string& prefix, const TensorReader& reader);
 

@@ -184,6 +184,12 @@ Result<void> RunDirectory::Write(const std::string& name, std::string_view conte
   return Put(name, contents);
 }
 
+Result<void> RunDirectory::Replace(const std::string& name, std::string_view contents) {
+  if (Result<void> put = Put(name, contents); !put) return put;
+  header_.results[name] = Sha256Hex(contents);
+  return WriteHeader();
+}
+
 Result<void> RunDirectory::AddTimes(std::string_view object) const {
   const Result<std::string> earlier = ReadFile(File(kTimes));
   return Put(std::string(kTimes), WithSitting(earlier ? *earlier : "", object));

@@ -195,6 +195,26 @@ std::string CooptPage(const std::string& network, const std::string& text,
   return page + "</body></html>\n";
 }
 
+namespace {
+
+// Layers that cost nothing because they are not there: whoever reads inferences per second has to
+// know.
+std::string LeftOutText(const coopt::CooptimizeJob& job) {
+  if (job.left_out.empty()) return "";
+  int64_t occurrences = 0;
+  std::string names;
+  for (const coopt::LeftOut& layer : job.left_out) {
+    occurrences += layer.count;
+    names += fmt::format("  {} ({}x): {}\n", layer.name, layer.count, layer.why);
+  }
+  return fmt::format(
+      "not included: {} layer{} of the network that {} cannot run; cycles and inferences/s are "
+      "those of the others\n{}",
+      occurrences, occurrences == 1 ? "" : "s", job.problem->hardware().info().name, names);
+}
+
+}  // namespace
+
 Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   const coopt::CooptimizeJob& job = made.result.job;
   const SessionResult& result = *made.result.session;
@@ -216,14 +236,7 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
                         problem, result, job.left_out);
   view.text = ToText(CooptTable(problem, result));
   if (!problem.hardware().fixed()) view.text += "\n" + ToText(ParetoTable(problem, result));
-  view.text += "\n" + CooptSummary(problem, result);
-  if (!job.left_out.empty()) {
-    int64_t count = 0;
-    for (const coopt::LeftOut& layer : job.left_out) count += layer.count;
-    view.text += fmt::format(
-        "of the layers above only: {} others do not run on {} and are in none of these numbers\n",
-        WithThousands(count), problem.hardware().info().name);
-  }
+  view.text += "\n" + CooptSummary(problem, result) + LeftOutText(job);
   const std::string page = CooptPage(job.name, view.text, problem, result);
   for (size_t i = 0; i < made.result.programs.size(); ++i) {
     const std::string name =

@@ -55,6 +55,10 @@ class View {
   int64_t macs() const {
     return exact_ ? report_.workspace.exact.computes : report_.workspace.timeloop.computes;
   }
+  int64_t used_macs() const { return report_.workspace.nest.used_macs; }
+  double mac_pj() const {
+    return exact_ ? report_.workspace.exact.mac_energy : report_.workspace.timeloop.mac_energy;
+  }
   double energy_pj() const {
     return exact_ ? report_.workspace.exact.energy : report_.workspace.timeloop.energy;
   }
@@ -173,6 +177,8 @@ Table LevelTable(const LoopnestReport& report) {
                   level.limited ? Cell(level.exact_entries) : Cell(), Cell(view.level_cycles(i)),
                   Cell(view.level_pj(i)), Cell(view.network_pj(i))});
   }
+  table.AddRow({Cell(machine.mac_name), Cell(view.used_macs()), Cell(machine.mac_instances), Cell(),
+                Cell(), Cell(view.compute_cycles()), Cell(view.mac_pj()), Cell()});
   return table;
 }
 

@@ -117,15 +117,20 @@ void ProgressReporter::PrintLine(ProgressEvent event, Entry& entry, double now) 
   if (event == ProgressEvent::kAdvanced) return;
   const ProgressRow& row = entry.row;
   constexpr std::array<std::string_view, 5> kEvents = {"started", "", "improved", "so far", "done"};
-  std::string values;
-  if (row.best) values += fmt::format(", {} {}", options_.best_heading, BestText(row));
-  if (row.bound) values += fmt::format(", bound {}", BoundText(row));
-  if (row.gap) values += fmt::format(", gap {}", GapText(row));
-  // Better in a digit that is not shown is no news.
-  if (event == ProgressEvent::kImproved && values == entry.shown) return;
-  entry.shown = values;
-  std::string line =
-      fmt::format("{}: {}{}", Printable(row.name), kEvents[static_cast<size_t>(event)], values);
+  std::string_view word = kEvents[static_cast<size_t>(event)];
+  // A better bound is news of its own, and what looks the same is none.
+  const bool same_best = BestText(row) == entry.best_printed;
+  const bool same_bound = BoundText(row) == entry.bound_printed;
+  if (event == ProgressEvent::kImproved && same_best) {
+    if (same_bound) return;
+    word = "bound raised";
+  }
+  entry.best_printed = BestText(row);
+  entry.bound_printed = BoundText(row);
+  std::string line = fmt::format("{}: {}", Printable(row.name), word);
+  if (row.best) line += fmt::format(", {} {}", options_.best_heading, BestText(row));
+  if (row.bound) line += fmt::format(", bound {}", BoundText(row));
+  if (row.gap) line += fmt::format(", gap {}", GapText(row));
   if (row.samples > 0) {
     line += fmt::format(", {} {}, {}/s", SamplesText(row), options_.samples_heading,
                         RateText(row.samples, now - entry.started));

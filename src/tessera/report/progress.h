@@ -47,7 +47,7 @@ class ProgressReporter final : public ProgressObserver {
     ProgressRow row;
     double started, ended;
     bool done = false;
-    std::string shown = {};  // what the last line said of best, bound and gap
+    std::string best_printed = {}, bound_printed = {};  // in the last line about it
   };
 
   Entry& EntryOf(const ProgressRow& row, double now);

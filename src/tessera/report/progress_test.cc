@@ -131,6 +131,23 @@ TEST_F(ProgressTest, WithoutATerminalEveryEventIsALine) {
             "conv1: done, best 1.5, 200 samples, 100/s\n");
 }
 
+// A proof that raises its bound reports progress, too; the best value is not better for that.
+TEST_F(ProgressTest, ImprovedLinesSayWhatImproved) {
+  terminal_.live = false;
+  {
+    ProgressReporter progress = Make({.quiet_seconds = 0});
+    now_ += 1;
+    progress.OnProgress(ProgressEvent::kImproved, {.name = "conv1", .best = 4, .bound = 1});
+    progress.OnProgress(ProgressEvent::kImproved, {.name = "conv1", .best = 4, .bound = 1});
+    progress.OnProgress(ProgressEvent::kImproved, {.name = "conv1", .best = 4, .bound = 2});
+    progress.OnProgress(ProgressEvent::kImproved, {.name = "conv1", .best = 3, .bound = 2});
+  }
+  EXPECT_EQ(Written(),
+            "conv1: improved, best 4, bound 1\n"
+            "conv1: bound raised, best 4, bound 2\n"
+            "conv1: improved, best 3, bound 2\n");
+}
+
 TEST(ProgressText, RatesAndDurations) {
   EXPECT_EQ(RateText(0, 1), "-");
   EXPECT_EQ(RateText(10, 0), "-");

@@ -117,6 +117,32 @@ std::string ToCsv(const Table& table) {
   return text;
 }
 
+std::string ToMarkdown(const Table& table) {
+  const auto escaped = [](const std::string& text) {
+    std::string cell;
+    for (const char c : text) {
+      if (c == '|' || c == '\\' || c == '<' || c == '*' || c == '_' || c == '`') cell += '\\';
+      cell += c == '\n' ? ' ' : c;
+    }
+    return cell;
+  };
+  std::string text = "|", rule = "|";
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    const bool numbers =
+        std::any_of(table.rows().begin(), table.rows().end(),
+                    [i](const std::vector<Cell>& row) { return row[i].IsNumber(); });
+    text += " " + escaped(table.columns()[i]) + " |";
+    rule += numbers ? "---:|" : "---|";
+  }
+  text += "\n" + rule + "\n";
+  for (const std::vector<Cell>& row : table.rows()) {
+    text += "|";
+    for (const Cell& cell : row) text += " " + escaped(cell.ForPeople()) + " |";
+    text += "\n";
+  }
+  return text;
+}
+
 Json ToJson(const Table& table) {
   Json rows = Json::array();
   for (const std::vector<Cell>& row : table.rows()) {

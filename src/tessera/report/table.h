@@ -65,6 +65,9 @@ std::string ToText(const Table& table);
 // RFC 4180 with LF line ends: a line of names, then the rows.
 std::string ToCsv(const Table& table);
 
+// A table of GitHub's Markdown, for issues and papers.
+std::string ToMarkdown(const Table& table);
+
 // A list with one object per row.
 Json ToJson(const Table& table);
 

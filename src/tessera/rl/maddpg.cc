@@ -2,6 +2,7 @@
 // observations and actions; agents act by soft Gumbel choices.
 #include <algorithm>
 
+#include "tessera/rl/device_off_policy.h"
 #include "tessera/rl/off_policy.h"
 
 namespace tessera {
@@ -99,6 +100,10 @@ extern const LearnerInfo kMaddpgLearner = {
       Result<std::unique_ptr<OffPolicyAgents>> agents =
           OffPolicyAgents::Make(setup, *options, /*num_critics=*/1);
       if (!agents) return agents.error();
+      if (setup.device == Device::kCuda) {
+        return DeviceOffPolicy::Make(setup, std::move(*agents),
+                                     {.entropy = false, .term_weight = options->logit_penalty});
+      }
       return std::unique_ptr<Learner>(std::make_unique<Maddpg>(*options, std::move(*agents)));
     },
     .replays = true};

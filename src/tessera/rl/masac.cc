@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/rl/device_off_policy.h"
 #include "tessera/rl/off_policy.h"
 
 namespace tessera {
@@ -167,6 +168,15 @@ extern const LearnerInfo kMasacLearner = {
       Result<std::unique_ptr<OffPolicyAgents>> agents =
           OffPolicyAgents::Make(setup, *options, /*num_critics=*/2);
       if (!agents) return agents.error();
+      if (setup.device == Device::kCuda) {
+        if (options->mean_entropy) {
+          return Error{.kind = ErrorKind::kUnsupported,
+                       .message = "mean_entropy is not on --device cuda",
+                       .hint = "leave it out, or take --device cpu"};
+        }
+        return DeviceOffPolicy::Make(setup, std::move(*agents),
+                                     {.entropy = true, .term_weight = options->alpha});
+      }
       return std::unique_ptr<Learner>(std::make_unique<Masac>(*options, std::move(*agents)));
     },
     .replays = true};

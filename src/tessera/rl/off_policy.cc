@@ -53,7 +53,7 @@ Result<std::unique_ptr<Sampler>> MakeSampler(std::string_view text, int64_t slot
   return (*info)->make(assignments, slots);
 }
 
-Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options) {
+Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options, Device device) {
   for (const AgentSpec& agent : spec.agents) {
     if (agent.action.kind == ActionKind::kSoftChoice) continue;
     return Error{.kind = ErrorKind::kUnsupported,
@@ -66,6 +66,18 @@ Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options) {
         .kind = ErrorKind::kBadValue,
         .message = fmt::format("batch {} is larger than replay, which holds {} transitions",
                                options.batch, options.capacity)};
+  }
+  if (options.precision != "fp32" && device == Device::kCpu) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("precision {} is for --device cuda", options.precision),
+                 .hint = "leave it out: the cpu computes in fp32"};
+  }
+  if (options.together && options.shared_batch) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message =
+                     "together and shared_batch contradict each other: the first draws a "
+                     "batch for every trainer",
+                 .hint = "take one of them"};
   }
   if (options.warmup > options.capacity) {
     return Error{
@@ -108,7 +120,9 @@ OffPolicyAgents::Net::Net(const Kernels& kernels, const MlpLayout& shape,
 Result<std::unique_ptr<OffPolicyAgents>> OffPolicyAgents::Make(const LearnerSetup& setup,
                                                                const OffPolicyOptions& options,
                                                                int num_critics) {
-  if (Result<void> checked = CheckSpec(*setup.spec, options); !checked) return checked.error();
+  if (Result<void> checked = CheckSpec(*setup.spec, options, setup.device); !checked) {
+    return checked.error();
+  }
   if (Result<void> fits = CheckMemory(*setup.spec, options, num_critics); !fits) {
     return fits.error();
   }
@@ -262,8 +276,8 @@ void OffPolicyAgents::Act(int64_t rows, std::span<const float> observations, Act
   }
   const int64_t count = CeilDiv(width * padded, 64) * 64;
   if (mode == ActMode::kExplore) {
-    FillGumbel(kernels_, setup_.seed, StreamId("act"), static_cast<uint64_t>(acts_++), 0, count,
-               act_noise_.data());
+    FillGumbel(kernels_, setup_.seed, StreamId("act"), static_cast<uint64_t>(counters_.acts++), 0,
+               count, act_noise_.data());
     kernels_.add_scaled(width * padded, 1.0f, act_noise_.data(), act_logits_.data());
   }
   for (int64_t a = 0; a < num_agents(); ++a) {
@@ -303,15 +317,18 @@ Result<void> OffPolicyAgents::Observe(const TransitionBatch& batch) {
         &dropped_);
     if (!dropped_.empty()) sampler_->Dropped(dropped_);
     sampler_->Added(slot);
-    ++samples_;
-    if (samples_ % options_.update_every == 0 && replay_->size() >= options_.warmup) ++due_;
+    CountSample(replay_->size());
   }
   return {};
 }
 
 void OffPolicyAgents::EndRound() {
-  ++round_;
-  due_ = std::max<int64_t>(0, due_ - 1);
+  if (options_.together) {
+    for (int64_t a = 0; a < num_agents(); ++a) MoveTargets(a);
+    for (const auto& [slots, errors] : later_errors_) sampler_->Observe(slots, errors);
+    later_errors_.clear();
+  }
+  EndRoundElsewhere();
 }
 
 void OffPolicyAgents::SampleBatch(int64_t trainer) {
@@ -321,7 +338,7 @@ void OffPolicyAgents::SampleBatch(int64_t trainer) {
     sampler_->Sample(*replay_,
                      {.rows = options_.batch,
                       .seed = setup_.seed,
-                      .round = static_cast<uint64_t>(round_),
+                      .round = static_cast<uint64_t>(counters_.round),
                       .trainer = static_cast<uint64_t>(trainer),
                       .skip_newest = options_.skip_newest},
                      batch_.slots, batch_.weights);
@@ -359,7 +376,7 @@ void OffPolicyAgents::NextActions(int64_t trainer) {
       float* const y = Scratch(worker);
       float* const noise = y + size * R;
       agents_[static_cast<size_t>(a)].target_actor_pass->ForwardBlock(batch_.next, b, y, worker);
-      Noise(trainer, a, round_, b, noise);
+      Noise(trainer, a, counters_.round, b, noise);
       GumbelSoftmax(kernels_, size, y, noise, kTemperature, y);
       batch_.next.SetFeatures(kernels_, b, features.action_first[static_cast<size_t>(a)], size, y);
     });
@@ -438,7 +455,11 @@ void OffPolicyAgents::KeepErrors(const FeatureBatch& values) {
   for (int64_t row = 0; row < batch_.rows(); ++row) {
     errors_.push_back(values.Get(row, 0) - targets_.Get(row, 0));
   }
-  sampler_->Observe(batch_.slots, errors_);
+  if (options_.together) {
+    later_errors_.emplace_back(batch_.slots, errors_);
+  } else {
+    sampler_->Observe(batch_.slots, errors_);
+  }
 }
 
 double OffPolicyAgents::ActorStep(int64_t trainer, const LogitsTerm& add_gradient) {
@@ -498,13 +519,17 @@ void OffPolicyAgents::DrawOwnActions(int64_t trainer) {
     if (options_.shared_batch) {
       batch_.now.GetFeatures(kernels_, b, first, size, kept_actions_.At(b, 0));
     }
-    Noise(trainer, /*agent=*/-1, round_, b, noise);
+    Noise(trainer, /*agent=*/-1, counters_.round, b, noise);
     GumbelSoftmax(kernels_, size, logits.At(b, 0), noise, kTemperature, y);
     batch_.now.SetFeatures(kernels_, b, first, size, y);
   });
 }
 
 void OffPolicyAgents::FollowTargets(int64_t trainer) {
+  if (!options_.together) MoveTargets(trainer);
+}
+
+void OffPolicyAgents::MoveTargets(int64_t trainer) {
   const PhaseScope scope(setup_.profiler, Phase::kOther);
   Agent& agent = agents_[static_cast<size_t>(trainer)];
   const float tau = static_cast<float>(options_.tau);
@@ -514,6 +539,20 @@ void OffPolicyAgents::FollowTargets(int64_t trainer) {
   follow(*agent.actor);
   for (const auto& critic : agent.critics) follow(*critic);
   BindTargets(trainer);
+}
+
+cuda::NetImage OffPolicyAgents::ImageOf(int64_t agent, int64_t net) {
+  const Agent& owner = agents_[static_cast<size_t>(agent)];
+  Net& image = net == 0 ? *owner.actor : *owner.critics[static_cast<size_t>(net - 1)];
+  return {.parameters = image.parameters.span(),
+          .target = image.target.span(),
+          .mean = image.adam.mean(),
+          .variance = image.adam.variance(),
+          .steps = image.adam.mutable_steps()};
+}
+
+void OffPolicyAgents::ChangedNets() {
+  for (int64_t a = 0; a < num_agents(); ++a) BindTargets(a);
 }
 
 std::vector<std::pair<std::string, OffPolicyAgents::Net*>> OffPolicyAgents::Nets() const {
@@ -534,10 +573,10 @@ void OffPolicyAgents::Save(const std::string& prefix, TensorWriter& writer) cons
     SaveNet(prefix + name + ".target", net->layout, net->target.span(), writer);
     net->adam.Save(prefix + name + ".adam.", writer);
   }
-  writer.AddInt(prefix + "samples", samples_);
-  writer.AddInt(prefix + "acts", acts_);
-  writer.AddInt(prefix + "round", round_);
-  writer.AddInt(prefix + "due", due_);
+  writer.AddInt(prefix + "samples", counters_.samples);
+  writer.AddInt(prefix + "acts", counters_.acts);
+  writer.AddInt(prefix + "round", counters_.round);
+  writer.AddInt(prefix + "due", counters_.due);
   sampler_->Save(prefix + "sampler.", writer);
   replay_->Save(prefix + "replay.", writer);
 }
@@ -553,8 +592,10 @@ Result<void> OffPolicyAgents::Load(const std::string& prefix, const TensorReader
     }
     if (Result<void> read = net->adam.Load(prefix + name + ".adam.", reader); !read) return read;
   }
-  const std::pair<const char*, int64_t*> counters[] = {
-      {"samples", &samples_}, {"acts", &acts_}, {"round", &round_}, {"due", &due_}};
+  const std::pair<const char*, int64_t*> counters[] = {{"samples", &counters_.samples},
+                                                       {"acts", &counters_.acts},
+                                                       {"round", &counters_.round},
+                                                       {"due", &counters_.due}};
   for (const auto& [name, counter] : counters) {
     const Result<int64_t> value = reader.ReadCounter(prefix + name);
     if (!value) return value.error();

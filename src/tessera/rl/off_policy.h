@@ -3,6 +3,7 @@
 #ifndef TESSERA_RL_OFF_POLICY_H_
 #define TESSERA_RL_OFF_POLICY_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/cuda/off_policy_engine.h"
 #include "tessera/env.h"
 #include "tessera/nn/adam.h"
 #include "tessera/nn/mlp.h"
@@ -27,7 +29,8 @@ struct OffPolicyOptions {
   std::string clip = "per_tensor", adam = "tensorflow";
   double clip_norm = 0.5, epsilon = 1e-8;
   bool copy_targets = true, act_with_target = false, ignore_done = false, skip_newest = false;
-  bool shared_batch = false;
+  bool shared_batch = false, together = false;
+  std::string precision = "fp32";
   std::string replay = "auto", sampler = "uniform";
 };
 
@@ -57,6 +60,13 @@ void AddOffPolicyParameters(ParameterList<Options>& parameters) {
       {"shared_batch", &O::shared_batch,
        "one batch and one set of next actions for all trainers: much faster with many agents, but "
        "not what the references do"},
+      {"together", &O::together,
+       "all trainers of a round see the targets and priorities of the round before, so that a "
+       "device can update them at once; the references let later trainers see earlier ones move"},
+      {"precision",
+       &O::precision,
+       {"fp32", "tf32", "bf16"},
+       "of products on --device cuda; sums are fp32, and so is everything on the cpu"},
       {"replay",
        &O::replay,
        {"auto", "joint", "compact", "per_agent"},
@@ -86,7 +96,7 @@ class OffPolicyAgents {
   void Act(int64_t rows, std::span<const float> observations, ActMode mode,
            std::span<float> actions);
   Result<void> Observe(const TransitionBatch& batch);
-  bool UpdateDue() const { return due_ > 0; }
+  bool UpdateDue() const { return counters_.due > 0; }
   void Save(const std::string& prefix, TensorWriter& writer) const;
   Result<void> Load(const std::string& prefix, const TensorReader& reader);
 
@@ -124,9 +134,39 @@ class OffPolicyAgents {
   const Kernels& kernels() const { return kernels_; }
   int64_t choices(int64_t agent) const;
 
+  // ---- For engines that keep a copy of the agents elsewhere ------------------------------------
+
+  struct Counters {
+    int64_t samples = 0;  // transitions observed
+    int64_t acts = 0;
+    int64_t round = 0;
+    int64_t due = 0;
+  };
+  Counters& counters() { return counters_; }
+  // Whether the last of the observed transitions makes a round due.
+  void CountSample(int64_t transitions) {
+    ++counters_.samples;
+    if (counters_.samples % options_.update_every == 0 && transitions >= options_.warmup) {
+      ++counters_.due;
+    }
+  }
+  // A round is over that was computed elsewhere.
+  void EndRoundElsewhere() {
+    ++counters_.round;
+    counters_.due = std::max<int64_t>(0, counters_.due - 1);
+  }
+  // The actor (0) or a critic of an agent: layout order.
+  cuda::NetImage ImageOf(int64_t agent, int64_t net);
+  // What was written to the images counts from now on.
+  void ChangedNets();
+  const OffPolicyOptions& options() const { return options_; }
+  const EnvSpec& spec() const { return spec_; }
+  ReplayBuffer& mutable_replay() { return *replay_; }
+  Sampler& sampler() { return *sampler_; }
+
   // ---- For comparisons with other programs -----------------------------------------------------
 
-  int64_t round() const { return round_; }
+  int64_t round() const { return counters_.round; }
   const ReplayBuffer& replay() const { return *replay_; }
   // The Gumbel noise of a trainer's next actions of `agent`, or of its own new action
   // (agent < 0), in a round; [choices x kBlockRows] per block.
@@ -159,6 +199,7 @@ class OffPolicyAgents {
   float* Scratch(int worker);  // [2 x most choices x kBlockRows]
   void DrawOwnActions(int64_t trainer);
   void BindTargets(int64_t agent);
+  void MoveTargets(int64_t trainer);
   void KeepErrors(const FeatureBatch& values);
   std::vector<std::pair<std::string, Net*>> Nets() const;
 
@@ -182,10 +223,9 @@ class OffPolicyAgents {
   std::vector<int64_t> dropped_;
   AlignedBuffer<float> act_scratch_, act_logits_, act_noise_;
 
-  int64_t samples_ = 0;  // transitions observed
-  int64_t acts_ = 0;
-  int64_t round_ = 0;
-  int64_t due_ = 0;
+  Counters counters_;
+  // Errors that count from the next round on (together).
+  std::vector<std::pair<std::vector<int64_t>, std::vector<float>>> later_errors_;
 };
 
 // A learner whose update rounds are all that it adds to the agents.

@@ -48,6 +48,11 @@ class Profiler {
     totals.flops += flops;
   }
 
+  // Of a phase that somebody else measured.
+  void AddSeconds(Phase phase, double seconds) {
+    totals_[static_cast<size_t>(phase)].seconds += seconds;
+  }
+
   const PhaseCounts& totals(Phase phase) const { return totals_[static_cast<size_t>(phase)]; }
   double UpdateSeconds() const;    // update all trainers
   double TrainingSeconds() const;  // everything but the environment

@@ -28,16 +28,19 @@ Result<void> Trainer::Step() {
     if (!report) return report.error();
     losses_ = *report;
     ++updates_;
-    if (!std::isfinite(report->q_loss) || !std::isfinite(report->p_loss)) {
-      return Error{.kind = ErrorKind::kBadValue,
-                   .message = fmt::format("training has diverged: after update {} the losses are "
-                                          "{:g} (critics) and {:g} (actors)",
-                                          updates_, report->q_loss, report->p_loss),
-                   .hint = "lower the learning rates, or scale the rewards"};
-    }
+    if (Result<void> checked = CheckLosses(); !checked) return checked;
   }
   stepper_.ResetFinished();
   return {};
+}
+
+Result<void> Trainer::CheckLosses() const {
+  if (std::isfinite(losses_.q_loss) && std::isfinite(losses_.p_loss)) return {};
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format("training has diverged: after update {} the losses are "
+                                      "{:g} (critics) and {:g} (actors)",
+                                      updates_, losses_.q_loss, losses_.p_loss),
+               .hint = "lower the learning rates, or scale the rewards"};
 }
 
 void Trainer::CountRewards() {

@@ -31,6 +31,7 @@ class Trainer {
  public:
   // All must outlive the trainer; the profiler may be null.
   Trainer(Env& env, Learner& learner, Profiler* profiler, const TrainerOptions& options = {});
+  virtual ~Trainer() = default;
 
   // Starts the environment's first episodes.
   void Start(uint64_t seed);
@@ -41,15 +42,27 @@ class Trainer {
 
   // Steps until `episodes` have finished since Start, or `keep_going` returns false, which is asked
   // after every step.
-  Result<void> Run(int64_t episodes, const std::function<bool()>& keep_going);
+  virtual Result<void> Run(int64_t episodes, const std::function<bool()>& keep_going);
 
   TrainProgress progress() const;
   // Team returns of the episodes of the window, oldest first.
   std::vector<double> WindowReturns() const;
 
+  // Brings everything to where Save reads it; before every Save.
+  virtual Result<void> PrepareSave() { return learner_.PrepareSave(); }
   // Environment, learner and the loop itself.
   void Save(TensorWriter& writer) const;
-  Result<void> Load(const TensorReader& reader);
+  virtual Result<void> Load(const TensorReader& reader);
+
+ protected:
+  // What a loop that steps elsewhere keeps up to date.
+  struct State {
+    std::span<double> running, returns;
+    int64_t &episodes, &env_steps, &updates;
+    UpdateReport& losses;
+  };
+  State state() { return {running_, returns_, episodes_, env_steps_, updates_, losses_}; }
+  Result<void> CheckLosses() const;
 
  private:
   void CountRewards();

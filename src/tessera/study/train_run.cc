@@ -47,7 +47,8 @@ Result<std::unique_ptr<RunResult>> RunTrain(const TrainSettings& settings, RunDi
   auto result = std::make_unique<TrainRunResult>();
   Result<TrainOutcome> outcome =
       Train(settings, context.threads,
-            {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
+            {.progress = progress.get(), .stopped = context.stopped, .directory = directory},
+            context.device);
   if (!outcome) return outcome.error();
   result->outcome = *std::move(outcome);
   return std::unique_ptr<RunResult>(std::move(result));

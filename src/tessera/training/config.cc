@@ -82,7 +82,8 @@ Result<TrainingConfig> ReadTrainingConfig(const Node& node) {
   return config;
 }
 
-Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Profiler* profiler) {
+Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Profiler* profiler,
+                              Device device) {
   const Result<const EnvInfo*> env_info = FindEnv(config.env);
   if (!env_info) return env_info.error();
   const Result<const LearnerInfo*> learner_info = FindLearner(config.algorithm);
@@ -100,7 +101,8 @@ Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Pro
                                                           .lanes = config.envs,
                                                           .seed = config.seed,
                                                           .pool = training.pool.get(),
-                                                          .profiler = profiler});
+                                                          .profiler = profiler,
+                                                          .device = device});
   if (!learner) return learner.error();
   training.learner = std::move(*learner);
   return training;

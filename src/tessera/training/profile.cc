@@ -48,10 +48,10 @@ Result<void> HasHardwareCounters() {
 }
 
 Result<TrainingProfile> ProfileTraining(const TrainingConfig& config, const ProfileOptions& options,
-                                        int threads) {
+                                        int threads, Device device) {
   const auto counters = HardwareCounters::Open();
   Profiler profiler(counters.ok() ? counters->get() : nullptr);
-  const Result<Training> training = MakeTraining(config, threads, &profiler);
+  const Result<Training> training = MakeTraining(config, threads, &profiler, device);
   if (!training) return training.error();
   const Result<void> measured =
       ProfileRun(*training->env, *training->learner, profiler,

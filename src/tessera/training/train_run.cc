@@ -16,6 +16,7 @@
 #include "tessera/record/clock.h"
 #include "tessera/rl/trainer.h"
 #include "tessera/training/config.h"
+#include "tessera/training/device_trainer.h"
 #include "tessera/training/training_log.h"
 
 namespace tessera {
@@ -44,8 +45,8 @@ int64_t NextReport(const TrainSettings& settings, int64_t episodes) {
 
 class TrainLoop {
  public:
-  TrainLoop(const TrainSettings& settings, int threads, const RunHooks& hooks)
-      : settings_(settings), threads_(threads), hooks_(hooks) {}
+  TrainLoop(const TrainSettings& settings, int threads, const RunHooks& hooks, Device device)
+      : settings_(settings), threads_(threads), hooks_(hooks), device_(device) {}
 
   Result<TrainOutcome> Go() {
     if (Result<void> prepared = Prepare(); !prepared) return prepared.error();
@@ -66,11 +67,13 @@ class TrainLoop {
   bool Stopped() const { return hooks_.stopped && hooks_.stopped(); }
 
   Result<void> Prepare() {
-    Result<Training> training = MakeTraining(settings_.config, threads_, nullptr);
+    Result<Training> training = MakeTraining(settings_.config, threads_, nullptr, device_);
     if (!training) return training.error();
     training_ = *std::move(training);
-    trainer_ = std::make_unique<Trainer>(*training_.env, *training_.learner, nullptr,
-                                         TrainerOptions{.window = settings_.config.report_every});
+    Result<std::unique_ptr<Trainer>> trainer =
+        MakeTrainer(training_, {.window = settings_.config.report_every});
+    if (!trainer) return trainer.error();
+    trainer_ = *std::move(trainer);
     trainer_->Start(settings_.config.seed);
     if (hooks_.directory == nullptr) return {};
     const std::string checkpoint = hooks_.directory->File(kCheckpoint);
@@ -133,6 +136,7 @@ class TrainLoop {
 
   Result<void> Checkpoint() {
     if (hooks_.directory == nullptr) return {};
+    if (Result<void> prepared = trainer_->PrepareSave(); !prepared) return prepared;
     // The log first: a run that is resumed takes its rows from there.
     if (Result<void> flushed = log_->Flush(); !flushed) return flushed;
     TensorWriter writer;
@@ -143,6 +147,7 @@ class TrainLoop {
   const TrainSettings& settings_;
   const int threads_;
   const RunHooks& hooks_;
+  const Device device_;
   Training training_;
   std::unique_ptr<Trainer> trainer_;
   std::optional<TrainingLog> log_;  // none without a folder
@@ -227,8 +232,9 @@ Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& di
   return directory.ChangeSettings(ToJsonText(settings));
 }
 
-Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks) {
-  return TrainLoop(settings, threads, hooks).Go();
+Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks,
+                           Device device) {
+  return TrainLoop(settings, threads, hooks, device).Go();
 }
 
 Result<TrainOutcome> TrainAgain(const RunDirectory& directory, const VerifyOptions& options,

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tessera/cost.h"
+#include "tessera/cost/loopnest/breakdown.h"
 #include "tessera/cost/loopnest/evaluation.h"
 #include "tessera/cost/loopnest/violation.h"
 #include "tessera/part.h"
@@ -77,6 +78,8 @@ class LoopnestModel final : public CostModel {
   Error Explain(const Mapping& mapping, const Violation& violation) const override {
     return DescribeViolation(setup_, violation, std::get_if<LoopMapping>(&mapping));
   }
+
+  const Setup& setup() const { return setup_; }
 
  private:
   // What Validate would refuse, without its sentences; evaluation relies on it.
@@ -172,12 +175,28 @@ class ConfiguredLoopnest final : public ConfiguredModel {
                                bool any_keep) const override {
     const Result<LoopProblem> problem = ProblemFor(layer, accelerator);
     if (!problem) return problem.error();
-    BoundOptions options{.semantics = options_.semantics};
-    if (!any_keep) options.keep = KeepsOf(*problem, *accelerator.hierarchy);
-    const Result<LoopBounds> bounds = LowerBounds(*problem, *accelerator.hierarchy, options);
+    const Result<LoopBounds> bounds = LoopBoundsFor(*problem, *accelerator.hierarchy, any_keep);
     if (!bounds) return bounds.error();
     return CostBounds{.cycles = static_cast<double>(bounds->cycles),
                       .energy_pj = bounds->energy_pj};
+  }
+
+  Result<CostBreakdown> BreakDown(const Layer& layer, const Accelerator& accelerator,
+                                  const Mapping& mapping, bool any_keep) const override {
+    const Result<LoopProblem> problem = ProblemFor(layer, accelerator);
+    if (!problem) return problem.error();
+    const Hierarchy& hierarchy = *accelerator.hierarchy;
+    Result<Setup> setup = loopnest::Prepare(*problem, hierarchy, options_.semantics);
+    if (!setup) return setup.error();
+    const LoopnestModel model(*std::move(setup), options_.clock_ghz);
+    const std::unique_ptr<CostModel::Workspace> workspace = model.MakeWorkspace();
+    const Cost cost = model.Evaluate(mapping, *workspace);
+    if (!cost.feasible()) return model.Explain(mapping, cost.violation);
+    const Result<LoopBounds> bounds = LoopBoundsFor(*problem, hierarchy, any_keep);
+    if (!bounds) return bounds.error();
+    return loopnest::BreakDown(model.setup(), std::get<LoopMapping>(mapping),
+                               static_cast<const LoopnestWorkspace&>(*workspace).scratch, cost,
+                               *bounds);
   }
 
   Result<void> CheckObjective(Objective objective, const Accelerator& accelerator) const override {
@@ -220,6 +239,13 @@ class ConfiguredLoopnest final : public ConfiguredModel {
       return suits.error();
     }
     return MakeLoopProblem(layer);
+  }
+
+  Result<LoopBounds> LoopBoundsFor(const LoopProblem& problem, const Hierarchy& hierarchy,
+                                   bool any_keep) const {
+    BoundOptions options{.semantics = options_.semantics};
+    if (!any_keep) options.keep = KeepsOf(problem, hierarchy);
+    return LowerBounds(problem, hierarchy, options);
   }
 
   const LoopnestOptions options_;

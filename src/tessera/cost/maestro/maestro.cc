@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "tessera/cost/maestro/analysis.h"
+#include "tessera/cost/maestro/breakdown.h"
 #include "tessera/cost/maestro/report.h"
 #include "tessera/cost/maestro/rules.h"
 #include "tessera/cost/maestro/settings.h"
@@ -93,6 +94,23 @@ class ConfiguredMaestro final : public ConfiguredModel {
     const PeArray& array = *accelerator.pe_array;
     const double peak = static_cast<double>(array.num_pes * array.simd_lanes);
     return CostBounds{.cycles = static_cast<double>(Macs(layer)) / peak};
+  }
+
+  Result<CostBreakdown> BreakDown(const Layer& layer, const Accelerator& accelerator,
+                                  const Mapping& mapping, bool any_keep) const override {
+    const Result<std::unique_ptr<CostModel>> model = Make(layer, accelerator);
+    if (!model) return model.error();
+    const Result<Cost> cost = tessera::Evaluate(**model, mapping);
+    if (!cost) return cost.error();
+    const Result<CostBounds> bounds = BoundsFor(layer, accelerator, any_keep);
+    if (!bounds) return bounds.error();
+    const Result<maestro::Workload> workload = maestro::MakeWorkload(*maestro::Declare(layer));
+    if (!workload) return workload.error();
+    CostBreakdown breakdown = maestro::BreakDown(*workload, *accelerator.pe_array, options_,
+                                                 std::get<Dataflow>(mapping), *cost);
+    breakdown.bounds = *bounds;
+    breakdown.bound_cycles_from = kComputeLimit;
+    return breakdown;
   }
 
   static ParameterList<MaestroOptions> Parameters() {

@@ -179,6 +179,18 @@ double CsvEnergyNj(const Analysis& analysis, const Analysis* previous) {
   return energy * kMacNj;
 }
 
+EnergyParts PartsOf(const Analysis& analysis, MaestroEnergy energy) {
+  const bool all = energy == MaestroEnergy::kLayer;
+  EnergyParts parts{.mac = all ? static_cast<double>(analysis.macs) : 0.0};
+  for (const size_t t : {kInput, kFilter, kOutput}) {
+    const int64_t l2_reads = all || t != kOutput ? analysis.l2_reads[t] : 0;
+    parts.l2[t] = kL2Access * static_cast<double>(l2_reads + analysis.l2_writes[t]);
+    if (!all && !analysis.single_result) continue;
+    parts.l1[t] = kL1Access * static_cast<double>(analysis.l1_reads[t] + analysis.l1_writes[t]);
+  }
+  return parts;
+}
+
 int64_t L1Required(const Analysis& analysis) {
   return static_cast<int32_t>(static_cast<uint32_t>(Sum(analysis.l1_required)));
 }

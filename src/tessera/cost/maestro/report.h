@@ -30,6 +30,14 @@ inline constexpr double kMacPj = 0.23;  // energy of one MAC
 
 LayerEnergy EnergyOf(const Analysis& analysis);
 
+// The energies that a cost counts, in units of one MAC; arrays are by tensor: input, filter,
+// output.
+struct EnergyParts {
+  double mac = 0;
+  std::array<double, 3> l1 = {}, l2 = {};
+};
+EnergyParts PartsOf(const Analysis& analysis, MaestroEnergy energy);
+
 // The energy that MAESTRO writes into its CSV file, in nJ: no MACs, no reads of outputs from L2,
 // and the L1 accesses of the previous layer of the file, unless the mapping has a single level.
 // `previous` is null for the first layer.

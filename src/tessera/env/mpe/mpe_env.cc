@@ -90,6 +90,54 @@ class MpeEnvImpl final : public MpeEnv {
     return {at, at + 2 * world_.agents(), at + 4 * world_.agents()};
   }
 
+  Result<cuda::WorldSpec> device_spec() const override {
+    const bool scripted = actors_ < world_.agents();
+    if (scripted && prey_->on_device == cuda::PreyMotion::kNone) {
+      return Error{
+          .kind = ErrorKind::kUnsupported,
+          .message = fmt::format("prey controller {} is not on --device cuda", prey_->name),
+          .hint = "take flee, random or learned"};
+    }
+    cuda::WorldSpec spec{.navigation = world_.scenario == MpeScenario::kNavigation,
+                         .mpe2 = world_.compat == MpeCompat::kMpe2,
+                         .predators = static_cast<int>(world_.predators),
+                         .prey = static_cast<int>(world_.prey),
+                         .landmarks = static_cast<int>(world_.landmarks),
+                         .actors = static_cast<int>(actors_),
+                         .prey_motion = scripted ? prey_->on_device : cuda::PreyMotion::kNone,
+                         .local_ratio = world_.local_ratio,
+                         .horizon = horizon_,
+                         .worlds = batch_};
+    for (size_t a = 0; a < spec_.observation_maps.size(); ++a) {
+      std::vector<cuda::ObservedNumber> numbers(
+          static_cast<size_t>(spec_.agents[a].observation_size));
+      for (const ObservationMap::Term& term : spec_.observation_maps[a].terms) {
+        cuda::ObservedNumber& number = numbers[static_cast<size_t>(term.input)];
+        (term.factor > 0 ? number.plus : number.minus) = WorldEntry(term.feature);
+      }
+      spec.observed.insert(spec.observed.end(), numbers.begin(), numbers.end());
+    }
+    return spec;
+  }
+
+  cuda::WorldImage image() override {
+    static_assert(sizeof(NumpyMt19937) == sizeof(uint32_t) * cuda::kGeneratorWords);
+    FillSavedPcg();
+    return {.worlds = worlds_.span(),
+            .steps = steps_,
+            .clocks = clocks_,
+            .generators = {mt_.empty() ? nullptr : mt_[0].state().data(),
+                           mt_.size() * cuda::kGeneratorWords},
+            .pcg = saved_pcg_};
+  }
+
+  void ChangedImage() override {
+    TakeSavedPcg();
+    for (int64_t e = 0; e < batch_; ++e) Show(e);
+  }
+
+  uint64_t seed() const override { return seed_; }
+
   void Reset(uint64_t seed) override {
     seed_ = seed;
     mt_.clear();
@@ -147,10 +195,7 @@ class MpeEnvImpl final : public MpeEnv {
     for (size_t e = 0; e < mt_.size(); ++e) {
       writer.Add(fmt::format("{}mt19937.{}", prefix, e), std::span<const uint32_t>(mt_[e].state()));
     }
-    saved_pcg_.clear();
-    for (const NumpyPcg64& random : pcg_) {
-      for (const uint64_t word : random.state()) saved_pcg_.push_back(word);
-    }
+    FillSavedPcg();
     if (!pcg_.empty()) writer.Add(prefix + "pcg64", std::span(saved_pcg_));
   }
 
@@ -190,15 +235,32 @@ class MpeEnvImpl final : public MpeEnv {
         return read;
       }
     }
-    for (size_t e = 0; e < pcg_.size(); ++e) {
-      const uint64_t* const at = saved_pcg_.data() + 4 * e;
-      pcg_[e].set_state({at[0], at[1], at[2], at[3]});
-    }
-    for (int64_t e = 0; e < batch_; ++e) Show(e);
+    ChangedImage();
     return {};
   }
 
  private:
+  // Where a number of the compact state lies in a world: positions come first there.
+  int32_t WorldEntry(int64_t feature) const {
+    const int64_t moving = 2 * world_.agents();
+    return static_cast<int32_t>(feature < moving       ? feature + moving
+                                : feature < 2 * moving ? feature - moving
+                                                       : feature);
+  }
+
+  void FillSavedPcg() const {
+    saved_pcg_.clear();
+    for (const NumpyPcg64& random : pcg_) {
+      for (const uint64_t word : random.state()) saved_pcg_.push_back(word);
+    }
+  }
+  void TakeSavedPcg() {
+    for (size_t e = 0; e < pcg_.size(); ++e) {
+      const uint64_t* const at = saved_pcg_.data() + 4 * e;
+      pcg_[e].set_state({at[0], at[1], at[2], at[3]});
+    }
+  }
+
   void Start(int64_t e) {
     const size_t at = static_cast<size_t>(e);
     if (world_.compat == MpeCompat::kMpe2) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "tessera/cuda/worlds.h"
 #include "tessera/env.h"
 #include "tessera/env/mpe/prey.h"
 #include "tessera/env/mpe/world.h"
@@ -31,6 +32,15 @@ class MpeEnv : public Env {
   virtual MpeState world_state(int64_t e) = 0;
   // Starts a new episode in every world, wherever it stands; each draws on from its own numbers.
   virtual void Restart() = 0;
+
+  // ---- For engines that step the worlds on a device --------------------------------------------
+
+  // Errors: a prey controller that is not there.
+  virtual Result<cuda::WorldSpec> device_spec() const = 0;
+  // Everything that the next steps depend on. After writing to it, ChangedImage shows it.
+  virtual cuda::WorldImage image() = 0;
+  virtual void ChangedImage() = 0;
+  virtual uint64_t seed() const = 0;
 };
 
 // Errors: a world that cannot be, an unknown prey controller, no environments.

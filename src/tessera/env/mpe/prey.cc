@@ -87,8 +87,9 @@ void WayPoints(const MpeWorld& world, MpeState state, int64_t prey, CounterRng& 
 }
 
 constexpr PreyController kControllers[] = {
-    {"flee", "away from the nearest predator and the walls with a force of at most one", Flee},
-    {"random", "random soft actions at full acceleration", Random},
+    {"flee", "away from the nearest predator and the walls with a force of at most one", Flee,
+     cuda::PreyMotion::kFlee},
+    {"random", "random soft actions at full acceleration", Random, cuda::PreyMotion::kRandom},
     {"waypoints-min", "the sampled point that is farthest from its nearest predator",
      WayPoints<Score::kMin>},
     {"waypoints-sum", "the sampled way with the largest distances to all predators",

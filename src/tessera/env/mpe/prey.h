@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "tessera/cuda/worlds.h"
 #include "tessera/env/mpe/world.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
@@ -20,6 +21,7 @@ struct PreyController {
   // from `rng` only.
   void (*force)(const MpeWorld& world, MpeState state, int64_t prey, CounterRng& rng,
                 double force[2]);
+  cuda::PreyMotion on_device = cuda::PreyMotion::kNone;
 };
 
 // All controllers; the first is the default.

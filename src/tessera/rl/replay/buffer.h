@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tessera/cuda/replay_ring.h"
 #include "tessera/env.h"
 #include "tessera/nn/batch.h"
 #include "tessera/nn/input_map.h"
@@ -36,13 +38,12 @@ struct FeatureLayout {
   static FeatureLayout Compact(const EnvSpec& spec);
 };
 
-// What a slot of a buffer holds. Only transitions are sampled.
-enum class SlotKind : uint8_t {
-  kEmpty = 0,       // nothing, or an observation that ends an episode
-  kTransition = 1,  // the episode goes on
-  kTerminated = 2,  // a transition into a terminal state
-  kTruncated = 3,   // a transition into a state where the episode was cut
-};
+// The kind of a transition that an episode's end, if any, makes it.
+inline SlotKind KindOf(EpisodeEnd end) {
+  return end == EpisodeEnd::kTerminated  ? SlotKind::kTerminated
+         : end == EpisodeEnd::kTruncated ? SlotKind::kTruncated
+                                         : SlotKind::kTransition;
+}
 
 // One step of one environment.
 struct StepView {
@@ -64,6 +65,16 @@ struct ReplayBatch {
   int64_t rows() const { return std::ssize(slots); }
   // Prepares the batches for the rows of `slots`.
   void SetRows();
+};
+
+// A ring of joint records as it lies in memory, for engines that keep a copy of it elsewhere.
+struct RingImage {
+  bool compact = false;
+  RingShape shape = {};
+  int64_t record = 0;  // floats
+  std::span<ReplayLane> lanes = {};
+  std::span<SlotKind> kinds = {};
+  std::span<float> records = {};
 };
 
 // Contract, checked for every layout by replay_test.cc:
@@ -100,6 +111,9 @@ class ReplayBuffer {
   virtual int64_t bytes_per_row() const = 0;
   // Memory reserved for one transition.
   virtual int64_t bytes_per_transition() const = 0;
+
+  // None for layouts that are no ring of joint records.
+  virtual std::optional<RingImage> image() { return std::nullopt; }
 
   virtual void Save(const std::string& prefix, TensorWriter& writer) const = 0;
   virtual Result<void> Load(const std::string& prefix, const TensorReader& reader) = 0;

@@ -57,31 +57,28 @@ class JointBuffer final : public ReplayBuffer {
   }
 
   int64_t Append(int64_t lane, const StepView& step, std::vector<int64_t>* dropped) override {
-    Lane& l = lanes_[static_cast<size_t>(lane)];
     const std::span<const float> now = compact_ ? step.states : step.observations;
     const std::span<const float> next = compact_ ? step.next_states : step.next_observations;
-    const int64_t base = lane * lane_slots_;
-    if (!l.open) {
-      MakeRoom(lane, 1, dropped);
-      std::copy(now.begin(), now.end(), Record(base + l.head));
-    }
-    MakeRoom(lane, 2, dropped);  // the record itself and the next observation
-    const int64_t slot = base + l.head;
-    float* const record = Record(slot);
+    const RingStep at =
+        AppendStep(shape(), lane, KindOf(step.end), lanes_[static_cast<size_t>(lane)],
+                   kinds_.data(), [&](int64_t slot) {
+                     if (dropped != nullptr) dropped->push_back(slot);
+                   });
+    if (at.start >= 0) std::copy(now.begin(), now.end(), Record(at.start));
+    float* const record = Record(at.slot);
     std::copy(step.actions.begin(), step.actions.end(), record + layout_.base);
     std::copy(step.rewards.begin(), step.rewards.end(), record + layout_.features());
-    kinds_[static_cast<size_t>(slot)] = step.end == EpisodeEnd::kTerminated ? SlotKind::kTerminated
-                                        : step.end == EpisodeEnd::kTruncated
-                                            ? SlotKind::kTruncated
-                                            : SlotKind::kTransition;
-    ++l.transitions;
-    l.newest = slot;
-    Advance(l);
-    kinds_[static_cast<size_t>(base + l.head)] = SlotKind::kEmpty;
-    std::copy(next.begin(), next.end(), Record(base + l.head));
-    l.open = step.end == EpisodeEnd::kNone;
-    if (!l.open) Advance(l);
-    return slot;
+    std::copy(next.begin(), next.end(), Record(at.next));
+    return at.slot;
+  }
+
+  std::optional<RingImage> image() override {
+    return RingImage{.compact = compact_,
+                     .shape = shape(),
+                     .record = record_,
+                     .lanes = lanes_,
+                     .kinds = kinds_,
+                     .records = records_.span()};
   }
 
   void GatherBlock(int64_t b, int64_t agent, ReplayBatch& batch) const override {
@@ -199,17 +196,9 @@ class JointBuffer final : public ReplayBuffer {
   }
 
  private:
-  struct Lane {
-    int64_t head = 0;         // where the next transition goes
-    int64_t first = 0;        // the oldest slot that still counts
-    int64_t used = 0;         // slots from first to head
-    int64_t transitions = 0;  // among them
-    int64_t newest = -1;
-    bool wrapped = false;
-    bool open =
-        false;  // the head already holds the observation that the next transition starts from
-  };
+  using Lane = ReplayLane;
 
+  RingShape shape() const { return {.lane_slots = lane_slots_, .lane_capacity = lane_capacity_}; }
   float* Record(int64_t slot) { return records_.data() + slot * record_; }
   // Slots of a lane whose contents matter; the one after the head may hold an open observation.
   int64_t StoredSlots(const Lane& lane) const {
@@ -230,30 +219,6 @@ class JointBuffer final : public ReplayBuffer {
     const int64_t everywhere =
         lane_slots_ - std::count(begin, begin + lane_slots_, SlotKind::kEmpty);
     return inside == lane.transitions && everywhere == inside;
-  }
-
-  void Advance(Lane& lane) {
-    ++lane.used;
-    if (++lane.head == lane_slots_) {
-      lane.head = 0;
-      lane.wrapped = true;
-    }
-  }
-
-  // Drops the oldest slots until `count` more fit, and one more transition.
-  void MakeRoom(int64_t lane, int64_t count, std::vector<int64_t>* dropped) {
-    Lane& l = lanes_[static_cast<size_t>(lane)];
-    while (l.used + count > lane_slots_ - 1 || l.transitions >= lane_capacity_) {
-      TESSERA_CHECK(l.used > 0);
-      const int64_t slot = lane * lane_slots_ + l.first;
-      if (kinds_[static_cast<size_t>(slot)] != SlotKind::kEmpty) {
-        --l.transitions;
-        if (dropped != nullptr) dropped->push_back(slot);
-        kinds_[static_cast<size_t>(slot)] = SlotKind::kEmpty;
-      }
-      --l.used;
-      if (++l.first == lane_slots_) l.first = 0;
-    }
   }
 
   const bool compact_;

@@ -45,6 +45,15 @@ class NeighborSampler final : public Sampler {
     return truncate_ ? 0 : 2 * rules_.radius + (rules_.include_center ? 1 : 0);
   }
 
+  cuda::SamplerSettings settings() const override {
+    return {.kind = cuda::SamplerSettings::Kind::kNeighbor,
+            .radius = static_cast<int>(rules_.radius),
+            .include_center = rules_.include_center,
+            .wrap = rules_.wrap,
+            .same_episode = rules_.same_episode,
+            .truncate = truncate_};
+  }
+
  private:
   const NeighborRules rules_;
   const bool truncate_;

@@ -57,6 +57,17 @@ class PrioritizedSampler final : public Sampler {
     }
   }
 
+  cuda::SamplerSettings settings() const override {
+    if (neighbors_) return {};
+    return {.kind = cuda::SamplerSettings::Kind::kPrioritized,
+            .alpha = options_.alpha,
+            .beta = options_.beta,
+            .epsilon = options_.epsilon};
+  }
+  std::span<double> priorities() override { return tree_.leaves(); }
+  double* top_priority() override { return &top_priority_; }
+  void ChangedPriorities() override { tree_.Rebuild(); }
+
   void Save(const std::string& prefix, TensorWriter& writer) const override {
     writer.Add(prefix + "priorities", tree_.leaves());
     writer.AddDouble(prefix + "top_priority", top_priority_);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/cuda/off_policy_engine.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 #include "tessera/rl/replay/buffer.h"
@@ -48,6 +49,14 @@ class Sampler {
   virtual void Dropped(std::span<const int64_t> /*slots*/) {}
   virtual bool wants_errors() const { return false; }
   virtual void Observe(std::span<const int64_t> /*slots*/, std::span<const float> /*errors*/) {}
+
+  // The sampler as data, for engines that draw by themselves; kind kNone if they cannot.
+  virtual cuda::SamplerSettings settings() const { return {}; }
+  // Priorities of all slots and the largest so far, for the same; none without priorities.
+  // ChangedPriorities must be called once they were written to.
+  virtual std::span<double> priorities() { return {}; }
+  virtual double* top_priority() { return nullptr; }
+  virtual void ChangedPriorities() {}
 
   virtual void Save(const std::string& /*prefix*/, TensorWriter& /*writer*/) const {}
   virtual Result<void> Load(const std::string& /*prefix*/, const TensorReader& /*reader*/) {

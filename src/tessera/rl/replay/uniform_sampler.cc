@@ -16,6 +16,10 @@ class UniformSampler final : public Sampler {
     for (int64_t r = 0; r < request.rows; ++r) slots.push_back(draws.Draw(rng));
     weights.assign(slots.size(), 1.0f);
   }
+
+  cuda::SamplerSettings settings() const override {
+    return {.kind = cuda::SamplerSettings::Kind::kUniform};
+  }
 };
 
 const ParameterList<NoOptions> kParameters = {};

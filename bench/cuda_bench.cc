@@ -1,0 +1,505 @@
+// The CUDA engine beside the host's: the same rounds and worlds, tensor by tensor, then speed.
+// scripts/check-cuda runs it; each part is a word on the command line, and ends in a table.
+//
+//   cuda_bench compare    tensors after ten rounds, for algorithms, layouts, samplers, precisions
+//   cuda_bench worlds     observations and rewards of worlds, then steps per second
+//   cuda_bench rounds     milliseconds of update rounds, and of their phases
+//   cuda_bench training   episodes per second, everything on the device
+//   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, on the device
+//   cuda_bench profile    a few rounds, for Nsight Compute
+//   cuda_bench small      every kernel once, on little data: for compute-sanitizer
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tessera/cuda/device.h"
+#include "tessera/cuda/worlds.h"
+#include "tessera/env/mpe/mpe_env.h"
+#include "tessera/part.h"
+#include "tessera/rl/device_off_policy.h"
+#include "tessera/rl/stepper.h"
+#include "tessera/rl/trainer.h"
+#include "tessera/train.h"
+#include "tessera/training/device_trainer.h"
+
+namespace tessera {
+namespace {
+
+template <typename T>
+T Must(Result<T> result) {
+  if (result) return std::move(*result);
+  fmt::print(stderr, "cuda_bench: {}\n", ToString(result.error()));
+  std::exit(1);
+}
+void Must(const Result<void>& result) {
+  if (result) return;
+  fmt::print(stderr, "cuda_bench: {}\n", ToString(result.error()));
+  std::exit(1);
+}
+
+double Seconds(const std::function<void()>& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TrainingConfig ConfigFor(const std::string& env, int64_t agents, int64_t envs = 1,
+                         Assignments settings = {}) {
+  TrainingConfig config;
+  config.env = env;
+  config.env_settings = {{"agents", std::to_string(agents)}};
+  config.settings = std::move(settings);
+  config.envs = envs;
+  return config;
+}
+
+// ---- Tensors after ten rounds ------------------------------------------------------------------
+
+void PlayAtRandom(Env& env, std::span<Learner* const> learners, int64_t steps) {
+  std::vector<float> actions(static_cast<size_t>(env.batch() * env.spec().action_size()));
+  std::vector<float> observations, states;
+  for (int64_t step = 0; step < steps; ++step) {
+    CounterRng rng(7, StreamId("cuda_bench"), static_cast<uint64_t>(step));
+    for (size_t i = 0; i < actions.size(); i += 5) {
+      float sum = 0;
+      for (size_t c = 0; c < 5; ++c)
+        sum += actions[i + c] = 0.01f + static_cast<float>(rng.Uniform());
+      for (size_t c = 0; c < 5; ++c) actions[i + c] /= sum;
+    }
+    observations.assign(env.observations().begin(), env.observations().end());
+    states.assign(env.states().begin(), env.states().end());
+    Must(env.Step(actions));
+    for (Learner* const learner : learners) {
+      Must(learner->Observe({.observations = observations,
+                             .states = states,
+                             .actions = actions,
+                             .rewards = env.rewards(),
+                             .next_observations = env.observations(),
+                             .next_states = env.states(),
+                             .ends = env.ends()}));
+    }
+    env.ResetFinished();
+  }
+}
+
+struct Difference {
+  double worst = 0;
+  std::string where;
+  int64_t tensors = 0;
+};
+
+// The largest |a - b| / |b| of all networks' tensors.
+Difference Compare(Learner& a, Learner& b) {
+  const std::string folder = std::filesystem::temp_directory_path();
+  const auto save = [&](Learner& learner, const char* name) {
+    Must(learner.PrepareSave());
+    TensorWriter writer;
+    learner.Save("", writer);
+    Must(writer.Write(folder + "/" + name));
+    return Must(TensorReader::Open(folder + "/" + name));
+  };
+  const TensorReader left = save(a, "cuda_bench.a"), right = save(b, "cuda_bench.b");
+  Difference difference;
+  for (const std::string& name : right.Names()) {
+    const std::string last = name.substr(name.rfind('.') + 1);
+    const bool net = last.size() == 2 && (last[0] == 'w' || last[0] == 'b');
+    if (!net && last != "mean" && last != "records") continue;
+    std::vector<float> x(static_cast<size_t>(Must(right.Count(name)))), y(x.size());
+    Must(left.Read(name, std::span(y)));
+    Must(right.Read(name, std::span(x)));
+    double squares = 0, error = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      squares += double{x[i]} * x[i];
+      error += (double{x[i]} - y[i]) * (double{x[i]} - y[i]);
+    }
+    const double relative = squares > 0 ? std::sqrt(error / squares) : std::sqrt(error);
+    ++difference.tensors;
+    if (!(relative <= difference.worst)) {
+      difference.worst = relative;
+      difference.where = name;
+    }
+  }
+  return difference;
+}
+
+void CompareRounds() {
+  struct Case {
+    std::string env, algorithm;
+    int64_t agents, envs;
+    Assignments settings;
+  };
+  const Assignments small = {{"capacity", "6000"}, {"warmup", "1024"}, {"update_every", "1000000"}};
+  const auto with = [&](Assignments more) {
+    more.insert(more.end(), small.begin(), small.end());
+    return more;
+  };
+  const Case cases[] = {
+      {"predator_prey", "maddpg", 3, 1, with({})},
+      {"predator_prey", "maddpg", 3, 1, with({{"together", "true"}})},
+      {"cooperative_navigation", "maddpg", 3, 2, with({{"replay", "joint"}})},
+      {"cooperative_navigation", "maddpg", 6, 1, with({{"together", "true"}})},
+      {"predator_prey", "maddpg", 6, 1, with({{"sampler", "neighbor"}})},
+      {"predator_prey", "maddpg", 6, 3,
+       with({{"sampler", "neighbor:wrap=true,truncate=true"}, {"together", "true"}})},
+      {"predator_prey", "maddpg", 3, 1, with({{"sampler", "prioritized"}})},
+      {"cooperative_navigation", "maddpg", 3, 1, with({{"clip", "global"}, {"adam", "pytorch"}})},
+      {"predator_prey", "maddpg", 12, 1, with({{"together", "true"}})},
+      {"predator_prey", "maddpg", 12, 1, with({{"replay", "joint"}, {"together", "true"}})},
+      {"predator_prey", "maddpg", 24, 1, with({{"together", "true"}})},
+      {"predator_prey", "masac", 3, 1, with({})},
+      {"cooperative_navigation", "masac", 6, 1, with({{"together", "true"}})},
+      {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "tf32"}})},
+      {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "bf16"}})},
+  };
+  fmt::print(
+      "|a - b| / |b| of the worst tensor: from the first weights, after 1 and 10 rounds; and from "
+      "weights that the host has\ntrained for 200 rounds, after 10. In the first rounds Adam "
+      "moves every weight by the sign of its gradient, however\nsmall: a gradient that is all "
+      "rounding then moves a weight as far as any other.\n");
+  fmt::print("{:24} {:7} {:>6} {:>4}  {:46} {:>9} {:>9} {:>9}  {}\n", "environment", "algo",
+             "agents", "envs", "settings", "1", "10", "200+10", "worst tensor of 10; of 200+10");
+  for (const Case& c : cases) {
+    TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
+    config.algorithm = c.algorithm;
+    std::string shown;
+    TrainingConfig host = config;
+    std::erase_if(host.settings, [](const auto& s) { return s.first == "precision"; });
+    for (const auto& [name, value] : c.settings) {
+      if (name == "capacity" || name == "warmup" || name == "update_every") continue;
+      shown += fmt::format("{}{}={}", shown.empty() ? "" : " ", name, value);
+    }
+    const Training cpu = Must(MakeTraining(host, 8, nullptr));
+    const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+    Learner* const both[] = {cpu.learner.get(), gpu.learner.get()};
+    cpu.env->Reset(1);
+    PlayAtRandom(*cpu.env, both, 3000 / c.envs);
+    Difference first, last;
+    for (int round = 0; round < 10; ++round) {
+      Must(gpu.learner->Update());
+      Must(cpu.learner->Update());
+      if (round == 0) first = Compare(*gpu.learner, *cpu.learner);
+    }
+    last = Compare(*gpu.learner, *cpu.learner);
+    // A checkpoint of the host moves to the device.
+    const int more = c.agents <= 6 ? 200 : c.agents <= 12 ? 50 : 0;
+    for (int round = 0; round < more; ++round) Must(cpu.learner->Update());
+    TensorWriter writer;
+    cpu.learner->Save("", writer);
+    const std::string path = std::filesystem::temp_directory_path() / "cuda_bench.moved";
+    Must(writer.Write(path));
+    Must(gpu.learner->Load("", Must(TensorReader::Open(path))));
+    UpdateReport a, b;
+    for (int round = 0; round < 10; ++round) {
+      a = Must(gpu.learner->Update());
+      b = Must(cpu.learner->Update());
+    }
+    const Difference later = Compare(*gpu.learner, *cpu.learner);
+    fmt::print(
+        "{:24} {:7} {:6} {:4}  {:46} {:9.1e} {:9.1e} {:9.1e}  {}; {}; losses {:.6g} {:.6g}\n",
+        c.env, c.algorithm, c.agents, c.envs, shown, first.worst, last.worst, later.worst,
+        last.where, later.where, a.q_loss, b.q_loss);
+    std::fflush(stdout);
+  }
+}
+
+// ---- Worlds ------------------------------------------------------------------------------------
+
+struct WorldCase {
+  std::string env;
+  Assignments settings;
+};
+
+std::unique_ptr<MpeEnv> MakeWorlds(const WorldCase& c, int64_t batch) {
+  std::unique_ptr<Env> env = Must(Must(FindEnv(c.env))->make(c.settings, batch, nullptr));
+  return std::unique_ptr<MpeEnv>(dynamic_cast<MpeEnv*>(env.release()));
+}
+
+void CompareWorlds() {
+  const WorldCase cases[] = {{"predator_prey", {{"agents", "3"}}},
+                             {"predator_prey", {{"agents", "12"}}},
+                             {"predator_prey", {{"agents", "48"}}},
+                             {"predator_prey", {{"agents", "6"}, {"controller", "random"}}},
+                             {"predator_prey", {{"agents", "6"}, {"controller", "learned"}}},
+                             {"predator_prey", {{"agents", "3"}, {"compat", "mpe2"}}},
+                             {"cooperative_navigation", {{"agents", "3"}}},
+                             {"cooperative_navigation", {{"agents", "12"}}},
+                             {"cooperative_navigation", {{"agents", "48"}}},
+                             {"cooperative_navigation", {{"agents", "6"}, {"compat", "mpe2"}}}};
+  fmt::print("{:24} {:34} {:>12} {:>12} {:>14} {:>14}\n", "environment", "settings", "numbers",
+             "not equal", "worst obs", "worst reward");
+  for (const WorldCase& c : cases) {
+    constexpr int64_t kBatch = 37, kSteps = 60;
+    const std::unique_ptr<MpeEnv> env = MakeWorlds(c, kBatch);
+    env->Reset(11);
+    const auto worlds = Must(cuda::WorldBatch::Make(Must(env->device_spec())));
+    Must(worlds->Set(env->image(), env->seed()));
+    std::vector<float> actions(static_cast<size_t>(kBatch * env->spec().action_size()));
+    std::vector<float> observations(env->observations().size()), rewards(env->rewards().size());
+    double worst = 0, worst_reward = 0;
+    int64_t numbers = 0, unequal = 0;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      CounterRng rng(3, StreamId("worlds"), static_cast<uint64_t>(step));
+      for (float& value : actions) value = static_cast<float>(rng.Uniform());
+      Must(env->Step(actions));
+      Must(worlds->Step(actions));
+      Must(worlds->GetRewards(rewards));
+      for (size_t i = 0; i < rewards.size(); ++i, ++numbers) {
+        unequal += rewards[i] != env->rewards()[i];
+        const double scale = std::max(1.0, std::abs(double{rewards[i]}));
+        worst_reward =
+            std::max(worst_reward, std::abs(double{rewards[i]} - env->rewards()[i]) / scale);
+      }
+      env->ResetFinished();
+      Must(worlds->GetObservations(observations));
+      for (size_t i = 0; i < observations.size(); ++i, ++numbers) {
+        unequal += observations[i] != env->observations()[i];
+        worst = std::max(worst, std::abs(double{observations[i]} - env->observations()[i]));
+      }
+    }
+    std::string shown;
+    for (const auto& [name, value] : c.settings) shown += fmt::format("{}={} ", name, value);
+    fmt::print("{:24} {:34} {:12} {:12} {:14.2e} {:14.2e}\n", c.env, shown, numbers, unequal, worst,
+               worst_reward);
+  }
+  fmt::print("\n{:24} {:>6} {:>10} {:>16} {:>12}\n", "environment", "agents", "worlds", "steps/s",
+             "GB/s");
+  for (const std::string env : {"cooperative_navigation", "predator_prey"}) {
+    for (const int64_t agents : {3, 12}) {
+      for (const int64_t batch : {10'000, 100'000, 1'000'000}) {
+        const WorldCase c{env, {{"agents", std::to_string(agents)}}};
+        const std::unique_ptr<MpeEnv> one = MakeWorlds(c, std::min<int64_t>(batch, 10'000));
+        one->Reset(1);
+        cuda::WorldSpec spec = Must(one->device_spec());
+        spec.worlds = batch;
+        const auto worlds = Must(cuda::WorldBatch::Make(spec));
+        Must(worlds->SetAlike(one->image(), one->seed()));
+        Must(worlds->StepAtRandom(50, 5));
+        Must(worlds->Wait());
+        const int64_t steps = batch >= 1'000'000 ? 200 : 1000;  // whole episodes
+        const double seconds = Seconds([&] {
+          Must(worlds->StepAtRandom(steps, 5));
+          Must(worlds->Wait());
+        });
+        const double rate = static_cast<double>(steps * batch) / seconds;
+        const double bytes = 4.0 * static_cast<double>(spec.observed.size() + spec.actors) +
+                             (2 * 8 + 4) * static_cast<double>(spec.size());
+        fmt::print("{:24} {:6} {:10} {:16.4g} {:12.0f}\n", env, agents, batch, rate,
+                   1e-9 * rate * bytes);
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+// ---- Rounds ------------------------------------------------------------------------------------
+
+void MeasureRounds() {
+  fmt::print("update rounds, batch 1024, replay of 200,000 transitions (60,000 with 48 agents)\n");
+  fmt::print("{:>6} {:8} {:9} {:9} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "agents",
+             "layout", "sampler", "mode", "prec", "round_ms", "sample_ms", "target_ms", "critic_ms",
+             "actor_ms", "optim_ms");
+  struct Case {
+    std::string layout, sampler, precision;
+    bool together;
+  };
+  const Case cases[] = {
+      {"compact", "uniform", "tf32", true},  {"compact", "uniform", "fp32", true},
+      {"compact", "uniform", "bf16", true},  {"compact", "uniform", "fp32", false},
+      {"compact", "neighbor", "fp32", true}, {"joint", "uniform", "fp32", true},
+      {"joint", "neighbor", "fp32", true}};
+  for (const int64_t agents : {3, 6, 12, 24, 48}) {
+    for (const Case& c : cases) {
+      const int64_t fill = agents < 48 ? 200'000 : 60'000, envs = 1000;
+      const TrainingConfig config = ConfigFor("predator_prey", agents, envs,
+                                              {{"capacity", std::to_string(fill)},
+                                               {"warmup", "1024"},
+                                               {"update_every", "1000000000"},
+                                               {"replay", c.layout},
+                                               {"sampler", c.sampler},
+                                               {"precision", c.precision},
+                                               {"together", c.together ? "true" : "false"}});
+      const Result<Training> made = MakeTraining(config, 1, nullptr, Device::kCuda);
+      if (!made) {
+        fmt::print("{:6} {:8} {:9} {:9} {:>9} {}\n", agents, c.layout, c.sampler,
+                   c.together ? "together" : "in turn", c.precision, made.error().message);
+        continue;
+      }
+      const auto trainer = Must(MakeTrainer(*made, {.window = 1000}));
+      trainer->Start(1);
+      Must(trainer->Run(fill / 25, [] { return true; }));
+      auto& engine = dynamic_cast<DeviceOffPolicy&>(*made->learner).engine();
+      double best = 1e9;
+      for (int i = 0; i < 3; ++i) best = std::min(best, Must(engine.MeasureRounds(30)));
+      cuda::OffPolicyEngine::Phases least{1, 1, 1, 1, 1, 1, 1};
+      for (int i = 0; i < 5; ++i) {
+        const auto phases = Must(engine.MeasureRound());
+        if (phases.all < least.all) least = phases;
+      }
+      fmt::print(
+          "{:6} {:8} {:9} {:9} {:>9} {:10.4f} {:10.4f} {:10.4f} {:10.4f} {:10.4f} {:10.4f}\n",
+          agents, c.layout, c.sampler, c.together ? "together" : "in turn", c.precision, 1e3 * best,
+          1e3 * least.sampling, 1e3 * least.targets, 1e3 * least.critics, 1e3 * least.actors,
+          1e3 * (least.critic_steps + least.actor_steps));
+      std::fflush(stdout);
+    }
+  }
+}
+
+// ---- Training ----------------------------------------------------------------------------------
+
+void MeasureTraining() {
+  fmt::print(
+      "episodes per second of training: act, step, store, sample, learn; one round per 100 "
+      "steps\n");
+  fmt::print("{:>6} {:>6} {:10} {:>12} {:>14} {:>10} {:>12}\n", "agents", "envs", "device", "mode",
+             "episodes/s", "rounds", "team_return");
+  const auto measure = [](int64_t agents, int64_t envs, Device device, bool together,
+                          int64_t episodes) {
+    const TrainingConfig config =
+        ConfigFor("predator_prey", agents, envs,
+                  {{"capacity", "100000"},
+                   {"warmup", "2048"},
+                   {"together", together ? "true" : "false"},
+                   {"precision", device == Device::kCuda && together ? "tf32" : "fp32"}});
+    const Training training = Must(MakeTraining(config, 1, nullptr, device));
+    const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+    trainer->Start(1);
+    const auto go_on = [] { return true; };
+    const int64_t warm = 2100 / 25 + 2 * envs;
+    Must(trainer->Run(warm, go_on));
+    const TrainProgress before = trainer->progress();
+    const double seconds = Seconds([&] { Must(trainer->Run(warm + episodes, go_on)); });
+    const TrainProgress after = trainer->progress();
+    fmt::print("{:6} {:6} {:10} {:>12} {:14.1f} {:10} {:12.2f}\n", agents, envs,
+               device == Device::kCuda ? "cuda" : "cpu", together ? "together" : "in turn",
+               static_cast<double>(after.episodes - before.episodes) / seconds,
+               after.updates - before.updates, after.team_return);
+    std::fflush(stdout);
+  };
+  for (const int64_t agents : {3, 6, 12, 24, 48}) {
+    const int64_t long_run = agents <= 12 ? 4000 : 1000;
+    measure(agents, 1, Device::kCuda, false, long_run);
+    measure(agents, 1, Device::kCuda, true, long_run);
+    measure(agents, 100, Device::kCuda, true, 4 * long_run);
+    measure(agents, 1, Device::kCpu, false,
+            agents <= 6    ? 400
+            : agents <= 12 ? 100
+            : agents <= 24 ? 24
+                           : 8);
+  }
+}
+
+// ---- Returns -----------------------------------------------------------------------------------
+
+void MeasureReturns() {
+  constexpr int64_t kEpisodes = 60'000, kSeeds = 5;
+  fmt::print(
+      "cooperative_navigation, maddpg, default settings, {} episodes; mean team return of the "
+      "last 1,000\n{:>6} {:>6} {:>14} {:>10}\n",
+      kEpisodes, "agents", "seed", "team_return", "seconds");
+  for (const int64_t agents : {3, 6}) {
+    double sum = 0, squares = 0;
+    for (int64_t seed = 1; seed <= kSeeds; ++seed) {
+      TrainingConfig config = ConfigFor("cooperative_navigation", agents);
+      config.seed = static_cast<uint64_t>(seed);
+      const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+      const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+      trainer->Start(config.seed);
+      const double seconds = Seconds([&] { Must(trainer->Run(kEpisodes, [] { return true; })); });
+      const double value = trainer->progress().team_return;
+      sum += value;
+      squares += value * value;
+      fmt::print("{:6} {:6} {:14.2f} {:10.2f}\n", agents, seed, value, seconds);
+      std::fflush(stdout);
+    }
+    const double mean = sum / kSeeds;
+    const double deviation = std::sqrt((squares - kSeeds * mean * mean) / (kSeeds - 1));
+    // Student's t, 4 degrees of freedom.
+    fmt::print("{:6} mean {:.1f} +- {:.1f} (95 % of the mean over seeds)\n", agents, mean,
+               2.776 * deviation / std::sqrt(double{kSeeds}));
+  }
+}
+
+// A few rounds of 12 agents for Nsight Compute, which counts while kernels run one by one.
+void ProfileRounds() {
+  const TrainingConfig config = ConfigFor("predator_prey", 12, 100,
+                                          {{"capacity", "20000"},
+                                           {"warmup", "1024"},
+                                           {"update_every", "1000000000"},
+                                           {"precision", "tf32"},
+                                           {"together", "true"}});
+  const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+  const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+  trainer->Start(1);
+  Must(trainer->Run(400, [] { return true; }));
+  auto& engine = dynamic_cast<DeviceOffPolicy&>(*training.learner).engine();
+  for (int i = 0; i < 20; ++i) Must(engine.MeasureRound());
+}
+
+// ---- Every kernel ------------------------------------------------------------------------------
+
+void RunSmall() {
+  const Assignments small = {
+      {"capacity", "400"}, {"warmup", "100"}, {"update_every", "50"}, {"batch", "70"}};
+  const Assignments cases[] = {{{"sampler", "uniform"}},
+                               {{"sampler", "neighbor"}, {"together", "true"}},
+                               {{"sampler", "prioritized"}, {"replay", "joint"}},
+                               {{"together", "true"}, {"precision", "tf32"}},
+                               {{"together", "true"}, {"precision", "bf16"}}};
+  for (const std::string env : {"predator_prey", "cooperative_navigation"}) {
+    for (const Assignments& more : cases) {
+      for (const std::string algorithm : {"maddpg", "masac"}) {
+        TrainingConfig config = ConfigFor(env, 3, 2, more);
+        config.settings.insert(config.settings.end(), small.begin(), small.end());
+        config.algorithm = algorithm;
+        const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+        // On the device, then with the environment on the host.
+        const auto trainer = Must(MakeTrainer(training, {.window = 8}));
+        trainer->Start(1);
+        Must(trainer->Run(8, [] { return true; }));
+        Must(trainer->PrepareSave());
+        Trainer host(*training.env, *training.learner, nullptr, {.window = 8});
+        Must(host.Run(4, [] { return true; }));
+        fmt::print("{} {}: losses {:g} {:g}\n", env, algorithm, trainer->progress().losses.q_loss,
+                   trainer->progress().losses.p_loss);
+      }
+    }
+    const std::unique_ptr<MpeEnv> worlds = MakeWorlds({env, {{"agents", "5"}}}, 70);
+    worlds->Reset(3);
+    const auto batch = Must(cuda::WorldBatch::Make(Must(worlds->device_spec())));
+    Must(batch->Set(worlds->image(), worlds->seed()));
+    Must(batch->StepAtRandom(30, 1));
+    Must(batch->Wait());
+  }
+}
+
+int Main(int argc, char** argv) {
+  const cuda::DeviceInfo device = Must(cuda::FindDevice());
+  fmt::print("{}, {} multiprocessors, {:.1f} GiB, driver {}, runtime {}\n", device.name,
+             device.multiprocessors, static_cast<double>(device.memory_bytes) / (1 << 30),
+             device.driver, device.runtime);
+  for (int i = 1; i < argc; ++i) {
+    const std::string part = argv[i];
+    fmt::print("\n==== {} ====\n", part);
+    if (part == "compare") CompareRounds();
+    if (part == "worlds") CompareWorlds();
+    if (part == "rounds") MeasureRounds();
+    if (part == "training") MeasureTraining();
+    if (part == "returns") MeasureReturns();
+    if (part == "small") RunSmall();
+    if (part == "profile") ProfileRounds();
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) { return tessera::Main(argc, argv); }

@@ -1,0 +1,154 @@
+// What all kernels share: Philox numbers as CounterRng draws them, copies into shared memory, and
+// products of small tiles on the matrix units in three precisions.
+#ifndef TESSERA_CUDA_COMMON_CUH_
+#define TESSERA_CUDA_COMMON_CUH_
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "tessera/cuda/device.h"
+
+namespace tessera::cuda {
+
+// ---- Random numbers ----------------------------------------------------------------------------
+
+struct PhiloxKey {
+  uint32_t a, b;
+};
+
+// Philox 4x32-10 of block `block` of (key, step), as CounterRng counts blocks.
+__device__ inline uint4 Philox(PhiloxKey key, uint64_t step, uint64_t block) {
+  uint4 c = make_uint4(static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
+                       static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32));
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const uint32_t high0 = __umulhi(0xD2511F53u, c.x), low0 = 0xD2511F53u * c.x;
+    const uint32_t high1 = __umulhi(0xCD9E8D57u, c.z), low1 = 0xCD9E8D57u * c.z;
+    c = make_uint4(high1 ^ c.y ^ key.a, low1, high0 ^ c.w ^ key.b, low0);
+    key.a += 0x9E3779B9u;
+    key.b += 0xBB67AE85u;
+  }
+  return c;
+}
+
+__device__ inline uint32_t WordOf(uint4 words, int w) {
+  return w == 0 ? words.x : w == 1 ? words.y : w == 2 ? words.z : words.w;
+}
+
+// -log(-log(u)) of a word's top 23 bits, as Kernels::gumbel.
+__device__ inline float GumbelOf(uint32_t word) {
+  const float u = (static_cast<float>(word >> 9) + 0.5f) * 0x1.0p-23f;
+  return -logf(-logf(u));
+}
+
+// Value `index` of FillGumbel's stream: word 64 g + 16 w + l is word w of block 16 g + l.
+__device__ inline float GumbelAt(PhiloxKey key, uint64_t step, int64_t index) {
+  const int64_t group = index / 64;
+  const int rest = static_cast<int>(index % 64);
+  const uint4 words = Philox(key, step, static_cast<uint64_t>(16 * group + rest % 16));
+  return GumbelOf(WordOf(words, rest / 16));
+}
+
+// ---- Shared memory -----------------------------------------------------------------------------
+
+__device__ inline void CopyAsync4(float* to, const float* from) {
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;\n" ::"r"(address), "l"(from));
+}
+__device__ inline void CopyAsync16(float* to, const float* from) {
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n" ::"r"(address), "l"(from));
+}
+__device__ inline void WaitCopies() { asm volatile("cp.async.wait_all;\n" ::: "memory"); }
+
+// ---- Products on the matrix units --------------------------------------------------------------
+
+__device__ inline uint32_t ToTf32(float x) {
+  uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+
+__device__ inline void MmaTf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+__device__ inline void MmaBf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+      "{%0,%1,%2,%3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a0), "r"(a1), "r"(b));
+}
+
+__device__ inline uint32_t PackBf16(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&pair);
+}
+
+// acc += A B over eight values of k. a(m, k) and b(k, n) read operands; a warp holds MT tiles of 16
+// rows and NT tiles of 8 columns. Element acc[mt][nt][i] is row 16 mt + lane/4 + 8 (i/2), column
+// 8 nt + 2 (lane%4) + i%2.
+//
+// kFp32 splits every operand in two TF32 numbers, hi + lo, and adds lo hi' + hi lo' + hi hi': what
+// is left out is about 2^-22 of the product, which is what FP32 rounds away in a sum of a few
+// terms.
+template <Precision P, int MT, int NT, typename FA, typename FB>
+__device__ inline void Multiply8(float (&acc)[MT][NT][4], FA a, FB b) {
+  const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+  if constexpr (P == Precision::kBf16) {
+    uint32_t a0[MT], a1[MT];
+#pragma unroll
+    for (int m = 0; m < MT; ++m) {
+      a0[m] = PackBf16(a(16 * m + g, 2 * t), a(16 * m + g, 2 * t + 1));
+      a1[m] = PackBf16(a(16 * m + g + 8, 2 * t), a(16 * m + g + 8, 2 * t + 1));
+    }
+#pragma unroll
+    for (int n = 0; n < NT; ++n) {
+      const uint32_t pair = PackBf16(b(2 * t, 8 * n + g), b(2 * t + 1, 8 * n + g));
+#pragma unroll
+      for (int m = 0; m < MT; ++m) MmaBf16(acc[m][n], a0[m], a1[m], pair);
+    }
+    return;
+  }
+  constexpr bool kSplit = P == Precision::kFp32;
+  uint32_t high[MT][4], low[MT][4];
+#pragma unroll
+  for (int m = 0; m < MT; ++m) {
+    const float x[4] = {a(16 * m + g, t), a(16 * m + g + 8, t), a(16 * m + g, t + 4),
+                        a(16 * m + g + 8, t + 4)};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      high[m][i] = ToTf32(x[i]);
+      if (kSplit) low[m][i] = ToTf32(x[i] - __uint_as_float(high[m][i]));
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < NT; ++n) {
+    const float y[2] = {b(t, 8 * n + g), b(t + 4, 8 * n + g)};
+    uint32_t b_high[2], b_low[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      b_high[i] = ToTf32(y[i]);
+      if (kSplit) b_low[i] = ToTf32(y[i] - __uint_as_float(b_high[i]));
+    }
+#pragma unroll
+    for (int m = 0; m < MT; ++m) {
+      if (kSplit) {
+        MmaTf32(acc[m][n], low[m], b_high);
+        MmaTf32(acc[m][n], high[m], b_low);
+      }
+      MmaTf32(acc[m][n], high[m], b_high);
+    }
+  }
+}
+
+}  // namespace tessera::cuda
+
+#endif  // TESSERA_CUDA_COMMON_CUH_

@@ -1,0 +1,358 @@
+// One block's share of a network pass: a tile of rows through in-64-64-out networks and back, with
+// activations in shared memory and weights streamed through it in tiles of 64 x 64.
+//
+// The first layer is the one that Collapse (optimizer.cu) made: it reads columns of X, the compact
+// state and the actions, in blocks of eight; a network lists the blocks that it reads.
+#ifndef TESSERA_CUDA_TILE_CUH_
+#define TESSERA_CUDA_TILE_CUH_
+
+#include "tessera/cuda/common.cuh"
+
+namespace tessera::cuda {
+
+inline constexpr int kHidden = 64;
+inline constexpr int kThreads = 256;
+inline constexpr int kHiddenRow = 68;  // of activations: no two rows share their banks
+inline constexpr int kWeightRow = 72;  // of weights, for the same reason
+inline constexpr int kWeightTile = 64 * kWeightRow;
+inline constexpr int kMostOutputs = 8;
+inline constexpr int kMostBlocks = 64;  // of columns that an actor reads
+
+// Sizes of what follows the first layer's weights, the same in a network and in its gradient.
+struct Tail {
+  static constexpr int kB1 = 0, kW2 = 64, kB2 = kW2 + 64 * 64, kW3 = kB2 + 64;
+  __host__ __device__ static constexpr int B3(int outputs) { return kW3 + 64 * outputs; }
+  __host__ __device__ static constexpr int Size(int outputs) { return B3(outputs) + outputs; }
+};
+
+// A term of an affine map: row `row` of a weight matrix times `factor`.
+struct MapTerm {
+  int32_t row;
+  float factor;
+};
+
+// A network with its slow copy, its optimiser's state and the collapsed first layers of both.
+struct NetView {
+  int32_t inputs, outputs;
+  int32_t blocks;                                // of eight columns of X that the network reads
+  const int32_t* block;                          // [blocks]; null: the first ones
+  float *parameters, *target, *mean, *variance;  // [inputs x 64], then the tail
+  float *first, *first_target;                   // [8 blocks x 64]
+  float* gradient;                               // [8 blocks x 64], then the tail
+  float* partial;                                // the same for every tile
+  float* norms;                                  // squares of parts of W1, then of five tensors
+  const int32_t *collapse_start, *expand_start;  // [8 blocks + 1], [inputs + 1]
+  const MapTerm *collapse, *expand;
+  int64_t* steps;  // of Adam
+
+  __host__ __device__ int first_size() const { return blocks * 8 * kHidden; }
+  __host__ __device__ int gradient_size() const {
+    return (first_size() + Tail::Size(outputs) + 3) / 4 * 4;
+  }
+};
+
+// The weights that a pass reads.
+struct Weights {
+  const float* first;
+  const int32_t* block;  // null: the first `blocks` ones
+  int blocks;
+  const float* tail;
+  int outputs;
+
+  __device__ static Weights Of(const NetView& net, bool target) {
+    return {target ? net.first_target : net.first, net.block, net.blocks,
+            (target ? net.target : net.parameters) + int64_t{net.inputs} * kHidden, net.outputs};
+  }
+  __device__ int FirstTileRows() const { return 8 * min(8, blocks); }
+};
+
+// Floats of shared memory of a tile: X, `hidden` buffers of activations, weights, outputs, noise.
+__host__ __device__ constexpr int TileFloats(int rows, int x_row, int hidden) {
+  return rows * x_row + hidden * rows * kHiddenRow + 2 * kWeightTile + 64 * kMostOutputs +
+         2 * rows * kMostOutputs + 2 * kMostBlocks;
+}
+
+// G groups of four warps; each group has 16 MT rows, each of its warps 16 columns of them.
+template <Precision P, int MT, int G = 2>
+class Tile {
+ public:
+  static constexpr int kRows = 16 * MT * G;
+  static constexpr int kBlock = 128 * G;  // threads
+
+  __device__ Tile(float* memory, int x_row_floats, int hidden_buffers) : x_row(x_row_floats) {
+    x = memory;
+    hidden = x + kRows * x_row;
+    weights_ = hidden + hidden_buffers * kRows * kHiddenRow;
+    w3 = weights_ + 2 * kWeightTile;
+    out = w3 + 64 * kMostOutputs;
+    noise = out + kRows * kMostOutputs;
+    blocks_ = reinterpret_cast<int32_t*>(noise + kRows * kMostOutputs);
+  }
+
+  __device__ float* Hidden(int i) const { return hidden + i * kRows * kHiddenRow; }
+  __device__ float* rest() const { return reinterpret_cast<float*>(blocks_ + 2 * kMostBlocks); }
+
+  // Starts to copy a tile of weights, row-major of 64 columns; at most one is under way.
+  __device__ void Prefetch(const float* from, int rows) {
+    float* const to = weights_ + (current_ ^ 1) * kWeightTile;
+    for (int i = threadIdx.x; i < rows * 16; i += kBlock) {
+      CopyAsync16(to + (i >> 4) * kWeightRow + (i & 15) * 4, from + i * 4);
+    }
+  }
+  // The first tile of a network, and the columns that it reads.
+  __device__ void Prefetch(const Weights& net) {
+    Prefetch(net.first, net.FirstTileRows());
+    if (net.block == nullptr) return;
+    int32_t* const to = blocks_ + (current_ ^ 1) * kMostBlocks;
+    for (int i = threadIdx.x; i < net.blocks; i += kBlock) {
+      CopyAsync4(reinterpret_cast<float*>(to + i), reinterpret_cast<const float*>(net.block + i));
+    }
+  }
+
+  // Waits for it; everything written to shared memory before is visible after.
+  __device__ void Arrive() {
+    WaitCopies();
+    __syncthreads();
+    current_ ^= 1;
+  }
+
+  // X through a network whose first tile of weights is under way. Leaves activations in h1 and h2,
+  // outputs in `out` and W2 as the current tile; starts the copy of `after`, if any.
+  __device__ void Forward(const Weights& net, float* h1, float* h2, const Weights* after) {
+    for (int i = threadIdx.x; i < 64 * kMostOutputs; i += kBlock) {
+      const int k = i / kMostOutputs, o = i % kMostOutputs;
+      w3[i] = o < net.outputs ? __ldg(net.tail + Tail::kW3 + k * net.outputs + o) : 0.0f;
+    }
+    // Asked for now, needed after the products.
+    const int column_pair = FirstColumn() + 2 * (threadIdx.x & 3);
+    float bias[2][4];
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      const int c = column_pair + 8 * (n / 2) + n % 2;
+      bias[0][n] = __ldg(net.tail + Tail::kB1 + c);
+      bias[1][n] = __ldg(net.tail + Tail::kB2 + c);
+    }
+    float acc[MT][2][4] = {};
+    const float* const rows = x + FirstRow() * x_row;
+    const int32_t* const list = blocks_ + (current_ ^ 1) * kMostBlocks;
+    for (int kb = 0; kb < net.blocks; kb += 8) {
+      Arrive();
+      const int left = net.blocks - kb;
+      if (left > 8) {
+        Prefetch(net.first + int64_t{kb + 8} * 8 * kHidden, 8 * min(8, left - 8));
+      } else {
+        Prefetch(net.tail + Tail::kW2, 64);
+      }
+      const float* const w = Current() + FirstColumn();
+      int columns[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const int b = min(kb + i, net.blocks - 1);
+        columns[i] = 8 * (net.block != nullptr ? list[b] : b);
+      }
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        if (i >= left) break;
+        Multiply8<P, MT, 2>(
+            acc, [&](int m, int k) { return rows[m * x_row + columns[i] + k]; },
+            [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
+      }
+    }
+    StoreHidden(acc, bias[0], h1);
+    Arrive();
+    if (after != nullptr) Prefetch(*after);
+    Clear(acc);
+    {
+      const float* const w = Current() + FirstColumn();
+      const float* const from = h1 + FirstRow() * kHiddenRow;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        Multiply8<P, MT, 2>(
+            acc, [&](int m, int k) { return from[m * kHiddenRow + 8 * i + k]; },
+            [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
+      }
+    }
+    if (h1 == h2) __syncthreads();  // everybody has read the first layer
+    StoreHidden(acc, bias[1], h2);
+    __syncthreads();
+    Output(net, h2);
+    __syncthreads();
+  }
+
+  // d1 and d2, the gradients of both hidden layers' sums, from d out [rows x 8]; W2 is the current
+  // tile and w3 that of the network. d2 gets a buffer of its own, d1 that of h2. Writes the tail's
+  // gradients to `gradient` unless that is null.
+  __device__ void Backward(int outputs, const float* h1, float* h2, float* d2, const float* dout,
+                           float* gradient) {
+    for (int i = threadIdx.x; i < kRows * kHidden; i += kBlock) {
+      const int r = i / kHidden, k = i % kHidden;
+      float sum = 0;
+      for (int o = 0; o < outputs; ++o)
+        sum += dout[r * kMostOutputs + o] * w3[k * kMostOutputs + o];
+      d2[r * kHiddenRow + k] = h2[r * kHiddenRow + k] > 0 ? sum : 0.0f;
+    }
+    if (gradient != nullptr) OutputGradient(outputs, h2, dout, gradient);
+    __syncthreads();
+    if (gradient != nullptr) HiddenGradient(h1, d2, gradient);
+    float acc[MT][2][4] = {};
+    const float* const w = Current() + FirstColumn() * kWeightRow;
+    const float* const from = d2 + FirstRow() * kHiddenRow;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      Multiply8<P, MT, 2>(
+          acc, [&](int m, int k) { return from[m * kHiddenRow + 8 * i + k]; },
+          [&](int k, int n) { return w[n * kWeightRow + 8 * i + k]; });
+    }
+    ForAccumulators(acc, [&](int r, int c, float value) {
+      h2[r * kHiddenRow + c] = h1[r * kHiddenRow + c] > 0 ? value : 0.0f;
+    });
+    __syncthreads();
+  }
+
+  // Gradient of the first layer from d1: of W1 on columns of X, and of its bias.
+  __device__ void FirstGradient(const Weights& net, const float* d1, float* gradient) {
+    const int warp = threadIdx.x / 32;
+    for (int pair = warp; 2 * pair < net.blocks; pair += kBlock / 32) {
+      const int b0 = 2 * pair, b1 = min(b0 + 1, net.blocks - 1);
+      const int c0 = 8 * (net.block != nullptr ? __ldg(net.block + b0) : b0);
+      const int c1 = 8 * (net.block != nullptr ? __ldg(net.block + b1) : b1);
+      float acc[1][8][4] = {};
+      for (int r = 0; r < kRows; r += 8) {
+        Multiply8<P, 1, 8>(
+            acc, [&](int m, int k) { return x[(r + k) * x_row + (m < 8 ? c0 + m : c1 + m - 8)]; },
+            [&](int k, int n) { return d1[(r + k) * kHiddenRow + n]; });
+      }
+      const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+#pragma unroll
+      for (int n = 0; n < 8; ++n) {
+        float* const to = gradient + (int64_t{b0} * 8 + g) * kHidden + 8 * n + 2 * t;
+        *reinterpret_cast<float2*>(to) = make_float2(acc[0][n][0], acc[0][n][1]);
+        if (b1 == b0) continue;
+        *reinterpret_cast<float2*>(to + 8 * kHidden) = make_float2(acc[0][n][2], acc[0][n][3]);
+      }
+    }
+    if (threadIdx.x < kHidden) {
+      gradient[net.blocks * 8 * kHidden + Tail::kB1 + threadIdx.x] = ColumnSum(d1, threadIdx.x);
+    }
+  }
+
+  float *x, *hidden, *w3, *out, *noise;
+  const int x_row;
+
+ private:
+  __device__ static int FirstRow() { return static_cast<int>(threadIdx.x / 32 % G) * 16 * MT; }
+  __device__ static int FirstColumn() { return static_cast<int>(threadIdx.x / (32 * G)) * 16; }
+  __device__ const float* Current() const { return weights_ + current_ * kWeightTile; }
+
+  __device__ static void Clear(float (&acc)[MT][2][4]) {
+#pragma unroll
+    for (int m = 0; m < MT; ++m) {
+#pragma unroll
+      for (int n = 0; n < 2; ++n) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) acc[m][n][i] = 0;
+      }
+    }
+  }
+
+  template <typename Body>  // body(row, column, value)
+  __device__ static void ForAccumulators(const float (&acc)[MT][2][4], Body body) {
+    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+#pragma unroll
+    for (int m = 0; m < MT; ++m) {
+#pragma unroll
+      for (int n = 0; n < 2; ++n) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          body(FirstRow() + 16 * m + g + 8 * (i / 2), FirstColumn() + 8 * n + 2 * t + i % 2,
+               acc[m][n][i]);
+        }
+      }
+    }
+  }
+
+  // Element i of an accumulator of column tile n has bias[2 n + i % 2].
+  __device__ static void StoreHidden(const float (&acc)[MT][2][4], const float (&bias)[4],
+                                     float* h) {
+    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+#pragma unroll
+    for (int m = 0; m < MT; ++m) {
+#pragma unroll
+      for (int n = 0; n < 2; ++n) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int r = FirstRow() + 16 * m + g + 8 * half, c = FirstColumn() + 8 * n + 2 * t;
+          const float2 values = make_float2(fmaxf(acc[m][n][2 * half] + bias[2 * n], 0.0f),
+                                            fmaxf(acc[m][n][2 * half + 1] + bias[2 * n + 1], 0.0f));
+          *reinterpret_cast<float2*>(h + r * kHiddenRow + c) = values;
+        }
+      }
+    }
+  }
+
+  __device__ void Output(const Weights& net, const float* h2) {
+    const int warp = threadIdx.x / 32;
+    if (warp >= kRows / 16) return;
+    float acc[1][1][4] = {};
+    const float* const from = h2 + 16 * warp * kHiddenRow;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      Multiply8<P, 1, 1>(
+          acc, [&](int m, int k) { return from[m * kHiddenRow + 8 * i + k]; },
+          [&](int k, int n) { return w3[(8 * i + k) * kMostOutputs + n]; });
+    }
+    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int o = 2 * t + i % 2, r = 16 * warp + g + 8 * (i / 2);
+      const float bias = o < net.outputs ? __ldg(net.tail + Tail::B3(net.outputs) + o) : 0.0f;
+      out[r * kMostOutputs + o] = acc[0][0][i] + bias;
+    }
+  }
+
+  __device__ static float ColumnSum(const float* d, int column) {
+    float sum = 0;
+    for (int r = 0; r < kRows; ++r) sum += d[r * kHiddenRow + column];
+    return sum;
+  }
+
+  __device__ void OutputGradient(int outputs, const float* h2, const float* dout,
+                                 float* gradient) const {
+    for (int i = threadIdx.x; i < (kHidden + 1) * outputs; i += kBlock) {
+      const int k = i / outputs, o = i % outputs;
+      float sum = 0;
+      for (int r = 0; r < kRows; ++r) {
+        sum += (k < kHidden ? h2[r * kHiddenRow + k] : 1.0f) * dout[r * kMostOutputs + o];
+      }
+      gradient[Tail::kW3 + i] = sum;  // the bias follows the weights
+    }
+  }
+
+  __device__ void HiddenGradient(const float* h1, const float* d2, float* gradient) const {
+    const int warp = threadIdx.x / 32, first = 16 * (warp % 4), column = 32 * (warp / 4);
+    float acc[1][4][4] = {};
+    for (int r = 0; r < kRows; r += 8) {
+      Multiply8<P, 1, 4>(
+          acc, [&](int m, int k) { return h1[(r + k) * kHiddenRow + first + m]; },
+          [&](int k, int n) { return d2[(r + k) * kHiddenRow + column + n]; });
+    }
+    const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      float* const to = gradient + Tail::kW2 + (first + g) * kHidden + column + 8 * n + 2 * t;
+      to[0] = acc[0][n][0];
+      to[1] = acc[0][n][1];
+      to[8 * kHidden] = acc[0][n][2];
+      to[8 * kHidden + 1] = acc[0][n][3];
+    }
+    if (threadIdx.x < kHidden) gradient[Tail::kB2 + threadIdx.x] = ColumnSum(d2, threadIdx.x);
+  }
+
+  float* weights_;
+  int32_t* blocks_;
+  int current_ = 0;
+};
+
+}  // namespace tessera::cuda
+
+#endif  // TESSERA_CUDA_TILE_CUH_

@@ -1,0 +1,88 @@
+// What the kernels of an update round read and write, and how they are launched. A group is a set
+// of consecutive trainers that are updated at once: all of them, or one after another.
+#ifndef TESSERA_CUDA_UPDATE_CUH_
+#define TESSERA_CUDA_UPDATE_CUH_
+
+#include "tessera/cuda/tile.cuh"
+
+namespace tessera::cuda {
+
+enum class ActorTerm { kLogitPenalty, kEntropy };
+
+struct UpdateView {
+  int agents, critics;          // critics of one agent: 1, or 2 of which the lesser counts
+  int base, base_columns;       // features before the actions; the same in X, in whole blocks
+  int actions, columns, x_row;  // columns of X, and floats from row to row
+  int record;                   // floats of a replay record
+  int64_t lane_slots;
+  const float* records;
+  const uint8_t* kinds;
+  int max_rows;
+  const int64_t* slots;                 // [agents x max_rows]
+  const float* row_weights;             // the same
+  const int* rows;                      // [agents]
+  float* errors;                        // [agents x max_rows], for priorities
+  float* next_actions;                  // [agents x max_rows x actions], of the target actors
+  const NetView *actors, *critic_nets;  // [agents], [agents x critics]
+  const int *action_first, *choices;    // [agents], among the actions
+  const PhiloxKey *target_keys, *policy_keys;  // [agents x agents], [agents]
+  const uint64_t* round;
+  double *q_losses, *p_losses, *entropies;  // [agents x tiles]
+  int tiles;
+  float gamma;
+  bool ignore_done;
+  ActorTerm term;
+  double penalty;     // weight of the term: of squared logits, or of entropy
+  bool targets_only;  // to measure them: nothing is written
+};
+
+struct Group {
+  int first, count;
+};
+
+// Rows of a tile of each kernel: 128 (targets) or 64 if there is enough to do and it fits in shared
+// memory, else 32; 0 if that does not fit either. A group of `group` trainers is updated at once.
+struct TileRows {
+  int target = 0, critic = 0, actor = 0;
+};
+TileRows ChooseTileRows(int agents, int group, int rows, int base_columns, int x_row,
+                        int multiprocessors, int shared_bytes);
+
+// One after another: next actions of the target actors, then critics, then (their step taken)
+// actors.
+cudaError_t LaunchTargets(const UpdateView& view, Group group, int rows, Precision precision,
+                          int multiprocessors, cudaStream_t stream);
+cudaError_t LaunchCritics(const UpdateView& view, Group group, int rows, Precision precision,
+                          cudaStream_t stream);
+cudaError_t LaunchActors(const UpdateView& view, Group group, int rows, Precision precision,
+                         cudaStream_t stream);
+
+// ---- optimizer.cu ------------------------------------------------------------------------------
+
+struct AdamView {
+  double rate, beta1, beta2, epsilon, clip_norm;
+  bool tensorflow;
+  int clip;  // 0: none, 1: each tensor, 2: all of a network
+  float tau;
+};
+
+// Sums the tiles' gradients of nets first .. first+count-1, clips, steps, moves targets and
+// collapses the first layers again.
+struct NetSizes {
+  int most_inputs, most_gradient, most_blocks, most_outputs;
+};
+cudaError_t LaunchOptimizer(const NetView* nets, int first, int count, const NetSizes& sizes,
+                            int tiles, const AdamView& adam, cudaStream_t stream);
+// Only the last of these: after networks were loaded.
+cudaError_t LaunchCollapse(const NetView* nets, int first, int count, const NetSizes& sizes,
+                           bool step, cudaStream_t stream);
+
+inline constexpr int kInputsPerBlock = 32;  // of a first layer, in one block of the optimiser
+inline constexpr int kTailTensors = 5;
+__host__ __device__ inline int NormParts(int inputs) {
+  return (inputs + kInputsPerBlock - 1) / kInputsPerBlock;
+}
+
+}  // namespace tessera::cuda
+
+#endif  // TESSERA_CUDA_UPDATE_CUH_

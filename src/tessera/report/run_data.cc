@@ -1,0 +1,211 @@
+#include "tessera/report/run_data.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+#include "tessera/map.h"
+#include "tessera/mapper/map_network.h"
+#include "tessera/record/trial_journal.h"
+#include "tessera/report/diff_report.h"
+#include "tessera/report/explain_report.h"
+#include "tessera/runs.h"
+
+namespace tessera {
+
+// data/web/*.html.
+std::span<const EmbeddedFile> WebPages();
+
+namespace {
+
+constexpr size_t kMostReasons = 12;
+
+// A file of the run, read with the limits that all files have.
+Result<Json> ReadJson(const std::string& file) {
+  const Result<std::string> text = ReadTextFile(file);
+  if (!text) return text.error();
+  if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
+  return Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+}
+
+// "L1: 726 elements required > 512" and the like are one reason, whatever their numbers.
+std::string WithoutNumbers(std::string_view why) {
+  std::string text;
+  for (const char c : why) {
+    const bool digit = (c >= '0' && c <= '9') || ((c == '.' || c == ',') && text.ends_with('N'));
+    if (!digit) {
+      text += c;
+    } else if (!text.ends_with('N')) {
+      text += 'N';
+    }
+  }
+  return text;
+}
+
+Json SearchJson(const std::string& layer, const std::vector<Trial>& trials) {
+  Json curve = Json::array();
+  std::map<std::string, int64_t> reasons;
+  int64_t feasible = 0, failed = 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const Outcome& outcome = trials[i].outcome;
+    if (!outcome.feasible()) {
+      failed += outcome.kind == OutcomeKind::kFailed ? 1 : 0;
+      ++reasons[WithoutNumbers(outcome.why)];
+      continue;
+    }
+    ++feasible;
+    if (outcome.value >= best) continue;
+    best = outcome.value;
+    curve.push_back(Json::array({i + 1, best}));
+  }
+  std::vector<std::pair<std::string, int64_t>> sorted(reasons.begin(), reasons.end());
+  std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, int64_t>::second);
+  Json listed = Json::array();
+  int64_t others = 0;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (i < kMostReasons) {
+      listed.push_back(Json::array({sorted[i].first, sorted[i].second}));
+    } else {
+      others += sorted[i].second;
+    }
+  }
+  if (others > 0) listed.push_back(Json::array({"others", others}));
+  const auto samples = std::ssize(trials);
+  return {
+      {"layer", layer},
+      {"samples", samples},
+      {"curve", std::move(curve)},
+      {"outcomes",
+       {{"feasible", feasible}, {"infeasible", samples - feasible - failed}, {"failed", failed}}},
+      {"reasons", std::move(listed)}};
+}
+
+// Seconds of all sittings, or null.
+Json SecondsOf(const RunDirectory& run) {
+  const Result<Json> times = ReadJson(run.File("times.json"));
+  if (!times || !times->contains("sittings")) return nullptr;
+  double seconds = 0;
+  for (const Json& sitting : (*times)["sittings"]) seconds += sitting.value("seconds", 0.0);
+  return seconds;
+}
+
+// As a shell takes it.
+std::string CommandOf(const RunHeader& header) {
+  if (header.origin.command.empty()) return "";
+  std::vector<std::string> words = {"tessera"};
+  for (const std::string& word : header.origin.command) {
+    const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+             std::string_view("-_./=:,+%@").find(c) != std::string_view::npos;
+    });
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    words.push_back(plain ? word : quoted + "'");
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// What pages show of every kind of run.
+Result<Json> CommonData(const RunDirectory& run) {
+  const RunHeader& header = run.header();
+  if (!header.ended()) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{} has no results: the run has not ended", run.path()),
+                 .hint = fmt::format("finish it with 'tessera resume {}'", run.path())};
+  }
+  Result<Json> result = ReadJson(run.File("result.json"));
+  if (!result) return result.error();
+  return Json{{"folder", run.path()},         {"kind", header.kind},
+              {"command", CommandOf(header)}, {"version", header.origin.version},
+              {"seed", header.seed},          {"id", header.id},
+              {"inputs", header.inputs},      {"seconds", SecondsOf(run)},
+              {"result", *std::move(result)}};
+}
+
+// And of runs of map: why layers cost what they cost, and how they were searched. The explanation
+// stays empty where the cost model has none.
+Result<void> AddMapData(const RunDirectory& run, Json& json,
+                        std::optional<RunExplanation>& explanation) {
+  const Result<MapJob> job = LoadMapJob(run);
+  if (!job) return job.error();
+  Result<RunExplanation> explained = ExplainRun(run);
+  json["explain"] = nullptr;
+  if (explained) {
+    json["explain"] = ToJson(*explained);
+    explanation = *std::move(explained);
+  } else if (explained.error().kind == ErrorKind::kUnsupported) {
+    json["explain_error"] = explained.error().message;
+  } else {
+    return explained.error();
+  }
+  json["search"] = Json::array();
+  for (size_t i = 0; i < job->network.layers.size(); ++i) {
+    const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(run, i));
+    if (!trials) return trials.error();
+    json["search"].push_back(SearchJson(job->network.layers[i].name, *trials));
+  }
+  return {};
+}
+
+// Kinds that the page has a view of (web/src/main.ts).
+constexpr std::array<std::string_view, 5> kShown = {kMapRun, kCompareRun, coopt::kCooptimizeRun,
+                                                    kTrainRun, kStudyRun};
+
+}  // namespace
+
+Result<Json> ReportData(const std::vector<RunDirectory>& runs, const std::string& version) {
+  Json data = {{"version", version}, {"runs", Json::array()}, {"diffs", Json::array()}};
+  std::optional<RunExplanation> first;
+  for (const RunDirectory& run : runs) {
+    const std::string& kind = run.header().kind;
+    if (std::ranges::find(kShown, kind) == kShown.end()) {
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .message = fmt::format("{} is a run of {}; pages are made of runs of {}",
+                                          run.path(), kind, fmt::join(kShown, ", "))};
+    }
+    Result<Json> made = CommonData(run);
+    if (!made) return made.error();
+    std::optional<RunExplanation> explanation;
+    if (kind == kMapRun) {
+      if (Result<void> added = AddMapData(run, *made, explanation); !added) return added.error();
+    }
+    Json diff = nullptr;
+    if (first && explanation) diff = ToJson(DiffRuns(*first, *explanation));
+    if (data["runs"].empty()) first = std::move(explanation);
+    data["runs"].push_back(*std::move(made));
+    data["diffs"].push_back(std::move(diff));
+  }
+  return data;
+}
+
+std::string ReportPage(const Json& data) {
+  constexpr std::string_view kPlace = "@DATA@";
+  const std::string_view page = WebPages().front().contents;
+  const size_t at = page.find(kPlace);
+  TESSERA_CHECK(at != std::string_view::npos);
+  std::string text(page.substr(0, at));
+  // A name may hold "</script>": inside strings of JSON, "<" can be written otherwise.
+  const std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (const char c : json) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text.append(page.substr(at + kPlace.size()));
+}
+
+}  // namespace tessera

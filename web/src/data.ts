@@ -1,0 +1,287 @@
+// What the page shows, as `tessera report` writes it. Keys are those of `result.json` and of
+// `tessera explain --json`.
+
+export interface TensorShare {
+  kept: boolean;
+  tile_words: number;
+  reads: number;
+  fills: number;
+  updates: number;
+  energy_pj: number;
+  network_pj: number;
+}
+
+export interface LevelShare {
+  name: string;
+  instances: number;
+  used_instances: number;
+  words: number | null;
+  used_words: number;
+  moved_words: number;
+  cycles: number;
+  bandwidth: string;
+  words_per_cycle: number | null;
+  energy_pj: number;
+  bound_pj: number | null;
+  tensors: Record<string, TensorShare>;
+}
+
+export interface Explained {
+  name: string;
+  count: number;
+  layer: string;
+  status: string;
+  cycles?: number;
+  macs: number;
+  total_pj: number;
+  value: number;
+  energy_pj: Record<string, Record<string, number>>;
+  mac_pj: number;
+  leakage_pj: number;
+  limited_by: string;
+  cycles_if_lifted: number;
+  compute_cycles: number;
+  limit: string;
+  mac_units: number;
+  used_mac_units: number;
+  mac_cycles: Record<"useful" | "padding" | "ragged" | "unused" | "waiting", number>;
+  roofline: {
+    macs_per_cycle: number;
+    peak_macs_per_cycle: number;
+    mapped_macs_per_cycle: number | null;
+    macs_per_word: number | null;
+    ceilings: {
+      level: string;
+      words_per_cycle: number | null;
+      macs_per_word: number | null;
+      macs_per_cycle: number | null;
+    }[];
+  };
+  bounds: {
+    cycles: number | null;
+    cycles_from: string;
+    cycles_gap: number | null;
+    energy_pj: number | null;
+    energy_gap: number | null;
+    objective: number | null;
+    objective_gap: number | null;
+    tight: string[];
+  };
+  levels: LevelShare[];
+}
+
+export interface Loops {
+  perm: string[];
+  factors: Record<string, number>;
+  split?: number;
+}
+
+export interface MappingLevel {
+  name: string;
+  keep: string[];
+  temporal: Loops;
+  spatial: Loops | null;
+}
+
+export interface ResultLayer {
+  name: string;
+  count: number;
+  cycles: number | null;
+  energy_pj: number | null;
+  edp: number | null;
+  value: number | null;
+  bound: number | null;
+  gap: number | null;
+  status: string;
+  samples: number;
+  utilization: number | null;
+  mapping: { levels: MappingLevel[] } | unknown[] | null;
+}
+
+export interface Search {
+  layer: string;
+  samples: number;
+  curve: [number, number][];
+  outcomes: { feasible: number; infeasible: number; failed: number };
+  reasons: [string, number][];
+}
+
+// What runs of all kinds have.
+interface Common {
+  folder: string;
+  command: string;
+  version: string;
+  seed: number;
+  id: string;
+  inputs: Record<string, string>;
+  seconds: number | null;
+}
+
+export interface Run extends Common {
+  kind: "map";
+  result: {
+    network: string;
+    accelerator: string;
+    model: string;
+    objective: string;
+    method: string;
+    space?: string;
+    stopped_by?: string;
+    layers: ResultLayer[];
+    total: {
+      layers: number;
+      cycles: number;
+      energy_pj: number;
+      edp: number;
+      value: number;
+      bound: number | null;
+      gap: number | null;
+      utilization: number;
+      samples: number;
+    };
+  };
+  explain: { layers: Explained[] } | null;
+  explain_error?: string;
+  search: Search[];
+}
+
+export interface CompareRun extends Common {
+  kind: "compare";
+  result: {
+    network: string;
+    layer: string;
+    accelerator: string;
+    model: string;
+    objective: string;
+    budget: number;
+    log10_space: number;
+    best_known: number | null;
+    bound: number | null;
+    results: { method: string; seed: number; samples: number; best: number | null; infeasible_samples: number; curve: [number, number][] }[];
+    summary: {
+      method: string;
+      median: number | null;
+      lower_quartile: number | null;
+      upper_quartile: number | null;
+      samples_to_10pct: number | null;
+      samples_to_5pct: number | null;
+      samples_to_1pct: number | null;
+    }[];
+  };
+}
+
+export interface CooptLayer {
+  name: string;
+  count: number;
+  cycles: number;
+  floor_cycles: number;
+  energy_pj: number;
+  schedule: string;
+  measurements: number;
+}
+
+export interface CooptRun extends Common {
+  kind: "cooptimize";
+  result: {
+    network: string;
+    target: string;
+    method: string;
+    objective: string;
+    clock_mhz: number;
+    hardware: Record<string, string | number | boolean> & { name: string; macs: number; sram_bytes: number; area: number };
+    layers: CooptLayer[];
+    left_out: { name: string; count: number; why: string }[];
+    cycles: number;
+    floor_cycles: number;
+    throughput: number;
+    measurements: number;
+    invalid: number;
+    refused: number;
+    hardware_space: number;
+    curve: [number, number][];
+    pareto: { hardware: string; area: number; cycles: number; throughput: number }[];
+  };
+}
+
+export interface TrainRun extends Common {
+  kind: "train";
+  result: {
+    config: { env: string; algorithm: string; env_settings: Record<string, string>; settings: Record<string, string>; envs: number };
+    episodes: number;
+    progress: {
+      episodes: number;
+      env_steps: number;
+      updates: number;
+      team_return: number;
+      team_return_ci95: number;
+      agent_return: number;
+      q_loss: number;
+      p_loss: number;
+      entropy: number;
+    }[];
+  };
+}
+
+export interface StudyUnit {
+  unit: number;
+  network: string;
+  layer: string | null;
+  accelerator: string;
+  objective: string;
+  method: string;
+  seed: number;
+  state: string;
+  status?: string;
+  cycles?: number | null;
+  energy_pj?: number | null;
+  edp?: number | null;
+  gap?: number | null;
+  samples?: number;
+  error?: string | null;
+}
+
+export interface StudyRun extends Common {
+  kind: "study";
+  result: { study: string; part: string; done: number; failed: number; open: number; units: StudyUnit[] };
+}
+
+export type AnyRun = Run | CompareRun | CooptRun | TrainRun | StudyRun;
+
+export interface DiffLayer {
+  name: string;
+  a: Explained | null;
+  b: Explained | null;
+  same_mapping?: boolean;
+  delta_cycles?: number;
+  delta_energy_pj: number;
+  delta_mac_pj: number;
+  delta: Record<string, Record<string, number>>;
+}
+
+export interface Diff {
+  layers: DiffLayer[];
+  total: {
+    a: { cycles: number; energy_pj: number; edp: number };
+    b: { cycles: number; energy_pj: number; edp: number };
+    delta_cycles: number;
+    delta_energy_pj: number;
+    delta_mac_pj: number;
+    delta: Record<string, Record<string, number>>;
+  };
+}
+
+export interface Data {
+  version: string;
+  runs: AnyRun[];
+  diffs: (Diff | null)[]; // of the first run and each later one
+}
+
+export function readData(): Data {
+  const element = document.getElementById("data");
+  return JSON.parse(element?.textContent ?? "null") as Data;
+}
+
+// A layer that has a mapping, with what explains it.
+export function isMapped(layer: Explained): boolean {
+  return layer.cycles !== undefined;
+}

@@ -1,0 +1,70 @@
+// The page: a run, or several beside each other.
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { compareView } from "./compare";
+import { cooptView } from "./coopt";
+import { readData, type AnyRun, type Run } from "./data";
+import { diffView } from "./diff";
+import { h } from "./dom";
+import { layerView } from "./layer";
+import { networkTable, whereItGoes } from "./network";
+import { searchView } from "./search";
+import { studyView } from "./study";
+import { trainView } from "./train";
+import { verdict } from "./verdict";
+
+// The layer that costs most: what people look at first.
+function heaviest(run: Run): string {
+  const layers = [...run.result.layers];
+  layers.sort((a, b) => (b.cycles ?? 0) * b.count - (a.cycles ?? 0) * a.count);
+  return layers[0]?.name ?? "";
+}
+
+function mapView(run: Run): HTMLElement {
+  const layer = h("div"), search = h("div");
+  const select = (name: string, move: boolean) => {
+    const explained = run.explain?.layers.find((item) => item.name === name);
+    const result = run.result.layers.find((item) => item.name === name);
+    layer.replaceChildren(explained && result ? layerView(explained, result)
+      : h("p", {}, run.explain_error ?? "This layer has no explanation."));
+    search.replaceChildren(searchView(run, name));
+    if (move) layer.querySelector<HTMLElement>("h2")?.focus();
+  };
+  select(heaviest(run), false);
+  return h("div", {}, verdict(run),
+    h("section", { "aria-label": "Network" }, h("h2", {}, "Network"), ...whereItGoes(run),
+      h("p", { class: "note" }, "Choose a layer to see it below."), networkTable(run, (name) => select(name, true))),
+    layer, search);
+}
+
+// A view per kind of run.
+function viewOf(run: AnyRun): HTMLElement {
+  switch (run.kind) {
+    case "map": return mapView(run);
+    case "compare": return compareView(run);
+    case "cooptimize": return cooptView(run);
+    case "train": return trainView(run);
+    case "study": return studyView(run);
+  }
+}
+
+function page(): void {
+  const data = readData();
+  const app = document.getElementById("app");
+  if (app === null) return;
+  const main = h("main", { id: "main" });
+  const show = (index: number) => {
+    const run = data.runs[index], first = data.runs[0], diff = data.diffs[index];
+    if (!run) return;
+    const both = diff && first?.kind === "map" && run.kind === "map" ? [diffView(first, run, diff)] : [];
+    main.replaceChildren(viewOf(run), ...both);
+    document.title = `${main.querySelector("h1")?.textContent ?? "Report"} – Tessera`;
+    tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", String(i === index)));
+  };
+  const tabs = data.runs.map((run, i) => h("button", { type: "button", click: () => show(i) }, run.folder));
+  app.append(h("header", {}, h("span", { class: "brand" }, "Tessera"), h("span", { class: "note" }, ` ${data.version}`),
+    tabs.length > 1 ? h("nav", { "aria-label": "Runs" }, ...tabs) : null), main);
+  show(data.runs.length > 1 ? 1 : 0);
+}
+
+page();

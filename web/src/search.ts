@@ -1,0 +1,44 @@
+// How the search went: the best value so far with the bound, and what became of the samples.
+import { chart, type Row } from "./chart";
+import { h } from "./dom";
+import type { Run, Search } from "./data";
+import { percent, whole } from "./format";
+import { linePlot, type Line } from "./lines";
+
+function curve(search: Search, bound: number | null, objective: string): HTMLElement {
+  const points: [number, number | null][] = [...search.curve];
+  const last = points[points.length - 1];
+  if (last && last[0] !== search.samples) points.push([search.samples, last[1]]);
+  const lines: Line[] = [{ name: "best so far", points }];
+  const first = points[0];
+  if (bound !== null && first) lines.push({ name: "bound", points: [[first[0], bound], [search.samples, bound]], dashed: true });
+  const rows: Row[] = [["samples", "best", "bound"], ...points.map((point): Row => [point[0], point[1], bound])];
+  return chart(`Best so far: ${search.layer}`, rows, linePlot(lines, { x: "samples", y: objective, log: true, stepped: true }));
+}
+
+function outcomes(search: Search): HTMLElement {
+  const { feasible, infeasible, failed } = search.outcomes;
+  const all = Math.max(1, feasible + infeasible + failed);
+  const lines: [string, number][] = [["feasible", feasible], ["infeasible", infeasible], ["failed", failed]];
+  const rows: Row[] = [["outcome", "samples"], ...lines, ...search.reasons];
+  const body = h("div", {},
+    h("ul", { class: "plain" }, ...lines.map(([name, count]) => h("li", {},
+      h("meter", { min: 0, max: all, value: count, "aria-label": name }), ` ${whole(count)} ${name} (${percent(count / all)})`))),
+    search.reasons.length > 0
+      ? h("table", { "aria-label": "Reasons of refusal" },
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "why refused"), h("th", { scope: "col" }, "samples"))),
+          h("tbody", {}, ...search.reasons.map(([why, count]) => h("tr", {}, h("td", {}, why), h("td", { class: "number" }, whole(count))))))
+      : null);
+  return chart(`Samples: ${search.layer}`, rows, body);
+}
+
+export function searchView(run: Run, layer: string): HTMLElement {
+  const search = run.search.find((item) => item.layer === layer);
+  const result = run.result.layers.find((item) => item.name === layer);
+  if (!search || search.samples === 0) {
+    return h("section", { "aria-label": "Search" }, h("h2", {}, "Search"),
+      h("p", {}, "This layer was not sampled: its proof alone found the mapping."));
+  }
+  return h("section", { "aria-label": "Search" }, h("h2", {}, `Search of ${layer}`),
+    curve(search, result?.bound ?? null, run.result.objective), outcomes(search));
+}
