@@ -75,7 +75,7 @@ TEST(TimeloopConstraints, OfVersion04) {
 TEST(TimeloopConstraints, MistakesAreFoundWhereTheyStand) {
   EXPECT_EQ(Texts(ParseConstraints(
                 "mapspace_constraints:\n- {target: RF, type: temporal, factors: C=x}\n", "c.yaml")),
-            (std::vector<std::string>{"c.yaml:2:42: cannot read the factor 'C=x'; write C=16, "
+            (std::vector<std::string>{"c.yaml:2:41: cannot read the factor 'C=x'; write C=16, "
                                       "C<=16 or C=0 for the whole of C"}));
   EXPECT_EQ(Texts(ParseConstraints("mapspace_constraints:\n- {type: temporal, factors: C=1}\n",
                                    "c.yaml")),

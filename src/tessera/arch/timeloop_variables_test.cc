@@ -30,7 +30,7 @@ architecture:
   - !Component
     name: RF
     class: regfile
-    attributes: {datawidth: 16, width: datawidth, depth: max(8, ceil(rows * 1.5)) // 2,
+    attributes: {datawidth: 16, width: datawidth, depth: "max(8, ceil(rows * 1.5)) // 2",
                  vector_access_energy: 0.1 * 12}
   - !Component
     name: mac
@@ -78,10 +78,9 @@ std::string ErrorWith(const std::string& variables, const std::string& depth) {
 
 TEST(TimeloopVariables, SayWhatIsWrong) {
   EXPECT_EQ(ErrorWith("a: 3", "a * 2"), "6");
-  EXPECT_EQ(ErrorWith("a: b + 1, b: a", "a"), "arch.yaml:4:83: 'depth' depends on itself");
-  EXPECT_EQ(ErrorWith("a: 0", "1 / a"), "arch.yaml:4:83: '1 / a' is not a number");
-  EXPECT_EQ(ErrorWith("a: 0", "unknown * 2"),
-            "arch.yaml:4:83: expected an integer, found 'unknown * 2'");
+  EXPECT_EQ(ErrorWith("a: b + 1, b: a", "a"), "arch.yaml:4:86: 'depth' depends on itself");
+  EXPECT_EQ(ErrorWith("a: 0", "1 / a"), "arch.yaml:4:86: '1 / a' is not a number");
+  EXPECT_EQ(ErrorWith("a: 0", "unknown * 2"), "arch.yaml:4:86: 'unknown * 2' is not an integer");
 }
 
 }  // namespace

@@ -140,8 +140,11 @@ Demand RandomDemand(const Case& made, CounterRng& rng) {
       if (rng.UniformInt(2) == 0) demand.max *= 2;
       break;
     default:
-      demand.decision = std::string(1, "MNK"[rng.UniformInt(3)]) + "_GLB_axis";
-      demand.values = {made.hierarchy.levels[0].mesh_y > 1 && rng.UniformInt(2) == 0 ? "Y" : "X"};
+      // The axis of a factor is one decision, whether or not the factor is 1: one that has to be X
+      // and Y would be a conflict of decisions and none of mappings.
+      const bool on_y = made.hierarchy.levels[0].mesh_y > 1 && demand.decision[0] == 'N';
+      demand.decision = demand.decision.substr(0, 1) + "_GLB_axis";
+      demand.values = {on_y ? "Y" : "X"};
   }
   return demand;
 }
@@ -163,7 +166,7 @@ std::vector<size_t> NamedDemands(const Error& error, const std::vector<Demand>& 
 
 TEST(ConstraintConflicts, AgreeWithBruteForce) {
   int solved = 0, refused = 0;
-  for (uint64_t k = 0; k < 400; ++k) {
+  for (uint64_t k = 0; k < 150; ++k) {
     CounterRng rng(7, k);
     const Case made = MakeCase(rng);
     const std::vector<LoopMapping> mappings = AllMappings(made);
@@ -203,8 +206,8 @@ TEST(ConstraintConflicts, AgreeWithBruteForce) {
       EXPECT_TRUE(AnySatisfies(made, mappings, part)) << space.error().message;
     }
   }
-  EXPECT_GT(solved, 50);
-  EXPECT_GT(refused, 50);
+  EXPECT_GT(solved, 20);
+  EXPECT_GT(refused, 20);
 }
 
 }  // namespace
