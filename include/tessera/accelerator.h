@@ -123,8 +123,7 @@ struct Hierarchy {
 //   range: {K_RF: {min: 2, max: 8}}            # or one between
 //   ratio: {K_GLB / C_GLB: [0.5, 2]}           # one decision over another
 //   order: {order_GLB: [[C, K], [C, P, Q]]}    # C outside K; C outside P outside Q
-//   layers: {"layer1.*": {fixed: {K_RF: 4}}}   # for layers by name
-//   types: {fc: {dataflow: output-stationary}} # and by type
+//   types: {fc: {dataflow: output-stationary}} # for layers of a type
 
 struct Constraints {
   enum class Rule : uint8_t {
@@ -147,8 +146,8 @@ struct Constraints {
     std::vector<std::string> values = {};
     double min = 0, max = std::numeric_limits<double>::infinity();
 
-    // Which layers it is about: a pattern of names, a type; empty: all.
-    std::string layer = {}, type = {};
+    // Which type of layers it is about; empty: all.
+    std::string type = {};
 
     // Of the factors that a pattern fits, not those of these dimensions, and only those of
     // dimensions that one of `tensors` has (`others`: that none of them has). Empty: all.
@@ -189,8 +188,7 @@ struct Accelerator {
   std::vector<std::string> notes = {};
   std::optional<PeArray> pe_array = std::nullopt;
   std::optional<Hierarchy> hierarchy = std::nullopt;
-  Constraints constraints = {};                    // on every mapping
-  std::optional<Decimal> area_um2 = std::nullopt;  // of the whole machine, where known
+  Constraints constraints = {};  // on every mapping
 
   friend bool operator==(const Accelerator&, const Accelerator&) = default;
 };
@@ -253,10 +251,6 @@ Result<Accelerator> LoadAccelerator(const std::string& name_or_path);
 // (docs/accelerators.md). Components that the machine does not have are notes; if none fits, that
 // is an error. Returns the notes.
 Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path, Accelerator& accelerator);
-
-// The same for areas, from the reference tables (ART) of Accelergy: the machine's is the sum over
-// all instances of its levels and MACs. Levels without an area are notes, too.
-Result<std::vector<std::string>> ApplyAreaFile(const std::string& path, Accelerator& accelerator);
 
 }  // namespace tessera
 

@@ -81,8 +81,7 @@ struct MapSettings {
   // What they are called: zoo or preset name, or a file; in a run's folder, files of that folder.
   std::string network = {};
   std::string accelerator = {};
-  std::vector<std::string> constraints = {};  // files
-  std::string dataflow = {};                  // of all layers (DataflowRecipes); empty: any
+  std::string constraints = {};  // a file; empty: none
 
   CostModelChoice model = {};                 // Default: the first of CostModels().
   Objective objective = Objective::kLatency;  // Default: kLatency.
@@ -293,9 +292,6 @@ Result<MapJob> LoadMapJob(const RunDirectory& directory);
 struct SpaceSize {
   int64_t decisions = 0;  // with more than one value
   double log10_size = 0;
-  std::vector<Decision> all = {};        // every decision, those with one value included
-  std::vector<Decision> leftovers = {};  // and what follows from them
-  std::vector<Relation> relations = {};
 };
 // Of all layers, without searching any. Errors as MapNetwork.
 Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads = 0);

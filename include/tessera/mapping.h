@@ -364,12 +364,6 @@ std::vector<std::string> TimeloopVersions();  // "0.3", "0.4"
 Result<Export> ExportToTimeloop(const LoopProblem& problem, const Accelerator& accelerator,
                                 const LoopMapping& mapping, std::string_view version);
 
-// A machine as files: "yaml" (Tessera's own), "timeloop-0.3" or "timeloop-0.4", which "timeloop" is
-// short for: arch.yaml, and ert.yaml if there is something for it. Reading them gives the machine
-// back but for what is lost.
-std::vector<std::string> AcceleratorExportFormats();
-Result<Export> ExportAccelerator(const Accelerator& accelerator, std::string_view format);
-
 }  // namespace tessera
 
 #endif  // TESSERA_MAPPING_H_

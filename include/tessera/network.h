@@ -118,20 +118,11 @@ struct LayerHash {
 // A network: its layers with how often each occurs. Layers of equal sizes are one entry, because a
 // mapping found for one of them holds for all.
 
-// Element types of a layer's tensors as its file declares them ("float16"); empty: not known.
-// They are for people: no cost depends on them.
-struct DataTypes {
-  std::string inputs = {}, weights = {}, outputs = {};
-
-  friend bool operator==(const DataTypes&, const DataTypes&) = default;
-};
-
 struct NetworkLayer {
   std::string name = {};               // of the first occurrence; unique in its network
   Layer layer = {};                    // valid
   int64_t count = 1;                   // occurrences
   std::vector<std::string> also = {};  // names of further occurrences, where they have one
-  DataTypes data = {};                 // "mixed" where occurrences differ
 
   friend bool operator==(const NetworkLayer&, const NetworkLayer&) = default;
 };

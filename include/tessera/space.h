@@ -248,9 +248,8 @@ struct Relation {
 Result<std::vector<Relation>> Apply(const Constraints& constraints,
                                     std::vector<Decision>& decisions);
 
-// The demands that are about a layer.
-Constraints ConstraintsOn(const Constraints& constraints, std::string_view name,
-                          std::string_view type);
+// The demands that are about layers of a type.
+Constraints ConstraintsOn(const Constraints& constraints, std::string_view type);
 
 // The dataflows that a constraint can name.
 struct DataflowRecipe {
@@ -355,9 +354,6 @@ struct SpaceOptions {
   bool decide_keep = false;
 
   Constraints constraints = {};
-
-  // What the layer is called, for constraints by name. Default: empty.
-  std::string layer_name = {};
 };
 
 // A space whose points are mappings.

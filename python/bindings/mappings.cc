@@ -208,7 +208,7 @@ void MakeSpace(OwnSpace* at, const Layer& layer, const Accelerator& accelerator,
   map.sizes = Value(FindName<TileSizes>("tile sizes", sizes, kTileSizesNames));
   map.decide_pes = decide_pes;
   map.bypass = bypass;
-  if (!constraints.empty()) map.constraints = {constraints};
+  map.constraints = constraints;
   const Network one = Value(MakeNetwork("layer", {{.name = "layer", .layer = layer}}));
   const MapJob job = Value(MakeMapJob(map, one, accelerator));
   std::shared_ptr<const MappingProblem> problem =

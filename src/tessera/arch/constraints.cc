@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 9> kRuleNames = {"allowed",   "forbidden"
 
 // Which layers a part of a file is about.
 struct Scope {
-  std::string layer = {}, type = {};
+  std::string type = {};
 };
 
 // A scalar or a list of scalars.
@@ -45,11 +45,7 @@ Result<std::vector<std::string>> ReadWords(const Node& node) {
 }
 
 Demand MakeDemand(const Node::Entry& entry, Constraints::Rule rule, const Scope& scope) {
-  return {.decision = entry.key,
-          .rule = rule,
-          .layer = scope.layer,
-          .type = scope.type,
-          .where = entry.key_where};
+  return {.decision = entry.key, .rule = rule, .type = scope.type, .where = entry.key_where};
 }
 
 // `fixed`: an order is written as a list of its items, everything else is one word.
@@ -180,11 +176,8 @@ Result<void> ReadDataflow(MapReader& reader, const Scope& scope, Constraints& ou
   if (node == nullptr) return {};
   const Result<std::string> name = node->AsString();
   if (!name) return name.error();
-  out.demands.push_back({.rule = kDataflow,
-                         .values = {*name},
-                         .layer = scope.layer,
-                         .type = scope.type,
-                         .where = node->where()});
+  out.demands.push_back(
+      {.rule = kDataflow, .values = {*name}, .type = scope.type, .where = node->where()});
   return {};
 }
 
@@ -210,21 +203,12 @@ Result<void> ReadPlain(MapReader& reader, const Scope& scope, Constraints& out) 
                      [&](const Node::Entry& entry) { return ReadOrder(entry, scope, out); });
 }
 
-// `layers` and `types`: sections for those only.
-Result<void> ReadScoped(MapReader& reader, std::string_view key, Constraints& out) {
-  return ReadSection(reader, key, [&](const Node::Entry& entry) -> Result<void> {
-    MapReader inner(entry.value, fmt::format("part of '{}'", key));
+// `types`: sections for those only.
+Result<void> ReadTypes(MapReader& reader, Constraints& out) {
+  return ReadSection(reader, "types", [&](const Node::Entry& entry) -> Result<void> {
+    MapReader inner(entry.value, "part of 'types'");
     if (Result<void> map = inner.Check(); !map) return map;
-    Scope scope;
-    (key == "layers" ? scope.layer : scope.type) = entry.key;
-    if (key == "layers") {
-      if (const Node* type = inner.Find("type")) {
-        const Result<std::string> name = type->AsString();
-        if (!name) return name.error();
-        scope.type = *name;
-      }
-    }
-    if (Result<void> read = ReadPlain(inner, scope, out); !read) return read;
+    if (Result<void> read = ReadPlain(inner, {.type = entry.key}, out); !read) return read;
     return inner.Finish();
   });
 }
@@ -259,7 +243,6 @@ std::string WriteDemand(const Demand& demand) {
   if (!demand.values.empty()) add("values", WriteWords(demand.values));
   if (demand.min > 0) add("min", fmt::format("{}", demand.min));
   if (std::isfinite(demand.max)) add("max", fmt::format("{}", demand.max));
-  if (!demand.layer.empty()) add("layer", YamlScalar(demand.layer));
   if (!demand.type.empty()) add("type", YamlScalar(demand.type));
   if (!demand.except.empty()) add("except", WriteWords(demand.except));
   if (!demand.tensors.empty()) add(demand.others ? "not_of" : "of", WriteWords(demand.tensors));
@@ -288,12 +271,8 @@ Result<Demand> ReadListed(const Node& node) {
     return {};
   };
   std::string rule, from;
-  const std::array<std::pair<std::string_view, std::string*>, 5> texts = {
-      {{"rule", &rule},
-       {"decision", &demand.decision},
-       {"layer", &demand.layer},
-       {"type", &demand.type},
-       {"from", &from}}};
+  const std::array<std::pair<std::string_view, std::string*>, 4> texts = {
+      {{"rule", &rule}, {"decision", &demand.decision}, {"type", &demand.type}, {"from", &from}}};
   for (const auto& [key, value] : texts) {
     if (Result<void> ok = text(key, *value); !ok) return ok.error();
   }
@@ -404,9 +383,7 @@ bool FitsPattern(std::string_view pattern, std::string_view name) {
 
 Result<void> ReadConstraintSections(MapReader& reader, Constraints& constraints) {
   if (Result<void> ok = ReadPlain(reader, {}, constraints); !ok) return ok;
-  for (const std::string_view key : {"layers", "types"}) {
-    if (Result<void> ok = ReadScoped(reader, key, constraints); !ok) return ok;
-  }
+  if (Result<void> ok = ReadTypes(reader, constraints); !ok) return ok;
   return ReadDemands(reader, constraints);
 }
 

@@ -290,49 +290,4 @@ Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path,
   return ApplyEnergyTable(*table, accelerator);
 }
 
-Result<std::vector<std::string>> ApplyAreaFile(const std::string& path, Accelerator& accelerator) {
-  const Result<std::string> text = ReadTextFile(path);
-  if (!text) return text.error();
-  const Result<Node> document = ParseDocument(*text, path);
-  if (!document) return document.error();
-  const Node* art = document->Find("ART");
-  const Node* tables = art == nullptr ? nullptr : art->Find("tables");
-  if (tables == nullptr || !accelerator.hierarchy) {
-    return document->ErrorHere(ErrorKind::kBadValue,
-                               tables == nullptr ? "an area table without 'ART' and 'tables'"
-                                                 : "areas are for machines with a hierarchy");
-  }
-  const Hierarchy& hierarchy = *accelerator.hierarchy;
-  std::vector<std::pair<std::string, int64_t>> parts = {
-      {hierarchy.arithmetic.name, hierarchy.arithmetic.instances()}};
-  for (const MemoryLevel& level : hierarchy.levels) {
-    parts.emplace_back(level.name, level.instances());
-  }
-  std::vector<bool> priced(parts.size(), false);
-  std::vector<std::string> notes;
-  double sum = 0;
-  for (const Node& item : tables->items) {
-    const Node *name = item.Find("name"), *area = item.Find("area");
-    if (name == nullptr || area == nullptr) {
-      return item.ErrorHere(ErrorKind::kBadValue, "a table of an ART needs 'name' and 'area'");
-    }
-    const Result<double> um2 = area->AsDouble();
-    if (!um2) return um2.error();
-    const std::string part = LastPart(name->scalar);
-    const auto found = std::ranges::find_if(parts, [&](const auto& p) { return p.first == part; });
-    if (found == parts.end()) {
-      notes.push_back(fmt::format("{}: not a part of {}, its area is left out", name->scalar,
-                                  accelerator.name));
-      continue;
-    }
-    priced[static_cast<size_t>(found - parts.begin())] = true;
-    sum += *um2 * static_cast<double>(found->second);
-  }
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (!priced[i]) notes.push_back(fmt::format("{}: no area is given", parts[i].first));
-  }
-  accelerator.area_um2 = Decimal::FromDouble(sum);
-  return notes;
-}
-
 }  // namespace tessera

@@ -194,9 +194,6 @@ class Reader {
         return ok.error();
       }
     }
-    if (const Node* node = top.Find("area_um2")) {
-      if (Result<void> ok = ReadValue(*node, accelerator.area_um2); !ok) return ok.error();
-    }
     if (const Node* node = top.Find("constraints")) {
       MapReader map(*node, "constraints");
       if (Result<void> ok = map.Check(); !ok) return ok.error();
@@ -317,7 +314,6 @@ std::string Write(const Accelerator& accelerator) {
     text += "  levels:\n";
     for (size_t i = 0; i < hierarchy.levels.size(); ++i) text += WriteLevel(hierarchy, i);
   }
-  if (accelerator.area_um2) text += fmt::format("area_um2: {}\n", Text(*accelerator.area_um2));
   if (!accelerator.constraints.demands.empty()) {
     text += fmt::format("constraints: {{demands: {}}}\n", WriteDemands(accelerator.constraints));
   }

@@ -59,6 +59,14 @@ bool IsIn(std::span<const EmbeddedFile> files, std::string_view name) {
                      [&](const EmbeddedFile& file) { return file.name == name; });
 }
 
+// Timeloop files may hold a problem beside the architecture; then they are networks.
+bool HoldsNetwork(std::string_view bytes) {
+  const auto formats = NetworkFormats();
+  return std::any_of(formats.begin(), formats.end(), [&](const NetworkFormat* format) {
+    return format->recognises != nullptr && format->recognises(bytes);
+  });
+}
+
 Finding Check(const std::string& path, const Bindings& bindings) {
   Finding finding{.file = path};
   const Result<std::string> bytes = ReadFile(path);

@@ -1,15 +1,12 @@
-// tessera convert: a network or an accelerator in the file format of another tool.
-#include <algorithm>
+// tessera convert: a network in the file format of another tool.
 #include <filesystem>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/accelerator.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/network_argument.h"
-#include "tessera/mapping.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
 
@@ -29,25 +26,14 @@ std::vector<std::string> WritableFormats() {
   return names;
 }
 
-std::vector<std::string> AllFormats() {
-  std::vector<std::string> names = WritableFormats();
-  for (std::string& name : AcceleratorExportFormats()) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 std::vector<Flag> Flags(ConvertArguments& arguments) {
   std::vector<Flag> flags = {{.name = "--to",
                               .target = &arguments.to,
                               .help = "the format to write",
                               .value = "FORMAT",
                               .required = true,
-                              .choices = AllFormats}};
-  for (Flag flag : NetworkFlags(arguments.network)) {
-    if (flag.name == "NETWORK") flag.help = "network or accelerator: a built-in name or a file";
-    flags.push_back(std::move(flag));
-  }
+                              .choices = WritableFormats}};
+  for (const Flag& flag : NetworkFlags(arguments.network)) flags.push_back(flag);
   return flags;
 }
 
@@ -72,52 +58,7 @@ Result<void> Show(const Export& exported, const std::string& folder, Output& out
   return {};
 }
 
-// The accelerator that a name or file stands for; nothing if it is a network.
-Result<std::optional<Accelerator>> FindAccelerator(const std::string& name) {
-  const auto made = [](Result<Accelerator> loaded) -> Result<std::optional<Accelerator>> {
-    if (!loaded) return loaded.error();
-    return std::optional(*std::move(loaded));
-  };
-  const Result<std::string> bytes = ReadFile(name);
-  if (!bytes) {
-    const auto presets = AcceleratorPresets();
-    const bool preset =
-        std::ranges::any_of(presets, [&](const EmbeddedFile& file) { return file.name == name; });
-    return preset ? made(LoadAccelerator(name)) : std::optional<Accelerator>();
-  }
-  if (HoldsNetwork(*bytes) || RecogniseAccelerator(*bytes) == nullptr) {
-    return std::optional<Accelerator>();
-  }
-  return made(ParseAccelerator(*bytes, name));
-}
-
-// Files, what is lost and the name, on whichever output there is.
-Result<void> ShowExport(const Export& exported, const std::string& format, Context& context) {
-  const std::string& folder = context.options.out;
-  if (Result<void> shown = Show(exported, folder, context.output); !shown) return shown;
-  Json files = Json::array();
-  for (const ExportedFile& file : exported.files) {
-    Json entry = {{"name", file.name}, {"bytes", file.contents.size()}};
-    if (folder.empty()) entry["contents"] = file.contents;
-    files.push_back(std::move(entry));
-  }
-  context.output.Set("format", format);
-  context.output.Set("files", std::move(files));
-  context.output.Set("lost", exported.lost);
-  for (const std::string& line : exported.lost) context.remark(fmt::format("lost: {}", line));
-  return {};
-}
-
 Result<void> Run(const ConvertArguments& arguments, Context& context) {
-  const Result<std::optional<Accelerator>> accelerator = FindAccelerator(arguments.network.name);
-  if (!accelerator) return accelerator.error();
-  if (*accelerator) {
-    const Result<Export> exported = ExportAccelerator(**accelerator, arguments.to);
-    if (!exported) return exported.error();
-    for (const std::string& note : (*accelerator)->notes) context.remark(note);
-    context.output.Set("accelerator", (*accelerator)->name);
-    return ShowExport(*exported, arguments.to, context);
-  }
   const Result<const NetworkFormat*> format = FindNetworkFormat(arguments.to);
   if (!format) return format.error();
   if ((*format)->write == nullptr) {
@@ -129,22 +70,33 @@ Result<void> Run(const ConvertArguments& arguments, Context& context) {
   if (!network) return network.error();
   const Result<Export> exported = (*format)->write(*network);
   if (!exported) return exported.error();
+
+  const std::string& folder = context.options.out;
+  if (Result<void> shown = Show(*exported, folder, context.output); !shown) return shown;
+  Json files = Json::array();
+  for (const ExportedFile& file : exported->files) {
+    Json entry = {{"name", file.name}, {"bytes", file.contents.size()}};
+    if (folder.empty()) entry["contents"] = file.contents;
+    files.push_back(std::move(entry));
+  }
   context.output.Set("network", network->name);
-  return ShowExport(*exported, arguments.to, context);
+  context.output.Set("format", arguments.to);
+  context.output.Set("files", std::move(files));
+  context.output.Set("lost", exported->lost);
+  for (const std::string& line : exported->lost) context.remark(fmt::format("lost: {}", line));
+  return {};
 }
 
 }  // namespace
 
 extern const Command kConvertCommand = {
     .name = "convert",
-    .summary = "a network or an accelerator in the format of another tool",
+    .summary = "a network in the format of another tool",
     .examples = {{"tessera convert resnet18 --to maestro > resnet18.m", "for MAESTRO"},
                  {"tessera convert model.onnx --to timeloop --out problems",
                   "one Timeloop problem file per distinct layer, in a folder"},
                  {"tessera convert bert-base:seq=384 --to yaml --layer 2",
-                  "one layer in Tessera's own format"},
-                 {"tessera convert eyeriss-256 --to timeloop-0.4 --out arch",
-                  "an accelerator for Timeloop: arch.yaml and, if need be, ert.yaml"}},
+                  "one layer in Tessera's own format"}},
     .bind = Bind<ConvertArguments, Flags, Run>,
     .details =
         "What the format cannot hold is listed on stderr, and under 'lost' with --json.\n"

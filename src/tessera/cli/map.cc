@@ -14,7 +14,6 @@
 #include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/report/map_report.h"
-#include "tessera/report/space_report.h"
 #include "tessera/runs.h"
 
 namespace tessera {
@@ -110,7 +109,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .value = "FILE"},
       {.name = "--dry-run",
        .target = &arguments.dry_run,
-       .help = "show every decision and its values, search nothing"}};
+       .help = "show the spaces and their sizes, search nothing"}};
   for (const std::vector<Flag>& group : {MapBudgetFlags(arguments.budget, settings), more}) {
     flags.insert(flags.end(), group.begin(), group.end());
   }
@@ -144,11 +143,11 @@ Result<double> ParsePart(const std::string& text) {
   return percent ? *number / 100 : *number;
 }
 
-Result<void> DryRun(const MapJob& job, Context& context) {
+Result<void> ShowSpaces(const MapJob& job, Context& context) {
   const Result<std::vector<SpaceSize>> sizes =
       SpaceSizes(job, static_cast<int>(context.options.threads));
   if (!sizes) return sizes.error();
-  return ShowSpaces(job, *sizes, context.output);
+  return context.output.Show(SpaceTable(job, *sizes), "layers");
 }
 
 // --batch.
@@ -224,9 +223,8 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
   const bool pareto = arguments.problem.objective == kPareto;
   const Result<MapJob> job = MakeJob(arguments, *std::move(method), pareto, context);
   if (!job) return job.error();
-  for (const std::string& note : job->problem.space.constraints.notes) context.remark(note);
   if (pareto && !arguments.dry_run) return MapFronts(*job, context);
-  if (arguments.dry_run) return DryRun(*job, context);
+  if (arguments.dry_run) return ShowSpaces(*job, context);
   if (context.options.out.empty()) {
     return ShowRun(kMapRun, RunMap(*job, nullptr, RunContextOf(context)), context);
   }
@@ -250,10 +248,7 @@ extern const Command kMapCommand = {
           "another method with a setting"},
          {"tessera map bert-base --accelerator simba --out runs/bert",
           "a run with journal, mappings and report; continue it with tessera resume"},
-         {"tessera map alexnet --accelerator eyeriss-256 --dry-run",
-          "every decision and its values"},
-         {"tessera map alexnet --layer 5 --accelerator eyeriss-256 --dataflow row-stationary",
-          "only mappings of a dataflow; --constraints FILE for others"},
+         {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"},
          {"tessera map alexnet --accelerator eyeriss-256 --objective energy --samples 1000",
           "search, then proofs, without a clock: the same result on every machine"},
          {"tessera map alexnet --layer 5 --accelerator simple3 --objective pareto",

@@ -53,23 +53,8 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .value = "KEY=VALUE"},
       {.name = "--constraints",
        .target = &arguments.constraints,
-       .help = "file with what mappings must be like (docs/constraints.md): Tessera's own, or "
-               "constraints of Timeloop; may be repeated",
-       .value = "FILE"},
-      {.name = "--ert",
-       .target = &arguments.ert,
-       .help = "energies to put into the accelerator: an ERT of Accelergy, or Tessera's own table; "
-               "may be repeated",
-       .value = "FILE"},
-      {.name = "--art",
-       .target = &arguments.art,
-       .help = "areas of the accelerator: an ART of Accelergy",
-       .value = "FILE"},
-      {.name = "--dataflow",
-       .target = &settings.dataflow,
-       .help = "a named set of constraints (docs/constraints.md)",
-       .value = "NAME",
-       .choices = DataflowNames}};
+       .help = "YAML file with what mappings must be like (docs/mapping.md)",
+       .value = "FILE"}};
   flags.insert(flags.end(), more.begin(), more.end());
   const std::vector<Flag> model = arguments.model_settings.Flags();
   flags.insert(flags.end(), model.begin(), model.end());
@@ -108,20 +93,6 @@ Result<MapInputs> LoadInputs(const ProblemArguments& arguments, Context& context
   if (!network) return network.error();
   Result<Accelerator> accelerator = LoadAccelerator(settings.accelerator);
   if (!accelerator) return accelerator.error();
-  for (const auto& [files, apply] :
-       {std::pair(&arguments.ert, &ApplyEnergyFile), std::pair(&arguments.art, &ApplyAreaFile)}) {
-    for (const std::string& file : *files) {
-      const Result<std::vector<std::string>> notes = apply(file, *accelerator);
-      if (!notes) return notes.error();
-      for (const std::string& note : *notes) context.remark(note);
-    }
-  }
-  // An ERT has what the architecture's own file does not.
-  if (!arguments.ert.empty()) {
-    std::erase_if(accelerator->notes, [](const std::string& note) {
-      return note.find("energy tables are not read") != std::string::npos;
-    });
-  }
   for (const std::string& note : accelerator->notes) context.remark(note);
   Result<CostModelChoice> model =
       arguments.model_settings.Choose(arguments.model, DefaultCostModel(*accelerator));

@@ -20,9 +20,8 @@ namespace tessera {
 struct ProblemArguments {
   NetworkArgument network;
   std::string accelerator;
-  std::vector<std::string> constraints;
-  std::vector<std::string> ert, art;  // energies and areas to put into the accelerator
-  std::optional<std::string> model;   // none: the first that suits the accelerator
+  std::string constraints;
+  std::optional<std::string> model;  // none: the first that suits the accelerator
   ModelArguments model_settings;
   std::string objective{ToString(Objective::kLatency)};  // one or more, with commas between
   std::vector<std::string> limits;

@@ -1,8 +1,6 @@
 // Loading of the network that a command line names.
 #include "tessera/cli/network_argument.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "tessera/cli/choices.h"
@@ -61,12 +59,5 @@ Result<Network> Load(const NetworkArgument& argument) {
 }
 
 std::vector<std::string> ZooNames() { return NamesOf(Zoo()); }
-
-bool HoldsNetwork(std::string_view bytes) {
-  const auto formats = NetworkFormats();
-  return std::any_of(formats.begin(), formats.end(), [&](const NetworkFormat* format) {
-    return format->recognises != nullptr && format->recognises(bytes);
-  });
-}
 
 }  // namespace tessera

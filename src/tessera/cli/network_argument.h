@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tessera/cli/command.h"
@@ -31,10 +30,6 @@ Result<Bindings> ReadBindings(const std::vector<std::string>& bind);
 
 // The network, with only the layer of --layer if one is given.
 Result<Network> Load(const NetworkArgument& argument);
-
-// Whether a file's contents look like a network. Timeloop files may hold a problem beside the
-// architecture; then they are networks.
-bool HoldsNetwork(std::string_view bytes);
 
 // Names for shell completion.
 std::vector<std::string> ZooNames();

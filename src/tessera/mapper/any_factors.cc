@@ -29,8 +29,7 @@ Result<void> CheckAnyFactors(const MapJob& job) {
     return Refused("factors that do not divide are counted by semantics exact only",
                    "leave out --semantics or --factors");
   }
-  if (!job.problem.space.constraints.demands.empty() ||
-      !job.accelerator.constraints.demands.empty()) {
+  if (!job.settings.constraints.empty()) {
     return Refused("constraints are about factors that divide",
                    "leave out --constraints or --factors");
   }
@@ -39,7 +38,8 @@ Result<void> CheckAnyFactors(const MapJob& job) {
 
 Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool,
                            const std::function<bool()>& stopped, LayerMapping& layer) {
-  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, {layer.name, layer.layer});
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      MappingProblem::Make(layer.layer, job.accelerator, job.settings.model, job.problem);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "tessera/mapper/map_settings.h"
 #include "tessera/part.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
@@ -213,8 +212,9 @@ std::optional<double> CompareRun::BestWithinBudget() const {
 
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
                                   const RunHooks& hooks) {
-  const auto& [name, layer] = FirstLayer(job);
-  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, {name, layer});
+  const Layer& layer = job.network.layers.front().layer;
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
   if (!problem) return problem.error();
   const Result<LayerBounds> bounds = BoundsOf(layer, job);
   if (!bounds) return bounds.error();

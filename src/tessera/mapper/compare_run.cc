@@ -186,7 +186,8 @@ Result<void> CheckCompareMayExecute(const RunDirectory& directory, bool allowed)
 Result<Comparison> CompareAgain(const CompareJob& job, const RunDirectory& directory,
                                 const VerifyOptions& options, Verification& found) {
   const Result<std::unique_ptr<MappingProblem>> problem =
-      ProblemOf(job.problem, FirstLayer(job.problem));
+      MappingProblem::Make(job.problem.network.layers.front().layer, job.problem.accelerator,
+                           job.problem.settings.model, job.problem.problem);
   if (!problem) return problem.error();
   ThreadPool pool(options.threads);
   found.part = "run";

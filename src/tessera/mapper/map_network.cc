@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 
 #include "tessera/mapper/any_factors.h"
-#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
@@ -190,7 +189,7 @@ class NetworkMapper {
     made.layer = entry.layer;
     // What cannot be mapped is refused before time is spent on other layers.
     const Result<std::unique_ptr<MappingProblem>> problem =
-        ProblemOf(job_, {entry.name, entry.layer});
+        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
     if (!problem) return problem.error();
     const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
     if (!bounds) return bounds.error();
@@ -207,8 +206,7 @@ class NetworkMapper {
     if (job_.prove && whole > 0 && SteadySeconds() >= start_ + whole / 2) {
       return CountRecorded(index, made, StopReason::kSeconds);
     }
-    const Result<std::unique_ptr<MappingProblem>> problem =
-        SearchProblem(job_, {made.name, made.layer});
+    const Result<std::unique_ptr<MappingProblem>> problem = SearchProblem(job_, made.layer);
     if (!problem) return problem.error();
     if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
     Finish(**problem, made);
@@ -336,17 +334,16 @@ class NetworkMapper {
 
 }  // namespace
 
-Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const NamedLayer& layer) {
-  const bool constrained = !job.problem.space.constraints.demands.empty() ||
-                           !job.accelerator.constraints.demands.empty();
-  if (job.prove && job.problem.space.decide_keep && !constrained) {
+Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const Layer& layer) {
+  const auto make = [&](const MappingProblemOptions& options) {
+    return MappingProblem::Make(layer, job.accelerator, job.settings.model, options);
+  };
+  if (job.prove && job.problem.space.decide_keep && job.problem.space.constraints.demands.empty()) {
     MappingProblemOptions held = job.problem;
     held.space.decide_keep = false;
-    Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(layer.layer, job.accelerator, job.settings.model, held);
-    if (problem) return problem;
+    if (Result<std::unique_ptr<MappingProblem>> problem = make(held)) return problem;
   }
-  return ProblemOf(job, layer);
+  return make(job.problem);
 }
 
 JournalFile SearchJournal(const RunDirectory& directory, size_t layer) {
@@ -418,16 +415,11 @@ Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {
   std::vector<Result<void>> outcomes(layers.size());
   const auto measure = [&](size_t i) -> Result<void> {
     const Result<std::unique_ptr<MappingProblem>> problem =
-        ProblemOf(job, {layers[i].name, layers[i].layer});
+        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
     if (!problem) return InLayer(layers[i].name, problem.error());
     const MappingSpace& space = (*problem)->space();
-    const auto decisions = space.decisions(), leftovers = space.leftovers();
-    const auto relations = space.relations();
     sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
-                .log10_size = space.Log10Size(),
-                .all = {decisions.begin(), decisions.end()},
-                .leftovers = {leftovers.begin(), leftovers.end()},
-                .relations = {relations.begin(), relations.end()}};
+                .log10_size = space.Log10Size()};
     return {};
   };
   ThreadPool pool(threads);

@@ -13,7 +13,6 @@
 
 #include "tessera/cost.h"
 #include "tessera/map.h"
-#include "tessera/mapper/map_settings.h"
 #include "tessera/mapping.h"
 #include "tessera/result.h"
 #include "tessera/run.h"
@@ -30,7 +29,7 @@ JournalFile ProofJournal(const RunDirectory& directory, size_t layer);
 
 // The problem that a layer's search is about: the job's; before proofs, which look at bypass by
 // themselves, the one without it where there are such mappings.
-Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const NamedLayer& layer);
+Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const Layer& layer);
 
 // Status of a value with a bound, or without one.
 MapStatus StatusOf(double value, const std::optional<double>& bound);

@@ -240,8 +240,7 @@ TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
   EXPECT_EQ(any.status, MapStatus::kBounded);
   EXPECT_EQ(any.bound, any.bounds.Of(Objective::kLatency));
 
-  settings.constraints = {"some.yaml"};
-  settings.dataflow = "nvdla";
+  settings.constraints = "some.yaml";
   settings.model = *ChooseCostModel("loopnest", {{"semantics", "timeloop3"}});
   EXPECT_FALSE(MakeJob(settings, network));
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,17 +49,6 @@ class SettingsReader {
       const Result<double> number = node.AsDouble();
       if (!number) return number.error();
       return std::optional(*number);
-    });
-  }
-  void Read(std::string_view key, std::vector<std::string>& values) {
-    Take(key, values, [](const Node& node) -> Result<std::vector<std::string>> {
-      std::vector<std::string> read;
-      for (const Node& item : node.items) {
-        Result<std::string> text = item.AsString();
-        if (!text) return text.error();
-        read.push_back(*std::move(text));
-      }
-      return read;
     });
   }
   void Read(std::string_view key, Assignments& values) {
@@ -133,7 +121,6 @@ std::string ToJsonText(const MapSettings& settings) {
   json["network"] = settings.network;
   json["accelerator"] = settings.accelerator;
   json["constraints"] = settings.constraints;
-  json["dataflow"] = settings.dataflow;
   json["model"] = settings.model.ToString();
   json["model_settings"] = Json::object();
   for (const auto& [name, value] : settings.model.settings()) json["model_settings"][name] = value;
@@ -167,7 +154,6 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   reader.Read("network", settings.network);
   reader.Read("accelerator", settings.accelerator);
   reader.Read("constraints", settings.constraints);
-  reader.Read("dataflow", settings.dataflow);
   Assignments model_settings;
   reader.Read("model_settings", model_settings);
   reader.Parse("model", settings.model,
@@ -222,68 +208,6 @@ Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer
   return job.settings.model->Make(layer, job.accelerator);
 }
 
-Result<std::unique_ptr<MappingProblem>> ProblemOf(const MapJob& job, const NamedLayer& layer) {
-  MappingProblemOptions options = job.problem;
-  options.space.layer_name = layer.name;
-  return MappingProblem::Make(layer.layer, job.accelerator, job.settings.model, options);
-}
-
-namespace {
-
-// Which demands are about a layer of this name.
-std::vector<bool> DemandsOn(const std::string& name, const Constraints& constraints) {
-  std::vector<bool> on;
-  for (const Constraints::Demand& demand : constraints.demands) {
-    on.push_back(demand.layer.empty() || FitsPattern(demand.layer, name));
-  }
-  return on;
-}
-
-// Equal layers are one entry, unless constraints tell them apart by their names. Occurrences
-// without a name stay with the first.
-void SplitByName(const Constraints& constraints, Network& network) {
-  std::vector<NetworkLayer> layers;
-  for (const NetworkLayer& entry : network.layers) {
-    const size_t first = layers.size();
-    layers.push_back(entry);
-    layers.back().also.clear();
-    for (const std::string& name : entry.also) {
-      const auto same =
-          std::find_if(layers.begin() + static_cast<std::ptrdiff_t>(first), layers.end(),
-                       [&](const NetworkLayer& other) {
-                         return DemandsOn(other.name, constraints) == DemandsOn(name, constraints);
-                       });
-      if (same != layers.end()) {
-        same->also.push_back(name);
-        if (same != layers.begin() + static_cast<std::ptrdiff_t>(first)) {
-          ++same->count;
-          --layers[first].count;
-        }
-        continue;
-      }
-      --layers[first].count;
-      layers.push_back({.name = name, .layer = entry.layer});
-    }
-  }
-  network.layers = std::move(layers);
-}
-
-Result<Constraints> LoadConstraints(const MapSettings& settings, const std::string& folder) {
-  Constraints all;
-  if (!settings.dataflow.empty()) {
-    all.demands.push_back({.rule = Constraints::Rule::kDataflow, .values = {settings.dataflow}});
-  }
-  for (const std::string& file : settings.constraints) {
-    Result<Constraints> constraints = ReadConstraints(In(folder, file));
-    if (!constraints) return constraints.error();
-    std::ranges::move(constraints->demands, std::back_inserter(all.demands));
-    std::ranges::move(constraints->notes, std::back_inserter(all.notes));
-  }
-  return all;
-}
-
-}  // namespace
-
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder) {
   const bool may_bypass = !accelerator.hierarchy || accelerator.hierarchy->bypass;
@@ -303,10 +227,11 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
              .method = settings.method.search,
              .prove = settings.method.proves(),
              .any_factors = settings.factors == Factors::kAny};
-  Result<Constraints> constraints = LoadConstraints(settings, folder);
-  if (!constraints) return constraints.error();
-  job.problem.space.constraints = *std::move(constraints);
-  SplitByName(job.problem.space.constraints, job.network);
+  if (!settings.constraints.empty()) {
+    Result<Constraints> constraints = ReadConstraints(In(folder, settings.constraints));
+    if (!constraints) return constraints.error();
+    job.problem.space.constraints = *std::move(constraints);
+  }
   if (job.method) {
     for (std::string* file : job.method->Files()) *file = In(folder, *file);
   }
@@ -358,10 +283,8 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
     file = to;
     return {};
   };
-  for (size_t i = 0; i < settings.constraints.size(); ++i) {
-    const std::string number = i == 0 ? "" : fmt::format("-{}", i + 1);
-    Result<void> copied =
-        copy(settings.constraints[i], fmt::format("inputs/constraints{}.yaml", number));
+  if (!settings.constraints.empty()) {
+    Result<void> copied = copy(settings.constraints, "inputs/constraints.yaml");
     if (!copied) return copied.error();
   }
   if (!job.prove && job.method) {

@@ -30,18 +30,6 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
 // The cost model of the job for a layer.
 Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer);
 
-// A layer by the name that constraints know it by.
-struct NamedLayer {
-  const std::string& name;
-  const Layer& layer;
-};
-inline NamedLayer FirstLayer(const MapJob& job) {
-  return {job.network.layers.front().name, job.network.layers.front().layer};
-}
-
-// The problem of a layer of the job. Errors as MappingProblem::Make.
-Result<std::unique_ptr<MappingProblem>> ProblemOf(const MapJob& job, const NamedLayer& layer);
-
 // What the folder of a run needs to do a job again: settings that name files of the folder, and
 // those files.
 struct SavedMapJob {

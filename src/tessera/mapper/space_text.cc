@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
@@ -95,26 +94,12 @@ std::optional<SpaceGain> BypassGain(const MapJob& job, const NetworkMapping& map
 
 }  // namespace
 
-namespace {
-
-// "dataflow nvdla; constraints of tiles.yaml and of the machine".
-std::string ConstraintsText(const MapJob& job) {
-  std::vector<std::string> files = job.settings.constraints;
-  if (!job.accelerator.constraints.demands.empty()) files.emplace_back("the machine");
-  const std::string constraints =
-      files.empty() ? "no constraints"
-                    : fmt::format("constraints of {}", fmt::join(files, " and of "));
-  if (job.settings.dataflow.empty()) return constraints;
-  return fmt::format("dataflow {}{}", job.settings.dataflow,
-                     files.empty() ? "" : "; " + constraints);
-}
-
-}  // namespace
-
 std::string DescribeSpace(const MapJob& job) {
   const bool loops = job.settings.model.info().form == MappingForm::kLoops;
   std::string text = loops && job.accelerator.hierarchy ? LoopsText(job) : DataflowsText(job);
-  text += "; " + ConstraintsText(job);
+  text += job.problem.space.constraints.demands.empty()
+              ? "; no constraints"
+              : fmt::format("; constraints of {}", job.settings.constraints);
   if (job.settings.limits.any()) {
     text += fmt::format("; limits of each layer: {}", job.settings.limits.ToString());
   }

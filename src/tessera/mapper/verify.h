@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "tessera/map.h"
-#include "tessera/mapper/map_settings.h"
 #include "tessera/mapping.h"
 #include "tessera/result.h"
 #include "tessera/run.h"
@@ -31,7 +30,7 @@ struct ProvedAgain {
   bool complete = false;  // nothing is left to search
   double least = 0;       // value of the best mapping that was found or given; infinite: none
 };
-Result<ProvedAgain> ProveAgain(const MapJob& job, const NamedLayer& layer,
+Result<ProvedAgain> ProveAgain(const MapJob& job, const Layer& layer,
                                const std::optional<Mapping>& known, double bound, double deadline);
 
 }  // namespace tessera

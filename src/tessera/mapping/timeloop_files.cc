@@ -2,12 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <optional>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "tessera/arch/timeloop_write.h"
 #include "tessera/base/document.h"
@@ -74,81 +71,6 @@ Result<Export> ExportToTimeloop(const LoopProblem& problem, const Accelerator& a
                 {"mapping.yaml", WriteTimeloopMapping(mapping, problem, *accelerator.hierarchy)}},
       .lost = architecture->lost};
   std::erase_if(made.files, [](const ExportedFile& file) { return file.contents.empty(); });
-  return made;
-}
-
-namespace {
-
-constexpr std::string_view kTimeloopPrefix = "timeloop-";
-
-// What levels cannot hold, as directives that both versions read.
-std::string Bypasses(const Hierarchy& hierarchy, bool v04) {
-  std::string text;
-  for (size_t i = 0; i < hierarchy.keeps.size(); ++i) {
-    std::vector<std::string_view> missing;
-    for (const std::string_view tensor : kTensorNames) {
-      if (std::ranges::find(hierarchy.keeps[i], tensor) == hierarchy.keeps[i].end()) {
-        missing.push_back(tensor);
-      }
-    }
-    if (missing.empty()) continue;
-    text +=
-        fmt::format("  - {{type: {}, target: {}, bypass: [{}]}}\n", v04 ? "dataspace" : "bypass",
-                    YamlScalar(hierarchy.levels[i].name), fmt::join(missing, ", "));
-  }
-  if (text.empty()) return text;
-  return fmt::format("{}:\n  targets:\n{}", v04 ? "constraints" : "architecture_constraints", text);
-}
-
-}  // namespace
-
-std::vector<std::string> AcceleratorExportFormats() {
-  std::vector<std::string> names = {std::string(AcceleratorFormats().front()->name)};
-  for (const std::string& version : TimeloopVersions()) {
-    names.push_back(std::string(kTimeloopPrefix) + version);
-  }
-  return names;
-}
-
-Result<Export> ExportAccelerator(const Accelerator& accelerator, std::string_view format) {
-  const AcceleratorFormat& own = *AcceleratorFormats().front();
-  if (format == own.name) {
-    return Export{.files = {{SafeFileName(accelerator.name) + ".yaml", own.write(accelerator)}},
-                  .lost = {}};
-  }
-  // As of networks: the name alone is the latest version.
-  const std::optional<TimeloopVersion> version =
-      format == "timeloop" ? TimeloopVersion::k04
-      : format.starts_with(kTimeloopPrefix)
-          ? FindTimeloopVersion(format.substr(kTimeloopPrefix.size()))
-          : std::nullopt;
-  if (!version) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("machines cannot be written as {}", Quoted(format)),
-                 .hint = fmt::format("formats: {}", fmt::join(AcceleratorExportFormats(), ", "))};
-  }
-  if (!accelerator.hierarchy) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("{} has no hierarchy, and Timeloop knows nothing else",
-                                        Quoted(accelerator.name))};
-  }
-  const Result<TimeloopArchitecture> written = WriteTimeloopArchitecture(accelerator, *version);
-  if (!written) return written.error();
-  const std::string bypasses = Bypasses(*accelerator.hierarchy, *version == TimeloopVersion::k04);
-  Export made{.files = {{"arch.yaml", written->text + bypasses}}, .lost = written->lost};
-  if (!written->ert.empty()) made.files.push_back({"ert.yaml", written->ert});
-  std::erase_if(made.lost, [&](const std::string& line) {
-    return !bypasses.empty() && line.starts_with("which tensors");
-  });
-  const std::array<std::pair<bool, std::string_view>, 5> others = {
-      {{accelerator.pe_array.has_value(), "pe_array: the form for model maestro"},
-       {!accelerator.constraints.demands.empty(), "constraints on mappings"},
-       {accelerator.area_um2.has_value(), "area_um2"},
-       {!accelerator.source.empty(), "source"},
-       {!accelerator.notes.empty(), "notes"}}};
-  for (const auto& [lost, what] : others) {
-    if (lost) made.lost.emplace_back(what);
-  }
   return made;
 }
 

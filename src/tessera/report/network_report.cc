@@ -56,11 +56,6 @@ Json ToJson(const NetworkLayer& entry) {
   if (layer.type == LayerType::kTransposedConv) json["output_pad"] = PairJson(layer.output_pad);
   if (layer.type != LayerType::kMatmul) json["bias"] = layer.bias;
   json["also"] = entry.also;
-  if (entry.data != DataTypes{}) {
-    json["data"] = {{"inputs", entry.data.inputs},
-                    {"weights", entry.data.weights},
-                    {"outputs", entry.data.outputs}};
-  }
   return json;
 }
 
@@ -79,29 +74,12 @@ Json ToJson(const Network& network) {
   return json;
 }
 
-// "float16 x int8 -> float16", or "float32" where all are the same.
-std::string DataText(const DataTypes& data) {
-  if (data.inputs == data.weights && data.inputs == data.outputs) return data.inputs;
-  const auto known = [](const std::string& type) { return type.empty() ? "?" : type; };
-  return fmt::format("{} x {} -> {}", known(data.inputs), known(data.weights), known(data.outputs));
-}
-
 Table LayerTable(const Network& network) {
-  std::vector<std::string> columns = {"#", "layer", "count", "macs", "parameters", "sizes"};
-  const bool typed = std::ranges::any_of(
-      network.layers, [](const NetworkLayer& entry) { return entry.data != DataTypes{}; });
-  if (typed) columns.emplace_back("data");
-  Table table(std::move(columns));
+  Table table({"#", "layer", "count", "macs", "parameters", "sizes"});
   int64_t index = 0;
   for (const NetworkLayer& entry : network.layers) {
-    std::vector<Cell> cells = {++index,
-                               entry.name,
-                               entry.count,
-                               Macs(entry.layer),
-                               Parameters(entry.layer),
-                               ToString(entry.layer)};
-    if (typed) cells.emplace_back(DataText(entry.data));
-    table.AddRow(std::move(cells));
+    table.Add(++index, entry.name, entry.count, Macs(entry.layer), Parameters(entry.layer),
+              ToString(entry.layer));
   }
   return table;
 }

@@ -26,11 +26,9 @@ Result<std::vector<Relation>> Apply(const Constraints& constraints,
   return Conflict(constraints, members, WhyEmpty(*demands, members, decisions));
 }
 
-Constraints ConstraintsOn(const Constraints& constraints, std::string_view name,
-                          std::string_view type) {
+Constraints ConstraintsOn(const Constraints& constraints, std::string_view type) {
   Constraints on{.notes = constraints.notes};
   for (const Constraints::Demand& demand : constraints.demands) {
-    if (!demand.layer.empty() && !FitsPattern(demand.layer, name)) continue;
     if (!demand.type.empty() && !FitsPattern(demand.type, type)) continue;
     on.demands.push_back(demand);
   }

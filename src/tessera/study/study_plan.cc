@@ -244,7 +244,7 @@ Result<MapSettings> Planner::SettingsOf(const UnitRequest& request,
   for (const Word& limit : given.limits) {
     if (auto set = ParseLimit(limit.text, settings.limits); !set) return AtWord(limit, set.error());
   }
-  if (given.constraints) settings.constraints = {In(given.constraints->text)};
+  if (given.constraints) settings.constraints = In(given.constraints->text);
   std::optional<MapMethod> method;
   if (request.method) {
     Result<MapMethod> parsed = ParseMapMethod(request.method->text);
@@ -292,7 +292,7 @@ Result<void> Planner::Add(const UnitRequest& request) {
   unit.objective = ObjectivesText(*settings);
   unit.method = request.method ? request.method->text : settings->method.ToString();
   std::vector<std::string*> paths;
-  for (std::string& file : settings->constraints) paths.push_back(&file);
+  if (!settings->constraints.empty()) paths.push_back(&settings->constraints);
   if (settings->method.search) {
     for (std::string* file : settings->method.search->Files()) paths.push_back(file);
   }

@@ -22,8 +22,7 @@ class NetworkBuilder {
   // Adds `count` occurrences of a layer, merged with an equal one. A name that is taken gets a
   // suffix ("conv~2"). The error is Validate's, with the layer's name in front, or an overflow of
   // the network's totals.
-  Result<void> Add(std::string name, const Layer& layer, int64_t count = 1,
-                   const DataTypes& data = {});
+  Result<void> Add(std::string name, const Layer& layer, int64_t count = 1);
 
   // Operators that gave no layer (Network::ignored, Network::unknown).
   void Ignore(const std::string& op) { ++network_.ignored[op]; }

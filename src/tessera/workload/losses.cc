@@ -22,10 +22,6 @@ void Losses::Add(const std::string& what) { entries_.push_back({what, {}}); }
 
 void Losses::AddHeader(const Network& network) {
   if (!network.source.empty()) Add("the network's source");
-  if (std::ranges::any_of(network.layers,
-                          [](const NetworkLayer& entry) { return entry.data != DataTypes{}; })) {
-    Add("data types");
-  }
   if (!network.ignored.empty()) Add("the list of operators without MACs");
   if (!network.unknown.empty()) Add("the list of operators that were not understood");
 }

@@ -19,8 +19,7 @@ class Losses {
   // Something of the network as a whole.
   void Add(const std::string& what);
 
-  // What no format but the native one has room for: the source, data types, and operators without
-  // MACs.
+  // What no format but the native one has room for: the source, and operators without MACs.
   void AddHeader(const Network& network);
 
   // "bias: conv1, conv2 and 18 more layers", in the order of first mention.

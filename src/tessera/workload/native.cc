@@ -47,15 +47,6 @@ std::string ConvolutionOptions(const Layer& layer) {
   return text;
 }
 
-std::string DataText(const DataTypes& data) {
-  std::string text;
-  for (const auto& [key, member] : kDataTypeKeys) {
-    if ((data.*member).empty()) continue;
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, YamlScalar(data.*member));
-  }
-  return "{" + text + "}";
-}
-
 std::string LayerLine(const NetworkLayer& entry) {
   const Layer& layer = entry.layer;
   std::string line = fmt::format("- {{name: {}, type: {}", YamlScalar(entry.name), TypeName(layer));
@@ -66,7 +57,6 @@ std::string LayerLine(const NetworkLayer& entry) {
   }
   line += ConvolutionOptions(layer);
   if (layer.bias) line += ", bias: true";
-  if (entry.data != DataTypes{}) line += ", data: " + DataText(entry.data);
   if (entry.count != std::ssize(entry.also) + 1) line += fmt::format(", count: {}", entry.count);
   if (!entry.also.empty()) line += ", also: " + ScalarList(entry.also);
   return line + "}\n";

@@ -3,21 +3,13 @@
 #ifndef TESSERA_WORKLOAD_NATIVE_H_
 #define TESSERA_WORKLOAD_NATIVE_H_
 
-#include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "tessera/network.h"
 #include "tessera/result.h"
 
 namespace tessera {
-
-// The keys of `data`, the element types of a layer's tensors.
-inline constexpr std::array<std::pair<std::string_view, std::string DataTypes::*>, 3>
-    kDataTypeKeys = {{{"inputs", &DataTypes::inputs},
-                      {"weights", &DataTypes::weights},
-                      {"outputs", &DataTypes::outputs}}};
 
 // Reads YAML or JSON; `bindings` replace the defaults of the file's parameters.
 Result<Network> ReadNativeNetwork(std::string_view bytes, const std::string& file,

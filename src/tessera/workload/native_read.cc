@@ -147,7 +147,7 @@ class Reader {
     }
 
     MapReader map(node, fmt::format("layer of type '{}'", *type_name));
-    for (const std::string_view key : {"type", "name", "also", "count", "data"}) map.Find(key);
+    for (const std::string_view key : {"type", "name", "also", "count"}) map.Find(key);
     Result<Layer> layer = ReadFields(map, *type_name);
     // A misspelt key comes before the key that is missing because of it.
     if (Result<void> known = map.Finish(); !known) return known;
@@ -161,12 +161,9 @@ class Reader {
     const Result<int64_t> count = ReadCount(map.Find("count"), std::ssize(*also));
     if (!count) return count.error();
 
-    const Result<DataTypes> data = ReadData(map.Find("data"));
-    if (!data) return data.error();
-
-    Result<void> added = builder.Add(*name, *layer, *count - std::ssize(*also), *data);
+    Result<void> added = builder.Add(*name, *layer, *count - std::ssize(*also));
     for (const std::string& other : *also) {
-      if (added) added = builder.Add(other, *layer, 1, *data);
+      if (added) added = builder.Add(other, *layer);
     }
     if (!added) {
       Error error = added.error();
@@ -174,23 +171,6 @@ class Reader {
       return error;
     }
     return {};
-  }
-
-  // Words only: costs do not depend on them.
-  static Result<DataTypes> ReadData(const Node* node) {
-    DataTypes data;
-    if (node == nullptr) return data;
-    MapReader map(*node, "data");
-    if (Result<void> ok = map.Check(); !ok) return ok.error();
-    for (const auto& [key, member] : kDataTypeKeys) {
-      const Node* found = map.Find(key);
-      if (found == nullptr) continue;
-      Result<std::string> word = found->AsString();
-      if (!word) return word.error();
-      data.*member = *std::move(word);
-    }
-    if (Result<void> done = map.Finish(); !done) return done.error();
-    return data;
   }
 
   Result<Layer> ReadFields(MapReader& map, const std::string& type) {
@@ -212,16 +192,13 @@ class Reader {
       layer.type = LayerType::kFullyConnected;
       return fields.Done(layer);
     }
-    // Without Y and R it is a convolution of one dimension: a single row.
-    const bool row = map.Find("Y") == nullptr && map.Find("R") == nullptr;
-    fields.Size("Y", layer.y, /*required=*/!row);
+    fields.Size("Y", layer.y);
     fields.Size("X", layer.x);
-    fields.Size("R", layer.r, /*required=*/!row);
+    fields.Size("R", layer.r);
     fields.Size("S", layer.s);
     fields.PairOf("stride", layer.stride, 1);
     fields.PairOf("dilation", layer.dilation, 1);
-    fields.PaddingOf("pad", layer.pad, row);
-    if (row) layer.stride.y = layer.dilation.y = 1;
+    fields.PaddingOf("pad", layer.pad);
     if (type == "dwconv") {
       layer.groups = layer.c;
     } else {
@@ -230,7 +207,6 @@ class Reader {
     if (type == "trconv") {
       layer.type = LayerType::kTransposedConv;
       fields.PairOf("output_pad", layer.output_pad, 0);
-      if (row) layer.output_pad.y = 0;
     }
     return fields.Done(layer);
   }
@@ -265,15 +241,12 @@ class Reader {
       pair = {sizes.front(), sizes.back()};
     }
 
-    // `row`: of one dimension, where two sizes are left and right.
-    void PaddingOf(std::string_view key, Padding& pad, bool row) {
+    void PaddingOf(std::string_view key, Padding& pad) {
       const Node* node = map.Find(key);
       if (error || node == nullptr) return;
       const std::vector<int64_t> sizes = List(*node, key, 0, {1, 2, 4});
       if (sizes.empty()) return;
-      if (row && sizes.size() < 4) {
-        pad = {.left = sizes.front(), .right = sizes.back()};
-      } else if (sizes.size() == 4) {
+      if (sizes.size() == 4) {
         pad = {sizes[0], sizes[1], sizes[2], sizes[3]};
       } else {
         pad = {sizes.front(), sizes.back(), sizes.front(), sizes.back()};

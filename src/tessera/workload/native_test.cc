@@ -287,24 +287,5 @@ TEST(Native, SurvivesHostileDocuments) {
   EXPECT_TRUE(Read("\xef\xbb\xbf" + WithLayer("name: a, type: fc, K: 8, C: 4")));
 }
 
-// Without Y and R: a single row.
-TEST(NativeNetwork, ReadsConvolutionsOfOneDimension) {
-  const Result<Network> network = ReadNativeNetwork(
-      "format: tessera-network-1\nname: n\nlayers:\n"
-      "- {name: a, type: conv, K: 8, C: 4, X: 100, S: 5, stride: 2, pad: [4, 0], dilation: 2}\n"
-      "- {name: b, type: trconv, K: 8, C: 4, X: 10, S: 4, stride: 2, pad: 1, output_pad: 1,\n"
-      "   data: {inputs: float16, weights: int8}}\n",
-      "n.yaml", {});
-  ASSERT_TRUE(network) << network.error();
-  EXPECT_EQ(ToString(network->layers[0].layer),
-            "conv N1 K8 C4 Y1 X100 R1 S5 P1 Q48 stride 1,2 dilation 1,2 pad 0,4,0,0");
-  EXPECT_EQ(ToString(network->layers[1].layer),
-            "trconv N1 K8 C4 Y1 X10 R1 S4 P1 Q21 stride 1,2 pad 0,1 output_pad 0,1");
-  EXPECT_EQ(network->layers[1].data, (DataTypes{.inputs = "float16", .weights = "int8"}));
-  const Result<Network> again = ReadNativeNetwork(WriteNativeNetwork(*network), "m.yaml", {});
-  ASSERT_TRUE(again) << again.error();
-  EXPECT_EQ(*again, *network);
-}
-
 }  // namespace
 }  // namespace tessera

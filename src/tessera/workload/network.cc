@@ -28,8 +28,7 @@ Checked SumOver(const Network& network, const Count& count_of) {
 
 }  // namespace
 
-Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t count,
-                                 const DataTypes& data) {
+Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t count) {
   if (Result<void> valid = Validate(layer); !valid) {
     Error error = valid.error();
     error.message = fmt::format("layer {}: {}", Quoted(name), error.message);
@@ -53,14 +52,10 @@ Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t c
   std::string unique = names_.Add(std::move(name));
   const auto [known, fresh] = index_.try_emplace(layer, network_.layers.size());
   if (fresh) {
-    network_.layers.push_back(
-        {.name = std::move(unique), .layer = layer, .count = count, .data = data});
+    network_.layers.push_back({.name = std::move(unique), .layer = layer, .count = count});
   } else {
     NetworkLayer& equal = network_.layers[known->second];
     equal.count += count;
-    for (const auto member : {&DataTypes::inputs, &DataTypes::weights, &DataTypes::outputs}) {
-      if (equal.data.*member != data.*member) equal.data.*member = "mixed";
-    }
     equal.also.push_back(std::move(unique));
   }
   return {};
@@ -69,8 +64,7 @@ Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t c
 Result<Network> MakeNetwork(std::string name, const std::vector<NetworkLayer>& layers) {
   NetworkBuilder builder({.name = std::move(name)});
   for (const NetworkLayer& entry : layers) {
-    if (Result<void> added = builder.Add(entry.name, entry.layer, entry.count, entry.data);
-        !added) {
+    if (Result<void> added = builder.Add(entry.name, entry.layer, entry.count); !added) {
       return added.error();
     }
   }

@@ -26,34 +26,18 @@ struct Convolution {
   std::vector<int64_t> input, weight;  // N C Y X and two channel counts, R, S
   int64_t groups;
   Window window;
-  bool flat;  // of one dimension: Y and R are 1 and not in the file
-
-  std::vector<int64_t> OutputSizes(int64_t n, int64_t k, const Pair& output) const {
-    return flat ? std::vector{n, k, output.x} : std::vector{n, k, output.y, output.x};
-  }
 };
 
-// A convolution of one dimension is one of two with a single row.
-void AddRow(std::vector<int64_t>& input, std::vector<int64_t>& weight, Window& window) {
-  for (std::vector<int64_t>* sizes : {&input, &weight}) sizes->insert(sizes->begin() + 2, 1);
-  for (std::vector<int64_t>* ones : {&window.kernel, &window.stride, &window.dilation}) {
-    ones->insert(ones->begin(), 1);
-  }
-  for (std::vector<int64_t>* pads : {&window.before, &window.after}) {
-    if (!pads->empty()) pads->insert(pads->begin(), 0);
-  }
-}
-
 bool CheckRank(Op& op, const std::vector<int64_t>& input, const std::vector<int64_t>& weight) {
-  if (input.size() == weight.size() && (input.size() == 3 || input.size() == 4)) return true;
-  if (input.size() == weight.size() && input.size() == 5) {
+  if (input.size() == 4 && weight.size() == 4) return true;
+  if (input.size() == weight.size() && (input.size() == 3 || input.size() == 5)) {
     op.Fail(ErrorKind::kUnsupported,
             fmt::format("{}-D convolution (input {}) is not supported", input.size() - 2,
                         ToString(KnownDims(input))),
-            "1-D and 2-D convolutions are modelled");
+            "only 2-D convolutions are modelled");
   } else {
     op.Fail(ErrorKind::kBadValue,
-            fmt::format("input {} and weight {} do not fit a convolution",
+            fmt::format("input {} and weight {} do not fit a 2-D convolution",
                         ToString(KnownDims(input)), ToString(KnownDims(weight))));
   }
   return false;
@@ -76,12 +60,10 @@ std::optional<Convolution> ReadConvolution(Op& op, const Operands& at) {
     op.Fail(ErrorKind::kBadValue, fmt::format("attribute 'group' is {}", groups));
     return std::nullopt;
   }
-  std::optional<Window> window =
+  const std::optional<Window> window =
       ReadWindow(op, kernel, KnownDims({input->begin() + 2, input->end()}));
   if (!window) return std::nullopt;
-  Convolution conv{*input, *weight, groups, *std::move(window), input->size() == 3};
-  if (conv.flat) AddRow(conv.input, conv.weight, conv.window);
-  return conv;
+  return Convolution{*input, *weight, groups, *window};
 }
 
 // The fields that both kinds of convolution share.
@@ -116,16 +98,17 @@ void AddConvolution(Op& op, const Operands& at) {
                     ToString(KnownDims(conv->input)), layer.c, ToString(KnownDims(conv->weight)),
                     conv->groups, (Checked(conv->weight[1]) * conv->groups).get().value_or(-1)));
   }
-  op.AddLayer(layer, "", at.weight);
+  op.AddLayer(layer);
   if (op.failed()) return;
-  op.SetSizes(0, conv->OutputSizes(layer.n, layer.k, OutputSize(layer)));
+  const Pair output = OutputSize(layer);
+  op.SetSizes(0, {layer.n, layer.k, output.y, output.x});
 }
 
 void Conv(Op& op) { AddConvolution(op, {}); }
 
 void ConvInteger(Op& op) {
-  op.SetType(0, ElementType::kInt32);
   AddConvolution(op, {.bias = op.num_inputs()});  // it has none
+  op.SetType(0, ElementType::kInt32);
 }
 
 void QLinearConv(Op& op) { AddConvolution(op, {.input = 0, .weight = 3, .bias = 8}); }
@@ -147,10 +130,8 @@ void FitOutput(Convolution& conv, size_t axis, int64_t wanted, bool upper, int64
 void ReadOutputSize(Op& op, Convolution& conv, Pair* output_pad) {
   const std::string auto_pad = op.Text("auto_pad", "NOTSET");
   std::optional<std::vector<int64_t>> wanted = op.Ints("output_shape");
-  const size_t axes = conv.flat ? 1 : 2;
-  if (wanted && wanted->size() == axes + 2) wanted->erase(wanted->begin(), wanted->begin() + 2);
+  if (wanted && wanted->size() == 4) wanted->erase(wanted->begin(), wanted->begin() + 2);
   if (wanted && wanted->empty()) wanted.reset();
-  if (wanted && conv.flat && wanted->size() == 1) wanted->insert(wanted->begin(), 1);
   if (!wanted && IsSame(auto_pad)) {
     wanted = {conv.input[2] * conv.window.stride[0], conv.input[3] * conv.window.stride[1]};
   }
@@ -180,11 +161,11 @@ void ConvTranspose(Op& op) {
   }
   Pair output_pad{0, 0};
   if (const auto given = op.Ints("output_padding"); given && !given->empty()) {
-    if (given->size() != (conv->flat ? 1 : 2)) {
+    if (given->size() != 2) {
       return op.Fail(ErrorKind::kBadValue,
                      fmt::format("attribute 'output_padding' has {} entries", given->size()));
     }
-    output_pad = {conv->flat ? 0 : given->front(), given->back()};
+    output_pad = {(*given)[0], (*given)[1]};
     // More would be outputs that no input reaches.
     const auto most_of = [&window = conv->window](size_t axis) {
       return std::max(window.stride[axis], window.dilation[axis]) - 1;
@@ -216,7 +197,8 @@ void ConvTranspose(Op& op) {
   layer.k = outputs.value();
   op.AddLayer(layer);
   if (op.failed()) return;
-  op.SetSizes(0, conv->OutputSizes(layer.n, layer.k, OutputSize(layer)));
+  const Pair output = OutputSize(layer);
+  op.SetSizes(0, {layer.n, layer.k, output.y, output.x});
 }
 
 constexpr Operator kOperators[] = {

@@ -75,12 +75,12 @@ class Importer final : public Host {
 
   // ---- Host
   Reasons& reasons() override { return reasons_; }
-  int64_t AddLayer(std::string name, const Layer& layer, const DataTypes& data) override {
-    layers_.push_back({.name = std::move(name), .layer = layer, .data = data});
+  int64_t AddLayer(std::string name, const Layer& layer) override {
+    layers_.emplace_back(std::move(name), layer);
     return std::ssize(layers_) - 1;
   }
   void AddBias(int64_t layer, int64_t size) override {
-    Layer& target = layers_[static_cast<size_t>(layer)].layer;
+    Layer& target = layers_[static_cast<size_t>(layer)].second;
     if (target.k == size) target.bias = true;
   }
   Result<std::vector<Value>> Infer(const schema::Graph& graph) override;
@@ -107,7 +107,7 @@ class Importer final : public Host {
   const Opsets opsets_;
   Reasons reasons_;
   std::map<FunctionKey, const schema::Function*> functions_;
-  std::vector<NetworkLayer> layers_;
+  std::vector<std::pair<std::string, Layer>> layers_;
   Network header_;
   Scope* current_ = nullptr;
   int depth_ = 0;
@@ -140,9 +140,8 @@ Result<Network> Importer::Run() {
                                         Quoted(output.name(), 100))};
   }
   NetworkBuilder builder(std::move(header_));
-  for (NetworkLayer& made : layers_) {
-    Result<void> ok = builder.Add(std::move(made.name), made.layer, 1, made.data);
-    if (!ok) return ok.error();
+  for (auto& [name, layer] : layers_) {
+    if (Result<void> ok = builder.Add(std::move(name), layer); !ok) return ok.error();
   }
   return builder.Take();
 }

@@ -31,27 +31,13 @@ TEST(OnnxConv, PadsAutomatically) {
             "SAME_UPPER, SAME_LOWER or VALID");
 }
 
-// A single row: Y and R are 1.
-TEST(OnnxConv, OfOneDimension) {
-  EXPECT_EQ(LayerOf("weight w [4,3,5] y = Conv([1,3,100], w)"),
-            "conv N1 K4 C3 Y1 X100 R1 S5 P1 Q96");
-  EXPECT_EQ(LayerOf("weight w [6,1,5] y = Conv<group=6, pads=[4,0], strides=[2], dilations=[2]>("
-                    "[2,6,100], w)"),
-            "dwconv N2 C6 Y1 X100 R1 S5 P1 Q48 stride 1,2 dilation 1,2 pad 0,4,0,0");
-  EXPECT_EQ(
-      LayerOf("weight w [4,3,5] y = Conv<strides=[3], auto_pad=\"SAME_UPPER\">([1,3,100], w)"),
-      "conv N1 K4 C3 Y1 X100 R1 S5 P1 Q34 stride 1,3 pad 0,2,0,2");
-  EXPECT_EQ(LayerOf("weight w [3,4,4] y = ConvTranspose<strides=[2], pads=[1,1]>([1,3,10], w)"),
-            "trconv N1 K4 C3 Y1 X10 R1 S4 P1 Q20 stride 1,2 pad 0,1");
-  EXPECT_EQ(LayerOf("weight w [3,4,3] y = ConvTranspose<strides=[2], output_padding=[1]>("
-                    "[1,3,10], w)"),
-            "trconv N1 K4 C3 Y1 X10 R1 S3 P1 Q22 stride 1,2 output_pad 0,1");
-}
-
 TEST(OnnxConv, IsRefusedInOtherDimensions) {
+  EXPECT_EQ(LayerOf("weight w [4,3,5] stem: y = Conv([1,3,100], w)"),
+            "net.onnx: node 'stem' (Conv): 1-D convolution (input [1, 3, 100]) is not supported; "
+            "only 2-D convolutions are modelled");
   EXPECT_EQ(LayerOf("weight w [3,4,5,5,5] up: y = ConvTranspose([1,3,8,8,8], w)"),
             "net.onnx: node 'up' (ConvTranspose): 3-D convolution (input [1, 3, 8, 8, 8]) is not "
-            "supported; 1-D and 2-D convolutions are modelled");
+            "supported; only 2-D convolutions are modelled");
 }
 
 TEST(OnnxConv, NamesTheNodeOfABadOne) {

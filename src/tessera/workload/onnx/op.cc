@@ -256,21 +256,13 @@ Number Op::UnknownNumber(std::string why) {
   return {.reason = not_computed_};
 }
 
-int64_t Op::AddLayer(const Layer& layer, std::string_view suffix, size_t weight) {
+int64_t Op::AddLayer(const Layer& layer, std::string_view suffix) {
   if (failed()) return -1;
   if (const Result<void> valid = Validate(layer); !valid) {
     Fail(valid.error().kind, valid.error().message, valid.error().hint);
     return -1;
   }
-  const auto type = [&](size_t i) {
-    return i < inputs_.size() && inputs_[i] != nullptr ? inputs_[i]->type : ElementType::kUndefined;
-  };
-  // Unless it says otherwise, an operator computes in the type of its input.
-  const ElementType made = Output(0).type == ElementType::kUndefined ? type(0) : Output(0).type;
-  return host_.AddLayer(fmt::format("{}{}", layer_name_, suffix), layer,
-                        {.inputs = std::string(ToString(type(0))),
-                         .weights = std::string(ToString(type(weight))),
-                         .outputs = std::string(ToString(made))});
+  return host_.AddLayer(fmt::format("{}{}", layer_name_, suffix), layer);
 }
 
 // ---- helpers

@@ -44,7 +44,7 @@ class Host {
   virtual ~Host() = default;
   virtual Reasons& reasons() = 0;
   // Adds a layer and returns its index.
-  virtual int64_t AddLayer(std::string name, const Layer& layer, const DataTypes& data) = 0;
+  virtual int64_t AddLayer(std::string name, const Layer& layer) = 0;
   // Marks a layer as one with a bias of `size` elements; no effect if it has other outputs.
   virtual void AddBias(int64_t layer, int64_t size) = 0;
   // Infers a subgraph of the current node; it may read the tensors around it.
@@ -119,7 +119,7 @@ class Op {
   Host& host() { return host_; }
 
   // Adds a layer; `suffix` tells several layers of one node apart. Fails if it is not valid.
-  int64_t AddLayer(const Layer& layer, std::string_view suffix = "", size_t weight = 1);
+  int64_t AddLayer(const Layer& layer, std::string_view suffix = "");
 
   void Fail(ErrorKind kind, std::string message, std::string hint = "");
   void Fail(const Error& error);  // as it is

@@ -32,8 +32,6 @@ enum class ElementType : int32_t {
   kUint64 = 13,
 };
 
-std::string_view ToString(ElementType type);  // "float16"; empty if it is not known
-
 // The two kinds whose elements are folded; all others have a shape only.
 bool IsInteger(ElementType type);  // bool included, as 0 and 1
 bool IsReal(ElementType type);
