@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian machine: `make demo` and `make test`.
 # The rest is for developers; `make help` lists it.
-.PHONY: help setup build demo test test-full bench lint fuzz faults mutants soak test-web clean
+.PHONY: help setup build demo test test-full bench lint fuzz faults mutants soak ray test-web clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 19
@@ -20,7 +20,7 @@ test: setup  ## fast lint, every test, the examples of the docs, a choice of tes
 	@scripts/test
 
 test-full: export TESSERA_THOROUGH = 1
-test-full: test lint mutants fuzz faults soak test-web  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
+test-full: test lint mutants fuzz faults soak ray test-web  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
 
 test-web: build  ## the pages of `tessera report` in Chromium
 	@scripts/test-web
@@ -39,6 +39,9 @@ fuzz:  ## each parser under libFuzzer for a minute (FUZZ_SECONDS=60)
 faults: build  ## every command through kills, full disks, closed streams, signals, little memory, damage
 	@cmake --build --preset release --target tessera_faults
 	@tests/faults/run build/release/tessera build/release/tests/libtessera_faults.so
+
+ray: build  ## a study on a Ray cluster of two nodes, a worker and a node killed: the same bytes
+	@scripts/check-ray build/release/tessera
 
 mutants: setup  ## takes single rules out of model loopnest and checks that the tests notice
 	@scripts/mutants

@@ -36,7 +36,7 @@ struct Tally {
   }
 };
 
-double ValueOf(const OracleResult& oracle, Goal goal) {
+double OracleValue(const OracleResult& oracle, Goal goal) {
   return goal == Goal::kCycles ? oracle.cycles : goal == Goal::kEnergy ? oracle.energy : oracle.edp;
 }
 
@@ -64,7 +64,7 @@ void CheckAgainst(const OracleResult& oracle, const RandomCase& random, MapperOp
       continue;
     }
     // Where everything is free, a value that is to be beaten would leave nothing to find.
-    const double offered = oracle.valid > 0 ? ValueOf(oracle, goal) * start : 0;
+    const double offered = oracle.valid > 0 ? OracleValue(oracle, goal) * start : 0;
     if (offered > 0) (*mapper)->OfferValue(offered);
     while ((*mapper)->Step(pool)) {
     }
@@ -79,7 +79,7 @@ void CheckAgainst(const OracleResult& oracle, const RandomCase& random, MapperOp
     }
     EXPECT_EQ(progress.status, Status::kOptimal) << name;
     ASSERT_TRUE(progress.best) << name;
-    EXPECT_NEAR(progress.best->value, ValueOf(oracle, goal), 1e-9 * ValueOf(oracle, goal))
+    EXPECT_NEAR(progress.best->value, OracleValue(oracle, goal), 1e-9 * OracleValue(oracle, goal))
         << name << "\n"
         << PrintLoopNest(progress.best->mapping, random.problem, levels);
   }

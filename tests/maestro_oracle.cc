@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 using Sizes = std::map<std::string, int64_t>;
-using Names = std::vector<std::string>;
+using OracleNames = std::vector<std::string>;
 
 // Thrown and caught in this file only.
 struct Rejected {};
@@ -32,7 +32,7 @@ struct State {
 
   bool IsEdge() const { return position == 'E' || init_edge; }
 };
-using Case = std::map<std::string, State>;  // by dimension
+using OracleCase = std::map<std::string, State>;  // by dimension
 
 struct OracleLevel {
   std::vector<Loop> loops = {};
@@ -50,7 +50,7 @@ struct OracleLevel {
 
 const std::map<std::string, std::string> kKernelOf = {{"X", "S"}, {"Y", "R"}};
 
-bool In(const std::string& name, const Names& names) {
+bool In(const std::string& name, const OracleNames& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -277,8 +277,8 @@ class Oracle {
   }
 
   // c.5
-  static int64_t IngressOfUnit(const OracleLevel& level, const Case& c, const Names& tensor,
-                               bool first, bool cut) {
+  static int64_t IngressOfUnit(const OracleLevel& level, const OracleCase& c,
+                               const OracleNames& tensor, bool first, bool cut) {
     int h = -1;
     for (size_t i = 0; i < level.loops.size(); ++i) {
       if (c.at(level.loops[i].dim).position != 'I') h = static_cast<int>(i);
@@ -329,7 +329,7 @@ class Oracle {
   struct Spread {
     bool any = false, edge = false, cut = false;
   };
-  static Spread SpreadOf(const OracleLevel& level, const Case& c, const Names& tensor) {
+  static Spread SpreadOf(const OracleLevel& level, const OracleCase& c, const OracleNames& tensor) {
     Spread spread;
     for (const std::string& dim : tensor) {
       if (level.First(dim)->kind != 'S') continue;
@@ -354,13 +354,13 @@ class Oracle {
   }
 
   // c.6
-  int64_t OutputOfUnit(const OracleLevel& level, const Case& c, bool psum, bool first, bool cut,
-                       bool reuse) const {
+  int64_t OutputOfUnit(const OracleLevel& level, const OracleCase& c, bool psum, bool first,
+                       bool cut, bool reuse) const {
     const auto plain = [&](const std::string& dim) {
       if (first) return level.full.at(dim);
       return level.unique.at(dim) != 0 ? level.unique.at(dim) : 1;
     };
-    const Names& output = tensors_[2];
+    const OracleNames& output = tensors_[2];
     const int64_t e = level.edge_units;
     int64_t volume = 1;
     for (const Loop& loop : level.loops) {
@@ -401,7 +401,7 @@ class Oracle {
     return volume;
   }
 
-  int64_t MacsOf(const OracleLevel& level, const Case& c) const {
+  int64_t MacsOf(const OracleLevel& level, const OracleCase& c) const {
     Spread spread;
     for (const Loop& loop : level.loops) {
       if (loop.kind != 'S') continue;
@@ -424,7 +424,7 @@ class Oracle {
            (n % bandwidth != 0 ? 1 : 0) - 1;
   }
 
-  Sizes SizesBelow(const OracleLevel& level, const Case& c, bool cut) const {
+  Sizes SizesBelow(const OracleLevel& level, const OracleCase& c, bool cut) const {
     Sizes sizes;
     for (const Loop& loop : level.loops) {
       if (sizes.contains(loop.dim)) continue;
@@ -457,7 +457,7 @@ class Oracle {
       delay->min_cycles = std::numeric_limits<int64_t>::max();
     }
     for (int64_t number = 0; number < num_cases; ++number) {
-      Case c;
+      OracleCase c;
       uint32_t occurrence_bits = 1;
       int64_t f = num_cases;
       bool all_init = true;
@@ -470,7 +470,7 @@ class Oracle {
       }
       for (const auto& [dim, state] : c) all_init &= state.position == 'I';
       const int64_t occurrences = static_cast<int32_t>(occurrence_bits);
-      const auto ingress = [&](const Names& tensor) {
+      const auto ingress = [&](const OracleNames& tensor) {
         return SumOfUnits(level, SpreadOf(level, c, tensor), [&](bool first, bool cut) {
           return IngressOfUnit(level, c, tensor, first, cut);
         });
@@ -587,8 +587,8 @@ class Oracle {
   int64_t cases_left_;
   bool convolution_ = true;
   Sizes declared_, stride_, sizes_;
-  std::vector<Names> tensors_;
-  Names mapped_;
+  std::vector<OracleNames> tensors_;
+  OracleNames mapped_;
   std::vector<OracleLevel> levels_;
   std::vector<std::array<int64_t, 3>> order_;  // tile requirements, in the order of completion
 };

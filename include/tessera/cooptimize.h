@@ -96,8 +96,13 @@ struct CooptimizeSettings {
   // Keep this hardware: "default", a preset, an id or a file. Default: none.
   std::optional<std::string> hardware = {};
   HardwareLimits limits = {};
+  // How limits on SRAM, area and power act: 0 excludes what is above them; otherwise the objective
+  // of such an accelerator is raised by this weight times its relative excesses. Default: 0.
+  double limit_penalty = 0;
   int64_t measurements = 1'000;  // Default: 1,000.
-  double clock_mhz = 100;        // Default: 100.
+  // What one measurement would take on a real device, for reports of time. Default: 0.
+  double measurement_seconds = 0;
+  double clock_mhz = 100;  // Default: 100.
   vta::TimingParameters timing = {};
   bool as_published = false;  // Default: false.
 };
@@ -160,6 +165,12 @@ struct CooptimizedMachine {
   std::vector<CooptimizedLayer> layers = {};
 };
 
+// What a run took, by the clock of the processor and so on all threads.
+struct CooptimizeSeconds {
+  double search = 0;     // of the method
+  double measuring = 0;  // of the simulator, in this sitting
+};
+
 struct CooptimizeResult {
   CooptimizeJob job = {};
   std::optional<CooptimizedMachine> best = {};  // none if somebody stopped it before there was one
@@ -167,6 +178,7 @@ struct CooptimizeResult {
   int64_t measurements = 0;
   int64_t recorded = 0;  // measurements that the journal had
   bool interrupted = false;
+  CooptimizeSeconds seconds = {};
   // Of a run with a folder on a target that has programs: one per layer, each checked.
   std::vector<std::string> programs = {};
   std::shared_ptr<const SessionResult> session = {};  // everything that was measured, for reports

@@ -37,6 +37,10 @@ struct AgentSpec {
   std::string name;
   int64_t observation_size = 0;
   ActionSpec action = {};
+
+  // Whether it decides together with the agent before it: one policy, where a learner has one per
+  // agent, which sees the observations of both. Default: false.
+  bool with_previous = false;
 };
 
 // An observation as an affine map of a state: input[i] is offsets[i] plus the sum of its terms.
@@ -87,6 +91,8 @@ enum class EpisodeEnd : uint8_t {
 //                call. A training loop hands them on and never looks inside, so that they may lie
 //                in any memory that the environment and its learner agree on.
 //   Resume       Load of what Save wrote continues bit for bit.
+struct FoundMapping;  // of Tessera's own reports
+
 class Env {
  public:
   virtual ~Env() = default;
@@ -113,6 +119,9 @@ class Env {
   // Everything that the next steps depend on; names start with `prefix`.
   virtual void Save(const std::string& prefix, TensorWriter& writer) const = 0;
   virtual Result<void> Load(const std::string& prefix, const TensorReader& reader) = 0;
+
+  // Where actions are mappings: the best one of all steps so far. Default: none.
+  virtual std::shared_ptr<const FoundMapping> Found() const { return nullptr; }
 };
 
 // ---- Environments by name ----------------------------------------------------------------------
@@ -153,6 +162,10 @@ enum class ActMode {
 struct TransitionBatch {
   std::span<const float> observations, states, actions, rewards, next_observations, next_states;
   std::span<const EpisodeEnd> ends;
+
+  // [rows x agents]: whether an agent's action had an effect. A learner of policies leaves actions
+  // without one out; others may ignore it. Default: empty, all had.
+  std::span<const uint8_t> acted = {};
 };
 
 // Means over agents of what an update round computed.
@@ -255,14 +268,14 @@ struct TrainProgress {
 
 // An episode to look at: as frames of text and as a drawing.
 struct PlayedEpisode {
-  std::vector<std::string> frames = {};  // text, the start included
-  std::string svg = {};                  // the whole episode, animated
+  std::vector<std::string> frames = {};  // text, the start included; or a line per step
+  std::string svg = {};                  // the whole episode, animated; empty without a view
   double team_return = 0;                // rewards of all agents over all steps
 };
 
 // Plays an episode in the first environment of a batch, greedily or (learner null) at random; a
-// function of the environment, the learner and the seed. The error is for environments without a
-// view: only the particle worlds have one.
+// function of the environment, the learner and the seed. Only the particle worlds have a view; of
+// other environments the rewards of the steps are shown.
 Result<PlayedEpisode> PlayEpisode(Env& env, Learner* learner, uint64_t seed);
 
 // Plays one recorded episode again and returns it as a line with the same keys: `pos`, `lm`,

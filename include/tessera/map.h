@@ -403,6 +403,8 @@ struct CompareRun {
   std::optional<double> BestWithinBudget() const;
   // Samples until a value of at most `value` was found, or nothing.
   std::optional<int64_t> SamplesTo(double value) const;
+  // The mean reward of the last whole thousand of samples within the budget, or nothing.
+  std::optional<double> LastReturn() const;
 };
 
 struct Comparison {
@@ -410,6 +412,9 @@ struct Comparison {
   std::optional<double> best_known = {};  // of these runs and of the options
   double log10_size = 0;                  // of the space
   std::optional<double> bound = {};
+  // What rewards are measured by: the value of the first feasible point of a fixed random sequence,
+  // as in environment `mapping`. None if there is no such point.
+  std::optional<double> reference = {};
 };
 
 // Runs side by side on `threads` threads; only the times depend on how many. The job's network has
@@ -425,6 +430,8 @@ struct MethodSummary {
   // Median samples to come within 10 %, 5 % and 1 % of the best known value; none if most seeds
   // never did.
   std::optional<double> to_10, to_5, to_1;
+  // Mean over the seeds of their last returns; none without a whole thousand of samples.
+  std::optional<double> last_return = {};
   double seconds = 0;  // mean, extensions included
 };
 std::vector<MethodSummary> Summarize(const Comparison& comparison);

@@ -60,6 +60,9 @@ class Searcher {
 
   // What the method found out about itself so far.
   virtual std::vector<Note> Notes() const { return {}; }
+
+  // Who decides what: the names of each agent's decisions. Empty if the method has no agents.
+  virtual std::vector<std::vector<std::string>> Agents() const { return {}; }
 };
 
 // ---- Methods by name ---------------------------------------------------------------------------
@@ -245,6 +248,11 @@ struct SearchOptions {
   // Asked before every batch whether to stop; may be empty. Default: empty.
   std::function<bool()> interrupted = {};
 
+  // What rewards are measured by: the reward of a sample is this value / objective, and -1 where it
+  // is not feasible (environment `mapping`, reward=inverse). Default: none, rewards are not
+  // counted.
+  std::optional<double> reward_reference = {};
+
   // Trials of an earlier, interrupted run of the same method and setup, in order. They are taken
   // instead of evaluating again; the method must propose the same points. Default: none.
   std::span<const Trial> recorded = {};
@@ -258,11 +266,21 @@ struct Improvement {
   friend bool operator==(const Improvement&, const Improvement&) = default;
 };
 
+// The mean reward of the samples up to a number of them, over a thousand.
+struct MeanReturn {
+  int64_t samples;
+  double reward;
+
+  friend bool operator==(const MeanReturn&, const MeanReturn&) = default;
+};
+inline constexpr int64_t kReturnWindow = 1000;
+
 struct SearchResult {
   std::optional<Trial> best = {};    // the first of the best feasible trials (Problem::Better)
   std::optional<double> bound = {};  // the higher one of the options' and of the method's
   std::vector<Improvement> curve = {};
-  int64_t samples = 0;  // all evaluations, those below included
+  std::vector<MeanReturn> returns = {};  // after every thousand samples, if rewards are counted
+  int64_t samples = 0;                   // all evaluations, those below included
   int64_t infeasible = 0;
   int64_t failed = 0;
   std::string last_problem = {};  // why the last infeasible or failed point was so
@@ -271,6 +289,7 @@ struct SearchResult {
   StopReason stop = StopReason::kSamples;
   double seconds = 0;  // wall time, evaluation included
   std::vector<Note> notes = {};
+  std::vector<std::vector<std::string>> agents = {};  // of the method, as Searcher::Agents
 };
 
 // What a run without a feasible point says of itself: "the closest one: ...", or of the last one.

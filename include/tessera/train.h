@@ -138,6 +138,23 @@ struct ProfileOptions {
 
   // Default: 1.
   uint64_t seed = 1;
+
+  // A model of caches and TLB, of SimulatedMachines, that counts what sampling misses: the same on
+  // every machine. Default: empty, nothing is simulated.
+  std::string caches = {};
+};
+
+// Models of caches by name, the default first.
+struct SimulatedMachine {
+  std::string_view name;
+  std::string_view summary;
+};
+std::vector<SimulatedMachine> SimulatedMachines();
+
+// What the sampling of one update round touches, and misses at each level.
+struct SimulatedMisses {
+  int64_t accesses = 0;  // lines of L1
+  int64_t l1 = 0, l2 = 0, last_level = 0, dtlb = 0;
 };
 inline constexpr int64_t kProfileStepsPerRound = 100;  // of the environment
 
@@ -152,6 +169,7 @@ struct PhaseTotals {
 // make a phase slower.
 struct TrainingProfile {
   PhaseTotals environment, acting, sampling, target_q, q_loss, p_loss, other;
+  std::optional<SimulatedMisses> simulated = {};
   double update_seconds = 0;    // update all trainers
   double training_seconds = 0;  // everything but the environment
 };

@@ -170,14 +170,20 @@ void BindHierarchy(nb::module_& module) {
       .def(
           "__init__",
           [](Hierarchy* at, const std::vector<MemoryLevel>& levels, const Arithmetic& arithmetic,
-             bool links, const std::vector<std::vector<std::string>>& keeps) {
-            new (at) Hierarchy{arithmetic, levels, links, keeps};
+             bool links, bool bypass, const std::vector<std::vector<std::string>>& keeps) {
+            new (at) Hierarchy{.arithmetic = arithmetic,
+                               .levels = levels,
+                               .links = links,
+                               .bypass = bypass,
+                               .keeps = keeps};
           },
           nb::kw_only(), "levels"_a, "arithmetic"_a = Arithmetic{}, "links"_a = false,
-          "keeps"_a = std::vector<std::vector<std::string>>{})
+          "bypass"_a = true, "keeps"_a = std::vector<std::vector<std::string>>{})
       .def_ro("arithmetic", &Hierarchy::arithmetic)
       .def_ro("levels", &Hierarchy::levels)
       .def_ro("links", &Hierarchy::links)
+      .def_ro("bypass", &Hierarchy::bypass,
+              "Whether mappings may let a level pass by a tensor that it could hold.")
       .def_ro("keeps", &Hierarchy::keeps, "Tensors that each level may hold; empty: all.")
       .def("__eq__", [](const Hierarchy& a, const Hierarchy& b) { return a == b; });
 }

@@ -248,7 +248,8 @@ void BindCommands(nb::module_& module) {
       .def_prop_ro("page", [](const Outcome& o) { return nb::bytes(o.page.data(), o.page.size()); })
       .def_ro("errors", &Outcome::errors)
       .def_ro("interrupted", &Outcome::interrupted);
-  module.def("commands", &CommandList, "All commands with their flags.");
+  module.def("commands", &CommandList, nb::sig("def commands() -> list[dict[str, typing.Any]]"),
+             "All commands with their flags.");
   module.def("run_command", &RunCommand, "words"_a, "progress"_a.none(), "parts"_a,
              "Runs a command of the program; the GIL is free meanwhile.");
   module.def("run_program", &RunProgram, "words"_a, "The program on the streams of the process.");

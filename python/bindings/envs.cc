@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "support.h"
+#include "tessera/coopt/joint_env.h"
 #include "tessera/env.h"
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/part.h"
@@ -41,17 +42,19 @@ class BatchEnv {
 
   void Reset(uint64_t seed) {
     const Lock lock(*this);
+    seed_ = seed;
+    restarts_ = 0;
     nb::gil_scoped_release release;
     env_->Reset(seed);
   }
 
-  // Begins anew everywhere, drawing on: what an environment without randomness does at a reset.
+  // Begins anew everywhere, drawing on.
   void Restart() {
     const Lock lock(*this);
     if (MpeEnv* const worlds = mpe()) {
       worlds->Restart();
     } else {
-      env_->Reset(0);
+      env_->Reset(++restarts_ + seed_);
     }
   }
 
@@ -180,6 +183,7 @@ class BatchEnv {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Env> env_;
   std::vector<float> actions_;
+  uint64_t seed_ = 0, restarts_ = 0;
   std::mutex mutex_;
 };
 
@@ -228,6 +232,7 @@ nb::list EnvList() {
 }  // namespace
 
 void BindEnvs(nb::module_& module) {
+  Value(RegisterEnv(coopt::kCooptimizeEnv));
   nb::class_<BatchEnv>(module, "BatchEnv",
                        "Equal worlds that step together; its arrays are views without a copy.")
       .def(nb::init<const std::string&, const Assignments&, int64_t, int>(), "name"_a, "settings"_a,
@@ -236,6 +241,7 @@ void BindEnvs(nb::module_& module) {
       .def_prop_ro("batch", &BatchEnv::batch)
       .def_prop_ro("horizon", [](const BatchEnv& e) { return e.spec().horizon; })
       .def_prop_ro("agents", &AgentsOf,
+                   nb::sig("def agents(self) -> list[tuple[str, int, str, int]]"),
                    "Name, observation size, kind of action and its size of every agent.")
       .def("reset", &BatchEnv::Reset, "seed"_a)
       .def("restart", &BatchEnv::Restart)
@@ -244,28 +250,39 @@ void BindEnvs(nb::module_& module) {
       .def("step_choices", &BatchEnv::StepChoices, "choices"_a)
       .def("exact_rewards", &BatchEnv::ExactRewards, "world"_a, "exp"_a)
       .def("entities", &BatchEnv::Entities, "world"_a)
-      .def_prop_ro("observations",
-                   [](nb::handle self) {
-                     const BatchEnv& env = nb::cast<const BatchEnv&>(self);
-                     return ViewOf(self, env.observations(), env.batch());
-                   })
-      .def_prop_ro("states",
-                   [](nb::handle self) {
-                     const BatchEnv& env = nb::cast<const BatchEnv&>(self);
-                     return ViewOf(self, env.states(), env.batch());
-                   })
-      .def_prop_ro("rewards",
-                   [](nb::handle self) {
-                     const BatchEnv& env = nb::cast<const BatchEnv&>(self);
-                     return ViewOf(self, env.rewards(), env.batch());
-                   })
-      .def_prop_ro("ends", [](nb::handle self) {
-        const BatchEnv& env = nb::cast<const BatchEnv&>(self);
-        const std::span<const EpisodeEnd> ends = env.ends();
-        return ViewOf(self, std::span(reinterpret_cast<const uint8_t*>(ends.data()), ends.size()),
-                      env.batch());
-      });
-  module.def("envs", &EnvList, "All environments with their settings.");
+      .def_prop_ro(
+          "observations",
+          [](nb::handle self) {
+            const BatchEnv& env = nb::cast<const BatchEnv&>(self);
+            return ViewOf(self, env.observations(), env.batch());
+          },
+          nb::sig("def observations(self) -> numpy.typing.NDArray[numpy.float32]"))
+      .def_prop_ro(
+          "states",
+          [](nb::handle self) {
+            const BatchEnv& env = nb::cast<const BatchEnv&>(self);
+            return ViewOf(self, env.states(), env.batch());
+          },
+          nb::sig("def states(self) -> numpy.typing.NDArray[numpy.float32]"))
+      .def_prop_ro(
+          "rewards",
+          [](nb::handle self) {
+            const BatchEnv& env = nb::cast<const BatchEnv&>(self);
+            return ViewOf(self, env.rewards(), env.batch());
+          },
+          nb::sig("def rewards(self) -> numpy.typing.NDArray[numpy.float32]"))
+      .def_prop_ro(
+          "ends",
+          [](nb::handle self) {
+            const BatchEnv& env = nb::cast<const BatchEnv&>(self);
+            const std::span<const EpisodeEnd> ends = env.ends();
+            return ViewOf(self,
+                          std::span(reinterpret_cast<const uint8_t*>(ends.data()), ends.size()),
+                          env.batch());
+          },
+          nb::sig("def ends(self) -> numpy.typing.NDArray[numpy.uint8]"));
+  module.def("envs", &EnvList, nb::sig("def envs() -> list[dict[str, typing.Any]]"),
+             "All environments with their settings.");
 }
 
 }  // namespace tessera::python

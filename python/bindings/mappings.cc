@@ -1,6 +1,7 @@
 // Decision spaces, mappings and what they cost, one by one and in batches.
 #include "spaces.h"
 
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -108,16 +109,23 @@ nb::list DecisionsOf(const DecisionSpace& space) {
   return decisions;
 }
 
-std::vector<int32_t> SampleOf(const DecisionSpace& space, uint64_t seed) {
-  CounterRng rng(seed, StreamId("python.sample"));
+// Any whole number is a seed, as users compute them; 64 bits of it count.
+uint64_t SeedOf(const nb::int_& seed) {
+  const uint64_t bits = PyLong_AsUnsignedLongLongMask(seed.ptr());
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return bits;
+}
+
+std::vector<int32_t> SampleOf(const DecisionSpace& space, const nb::int_& seed) {
+  CounterRng rng(SeedOf(seed), StreamId("python.sample"));
   return IndicesOf(space.Sample(rng, kRedraws));
 }
 
 std::vector<int32_t> NeighborOf(const DecisionSpace& space, const std::vector<int64_t>& point,
-                                uint64_t seed) {
+                                const nb::int_& seed) {
   const Point at = PointOf(space, point);
   Value(space.Check(at));
-  CounterRng rng(seed, StreamId("python.neighbor"));
+  CounterRng rng(SeedOf(seed), StreamId("python.neighbor"));
   return IndicesOf(space.Neighbor(at, rng));
 }
 
@@ -157,11 +165,12 @@ void DefineSpace(Class& bound, SpaceOf of) {
           "log10_size", [of](const T& s) { return of(s).Log10Size(); },
           "log10 of the number of legal points.")
       .def(
-          "sample", [of](const T& s, uint64_t seed) { return SampleOf(of(s), seed); }, "seed"_a,
+          "sample", [of](const T& s, const nb::int_& seed) { return SampleOf(of(s), seed); },
+          "seed"_a,
           "A random legal point: a list with the index of the chosen value of every decision.")
       .def(
           "neighbor",
-          [of](const T& s, const std::vector<int64_t>& point, uint64_t seed) {
+          [of](const T& s, const std::vector<int64_t>& point, const nb::int_& seed) {
             return NeighborOf(of(s), point, seed);
           },
           "point"_a, "seed"_a, "A legal point one step away.")
@@ -348,6 +357,28 @@ nb::dict EvaluateMappings(const MappingBatch& batch, const std::optional<std::st
   return ColumnsOf(costs);
 }
 
+// Evaluations per second of the batch on one thread, without Python: the yardstick of benchmarks.
+double BatchRate(const MappingBatch& batch, const std::optional<std::string>& model,
+                 const std::vector<std::pair<std::string, std::string>>& settings, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const MappingPlace& place = *batch.place;
+  const CostModelChoice choice = ChoiceOf(model, place.accelerator, settings);
+  const std::unique_ptr<CostModel> made = Value(choice->Make(place.layer, place.accelerator));
+  nb::gil_scoped_release release;
+  ThreadPool pool(1);
+  BatchEvaluator evaluator(*made, pool);
+  std::vector<Cost> costs(batch.mappings.size());
+  int64_t count = 0;
+  double taken = 0;
+  const auto start = Clock::now();
+  do {
+    evaluator.EvaluateBatch(batch.mappings, costs);
+    count += std::ssize(costs);
+    taken = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (taken < seconds);
+  return static_cast<double>(count) / taken;
+}
+
 // ---- Mappings ----------------------------------------------------------------------------------
 
 std::string JsonOf(const PlacedMapping& m) {
@@ -485,8 +516,12 @@ void BindMappings(nb::module_& module) {
       own, [](const OwnSpace& s) -> const DecisionSpace& { return s.problem->space(); });
   own.def("__init__", &MakeSpace, "layer"_a, "accelerator"_a, "model"_a.none(), "objective"_a,
           "settings"_a, "sizes"_a, "decide_pes"_a, "bypass"_a, "constraints"_a)
-      .def("evaluate", &EvaluatePoints, "points"_a, "threads"_a)
-      .def("decode_batch", &DecodePoints, "points"_a)
+      .def("evaluate", &EvaluatePoints, "points"_a, "threads"_a,
+           nb::sig("def evaluate(self, points: numpy.typing.NDArray[numpy.int32], threads: int) -> "
+                   "dict[str, typing.Any]"))
+      .def("decode_batch", &DecodePoints, "points"_a,
+           nb::sig("def decode_batch(self, points: numpy.typing.NDArray[numpy.int32]) -> "
+                   "MappingBatch"))
       .def(
           "decode",
           [](const OwnSpace& s, const std::vector<int64_t>& indices) {
@@ -502,8 +537,12 @@ void BindMappings(nb::module_& module) {
           },
           "mapping"_a, "The point of a mapping.")
       .def_prop_ro("model", [](const OwnSpace& s) { return s.model.ToString(); });
+  module.def("batch_rate", &BatchRate, "batch"_a, "model"_a.none(), "settings"_a, "seconds"_a,
+             "Evaluations per second of a batch in C++, for benchmarks.");
   module.def("evaluate_mappings", &EvaluateMappings, "batch"_a, "model"_a.none(), "settings"_a,
-             "threads"_a);
+             "threads"_a,
+             nb::sig("def evaluate_mappings(batch: MappingBatch, model: str | None, settings: "
+                     "list[tuple[str, str]], threads: int) -> dict[str, typing.Any]"));
 }
 
 }  // namespace tessera::python

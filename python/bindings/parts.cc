@@ -7,6 +7,7 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "spaces.h"
@@ -72,22 +73,21 @@ class PythonSearcher final : public Searcher {
 
   PythonSearcher(const SearchSetup& setup, Part& part) : part_(part), space_(setup.space) {
     InPython(part_, [&] {
-      view_ = nb::cast(SpaceView(&setup.space));
-      mine_ = part_.made_by(view_, setup.seed);
+      *view_ = nb::cast(SpaceView(&setup.space));
+      // What every generator of random numbers takes: 31 bits.
+      *mine_ = part_.made_by(*view_, (setup.seed ^ setup.seed >> 32) & 0x7fffffff);
     });
   }
 
   ~PythonSearcher() override {
     nb::gil_scoped_acquire gil;
-    nb::cast<SpaceView&>(view_).Forget();
-    mine_.reset();
-    view_.reset();
+    nb::cast<SpaceView&>(*view_).Forget();
   }
 
   std::vector<Point> Propose(int64_t n) override {
     return InPython(part_, [&] {
       std::vector<Point> points;
-      const nb::object proposed = mine_.attr("propose")(n);
+      const nb::object proposed = (*mine_).attr("propose")(n);
       if (proposed.is_none()) return points;
       for (const nb::handle& point : nb::list(proposed)) {
         if (std::ssize(points) == n) {
@@ -110,7 +110,7 @@ class PythonSearcher final : public Searcher {
                               outcome.feasible() ? nb::object(nb::cast(outcome.value)) : nb::none(),
                               outcome.feasible() ? nb::none() : nb::object(nb::cast(outcome.why))});
       }
-      mine_.attr("observe")(seen);
+      (*mine_).attr("observe")(seen);
     });
   }
 
@@ -127,7 +127,7 @@ class PythonSearcher final : public Searcher {
 
   Part& part_;
   const DecisionSpace& space_;
-  nb::object view_, mine_;
+  Held view_, mine_;
 };
 
 // ---- Cost models -------------------------------------------------------------------------------
@@ -138,15 +138,11 @@ class PythonModel final : public BatchModel {
   PythonModel(Part& part, const Layer& layer, const Accelerator& accelerator)
       : part_(part), place_(std::make_shared<MappingPlace>(MappingPlace{layer, accelerator})) {
     InPython(part_, [&] {
-      mine_ = part_.made_by(
+      *mine_ = part_.made_by(
           layer,
           nb::module_::import_("tessera._machines").attr("Accelerator").attr("_of")(accelerator));
-      batched_ = nb::hasattr(mine_, "evaluate_batch");
+      batched_ = nb::hasattr(*mine_, "evaluate_batch");
     });
-  }
-  ~PythonModel() override {
-    nb::gil_scoped_acquire gil;
-    mine_.reset();
   }
 
   std::vector<Result<Cost>> Evaluate(std::span<const Request> requests,
@@ -155,14 +151,15 @@ class PythonModel final : public BatchModel {
       std::vector<Result<Cost>> costs;
       if (!batched_) {
         for (const Request& request : requests) {
-          costs.push_back(CostFrom(mine_.attr("evaluate")(PlacedMapping{request.mapping, place_})));
+          costs.push_back(
+              CostFrom((*mine_).attr("evaluate")(PlacedMapping{request.mapping, place_})));
         }
         return costs;
       }
       MappingBatch batch{.place = place_};
       for (const Request& request : requests) batch.mappings.push_back(request.mapping);
       for (const nb::handle& cost :
-           nb::list(nb::object(mine_.attr("evaluate_batch")(std::move(batch))))) {
+           nb::list(nb::object((*mine_).attr("evaluate_batch")(std::move(batch))))) {
         costs.push_back(CostFrom(cost));
       }
       if (costs.size() != requests.size()) {
@@ -187,7 +184,7 @@ class PythonModel final : public BatchModel {
 
   Part& part_;
   std::shared_ptr<const MappingPlace> place_;
-  nb::object mine_;
+  Held mine_;
   bool batched_ = false;
 };
 
@@ -233,18 +230,21 @@ const CostModelInfo kPythonDataflows = {
 
 // ---- Environments ------------------------------------------------------------------------------
 
-using Floats = nb::ndarray<float, nb::c_contig, nb::device::cpu>;
-using Bytes = nb::ndarray<uint8_t, nb::c_contig, nb::device::cpu>;
+template <typename T>
+std::span<T> SpanOf(const nb::handle& array) {
+  const auto typed = nb::cast<nb::ndarray<T, nb::c_contig, nb::device::cpu>>(array);
+  return {typed.data(), typed.size()};
+}
 
 // An adapter of tessera._own_env, whose arrays stay where they are.
 class PythonEnv final : public Env {
  public:
   PythonEnv(Part& part, int64_t batch) : part_(part), batch_(batch) {
     InPython(part_, [&] {
-      mine_ = part_.made_by(batch);
+      *mine_ = part_.made_by(batch);
       spec_.name = part_.name;
-      spec_.horizon = nb::cast<int64_t>(mine_.attr("horizon"));
-      for (const nb::handle& agent : nb::list(nb::object(mine_.attr("agents")))) {
+      spec_.horizon = nb::cast<int64_t>((*mine_).attr("horizon"));
+      for (const nb::handle& agent : nb::list(nb::object((*mine_).attr("agents")))) {
         const auto [name, observation, kind, size] =
             nb::cast<std::tuple<std::string, int64_t, std::string, int64_t>>(agent);
         spec_.agents.push_back(
@@ -253,49 +253,40 @@ class PythonEnv final : public Env {
              .action = {.kind = kind == "box" ? ActionKind::kBox : ActionKind::kChoice,
                         .size = size}});
       }
-      observations_ = nb::cast<Floats>(mine_.attr("observations"));
-      rewards_ = nb::cast<Floats>(mine_.attr("rewards"));
-      ends_ = nb::cast<Bytes>(mine_.attr("ends"));
+      observations_ = SpanOf<float>((*mine_).attr("observations"));
+      rewards_ = SpanOf<float>((*mine_).attr("rewards"));
+      ends_ = SpanOf<uint8_t>((*mine_).attr("ends"));
     });
-  }
-  ~PythonEnv() override {
-    nb::gil_scoped_acquire gil;
-    observations_ = {};
-    rewards_ = {};
-    ends_ = {};
-    mine_.reset();
   }
 
   const EnvSpec& spec() const override { return spec_; }
   int64_t batch() const override { return batch_; }
 
   void Reset(uint64_t seed) override {
-    InPython(part_, [&] { mine_.attr("reset")(seed); });
+    InPython(part_, [&] { (*mine_).attr("reset")(seed); });
   }
   Result<void> Step(std::span<const float> actions) override {
     InPython(part_, [&] {
       const size_t width = actions.size() / static_cast<size_t>(batch_);
       nb::ndarray<nb::numpy, const float, nb::ndim<2>> array(
           actions.data(), {static_cast<size_t>(batch_), width}, nb::handle());
-      mine_.attr("step")(array.cast(nb::rv_policy::copy));
+      (*mine_).attr("step")(array.cast(nb::rv_policy::copy));
     });
     return {};
   }
   void ResetFinished() override {
-    InPython(part_, [&] { mine_.attr("reset_finished")(); });
+    InPython(part_, [&] { (*mine_).attr("reset_finished")(); });
   }
 
-  std::span<const float> observations() const override {
-    return {observations_.data(), observations_.size()};
-  }
-  std::span<const float> rewards() const override { return {rewards_.data(), rewards_.size()}; }
+  std::span<const float> observations() const override { return observations_; }
+  std::span<const float> rewards() const override { return rewards_; }
   std::span<const EpisodeEnd> ends() const override {
     return {reinterpret_cast<const EpisodeEnd*>(ends_.data()), ends_.size()};
   }
 
   void Save(const std::string& prefix, TensorWriter& writer) const override {
     InPython(part_, [&] {
-      const nb::bytes state = nb::bytes(nb::object(mine_.attr("save")()));
+      const nb::bytes state = nb::bytes(nb::object((*mine_).attr("save")()));
       const auto* const first = reinterpret_cast<const uint8_t*>(state.c_str());
       saved_.assign(first, first + state.size());
     });
@@ -307,18 +298,17 @@ class PythonEnv final : public Env {
     if (!count) return count.error();
     std::vector<uint8_t> state(static_cast<size_t>(*count));
     if (Result<void> read = reader.Read(prefix + "python", std::span(state)); !read) return read;
-    InPython(part_, [&] { mine_.attr("load")(nb::bytes(state.data(), state.size())); });
-    return reader.Read(prefix + "observations",
-                       std::span<float>(observations_.data(), observations_.size()));
+    InPython(part_, [&] { (*mine_).attr("load")(nb::bytes(state.data(), state.size())); });
+    return reader.Read(prefix + "observations", observations_);
   }
 
  private:
   Part& part_;
   const int64_t batch_;
   EnvSpec spec_;
-  nb::object mine_;
-  Floats observations_, rewards_;
-  Bytes ends_;
+  Held mine_;  // owns the arrays, which it never replaces
+  std::span<float> observations_, rewards_;
+  std::span<uint8_t> ends_;
   mutable std::vector<uint8_t> saved_;  // lives until the writer has written
 };
 
@@ -348,8 +338,13 @@ Part* FindPart(const std::string& kind, const std::string& name) {
 void BindParts(nb::module_& module) {
   nb::class_<SeenTrial>(module, "Trial", "A point with what it cost.")
       .def_ro("point", &SeenTrial::point, "The index of the chosen value of every decision.")
-      .def_ro("value", &SeenTrial::value, "The objective, or None if the point is infeasible.")
-      .def_ro("reason", &SeenTrial::reason, "Why it is infeasible, or None.");
+      .def_prop_ro(
+          "value", [](const SeenTrial& t) { return t.value; },
+          nb::sig("def value(self) -> float | None"),
+          "The objective, or None if the point is infeasible.")
+      .def_prop_ro(
+          "reason", [](const SeenTrial& t) { return t.reason; },
+          nb::sig("def reason(self) -> str | None"), "Why it is infeasible, or None.");
   module.def("add_part", &AddPart, "kind"_a, "name"_a, "made_by"_a);
   Value(RegisterMethod(DeclareMethod<PythonSearcher, NamedOptions>(
       {.name = "python", .summary = "a searcher written in Python"}, NamedParameters())));

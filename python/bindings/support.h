@@ -44,6 +44,26 @@ struct Part {
   std::atomic<int64_t> exceptions = 0;  // raised so far: runs that use the part stop at the next
 };
 
+// A Python object that C++ code holds which may be destroyed without the GIL.
+class Held {
+ public:
+  Held() = default;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() { reset(); }
+
+  nb::object& operator*() { return object_; }
+  const nb::object& operator*() const { return object_; }
+  void reset() {
+    if (!object_.is_valid()) return;
+    nb::gil_scoped_acquire gil;
+    object_.reset();
+  }
+
+ private:
+  nb::object object_;
+};
+
 // The part of a kind ("method", "model", "env") by name; null if there is none.
 Part* FindPart(const std::string& kind, const std::string& name);
 

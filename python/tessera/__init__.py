@@ -11,10 +11,7 @@ arguments; `to_dict()` is what `--json` prints. docs/python.md is the tutorial.
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import _core
-from ._commands import function as _function
 from ._core import Cost as Cost
 from ._core import Mapping as Mapping
 from ._core import MappingBatch as MappingBatch
@@ -54,42 +51,22 @@ from ._results import Rows as Rows
 from ._spaces import Space as Space
 from ._spaces import evaluate_batch as evaluate_batch
 from ._spaces import mapping_from_dict as mapping_from_dict
+from ._surface import assign as assign
+from ._surface import bound as bound
+from ._surface import compare as compare
+from ._surface import compile as compile
+from ._surface import cooptimize as cooptimize
+from ._surface import evaluate as evaluate
+from ._surface import map as map
+from ._surface import methods as methods
+from ._surface import prove as prove
+from ._surface import resume as resume
+from ._surface import simulate as simulate
+from ._surface import train as train
+from ._surface import verify as verify
 from ._worlds import BatchedEnv as BatchedEnv
 
 __version__: str = _core.__version__
-
-evaluate = _function("evaluate", "evaluate", ["network", "accelerator", "mapping"])
-bound = _function("bound", "bound", ["network", "accelerator"])
-map = _function("map", "map", ["network", "accelerator"])
-prove = _function("prove", "map", ["network", "accelerator"], {"method": "exact"})
-compare = _function("compare", "compare", ["network", "accelerator"])
-assign = _function("assign", "assign", ["network", "accelerator"])
-cooptimize = _function("cooptimize", "cooptimize", ["network"])
-compile = _function("compile", "compile", ["network"])
-simulate = _function("simulate", "simulate", ["program"])
-train = _function("train", "train", ["env"])
-_resume = _function("resume", "resume", ["run"])
-verify = _function("verify", "verify", ["run"])
-
-
-def resume(run: Any, *, parts: Any = (), **keywords: Any) -> Result:
-    """Goes on with the run of a folder to its end.
-
-    `parts` are the classes of your own that the run uses: a searcher, a cost model, an environment.
-    """
-    for part in parts if isinstance(parts, (list, tuple)) else [parts]:
-        register(part)
-    result: Result = _resume(run, **keywords)
-    return result
-
-
-def methods() -> list[str]:
-    """Names of the search methods, those that prove included."""
-    import json
-
-    outcome = _core.run_command(["list", "methods", "--json"], None, [])
-    return [row["name"] for row in json.loads(outcome.output)["methods"]]
-
 
 from . import gymnasium as _gymnasium  # noqa: E402
 

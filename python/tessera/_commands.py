@@ -87,8 +87,11 @@ class _Line:
         if kind == "bool":
             if not isinstance(value, bool):
                 raise UsageError(f"{name} is {value!r}, but must be True or False")
+            opposite = self.command.by_name.get("no_" + name)
             if value:
                 self.options.append(option)
+            elif opposite is not None:
+                self.options.append(opposite.option)
         elif kind == "list":
             for one in _items(value):
                 self.options.append(f"{option}={self._word(name, one)}")

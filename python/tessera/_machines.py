@@ -29,7 +29,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         "network",
     ),
     Arithmetic: ("name", "mesh_x", "mesh_y", "word_bits", "mac_pj"),
-    Hierarchy: ("arithmetic", "levels", "links", "keeps"),
+    Hierarchy: ("arithmetic", "levels", "links", "bypass", "keeps"),
 }  # fmt: skip
 
 
@@ -127,7 +127,7 @@ class Accelerator:
         """Another machine with some parts of this one changed.
 
         Keywords are `name`, `source`, `pe_array`, `hierarchy`, `levels`, `arithmetic`, `links`,
-        `keeps`, or a field of the PE array; a dict changes a part:
+        `bypass`, `keeps`, or a field of the PE array; a dict changes a part:
 
         >>> machine.replace(levels={"GLB": {"entries": 131072}})
         >>> machine.replace(num_pes=512)

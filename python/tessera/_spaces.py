@@ -74,7 +74,7 @@ class Space:
         objective: str = "latency",
         sizes: str = "divisors",
         decide_pes: bool = False,
-        bypass: bool = False,
+        bypass: bool = True,
         constraints: str | os.PathLike[str] = "",
         **settings: Any,
     ) -> None:

@@ -11,13 +11,11 @@ here only reads, also while the study runs. DuckDB, Polars and others can read t
 
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import sqlite3
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pandas
+from typing import Any
 
 __all__ = ["query", "to_pandas", "to_parquet"]
 
@@ -42,10 +40,9 @@ def query(folder: str | os.PathLike[str], sql: str = _UNITS) -> list[dict[str, A
         connection.close()
 
 
-def to_pandas(folder: str | os.PathLike[str], sql: str = _UNITS) -> pandas.DataFrame:
-    """The rows of a query, a row per unit without one. Needs pandas."""
-    import pandas
-
+def to_pandas(folder: str | os.PathLike[str], sql: str = _UNITS) -> Any:
+    """The rows of a query as a pandas.DataFrame; without a query, a row per unit. Needs pandas."""
+    pandas: Any = importlib.import_module("pandas")
     connection = _connect(folder)
     try:
         return pandas.read_sql_query(sql, connection)
@@ -54,14 +51,11 @@ def to_pandas(folder: str | os.PathLike[str], sql: str = _UNITS) -> pandas.DataF
 
 
 def to_parquet(folder: str | os.PathLike[str], file: str | os.PathLike[str], sql: str = _UNITS) -> None:
-    """Writes the rows of a query as Parquet. Needs pyarrow, or else DuckDB with pandas."""
+    """Writes the rows of a query as Parquet. Needs pyarrow, or else DuckDB and pandas."""
     try:
-        import pyarrow
-        import pyarrow.parquet
+        parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
-        import duckdb
-
-        rows = to_pandas(folder, sql)
-        duckdb.from_df(rows).write_parquet(str(file))
+        importlib.import_module("duckdb").from_df(to_pandas(folder, sql)).write_parquet(str(file))
         return
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(query(folder, sql)), file)
+    table = importlib.import_module("pyarrow").Table.from_pylist(query(folder, sql))
+    parquet.write_table(table, file)

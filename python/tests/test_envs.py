@@ -19,12 +19,13 @@ from pettingzoo.test import (  # noqa: E402
 
 from tessera.pettingzoo import (  # noqa: E402
     cooperative_navigation_v0,
+    cooptimize_v0,
 
     mapping_v0,
     predator_prey_v0,
 )
 
-MODULES = [mapping_v0, predator_prey_v0, cooperative_navigation_v0]
+MODULES = [mapping_v0, predator_prey_v0, cooperative_navigation_v0, cooptimize_v0]
 ID = "tessera/Mapping-v0"
 pytestmark = pytest.mark.filterwarnings("ignore")
 

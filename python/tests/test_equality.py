@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import numpy as np
 import pytest
@@ -57,12 +58,16 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(("file", "settings"), GOLDEN, ids=["maestro", "timeloop"])
-def test_every_golden_row(golden, program, file, settings):
+def test_every_golden_row(golden, program, file, settings, tmp_path):
     path = golden / file
+    if not os.environ.get("TESSERA_THOROUGH"):  # the first rows; `make test-full` takes all
+        with gzip.open(path, "rt") as rows:
+            path = tmp_path / "rows.jsonl"
+            path.write_text("".join(row for row, _ in zip(rows, range(400))))
     words = [word for key, value in settings.items() for word in ("--" + key, value)]
     printed = program("evaluate", "--batch", str(path), *words)
     assert tessera.evaluate_batch(path, **settings).to_json() == printed
-    with gzip.open(path, "rt") as rows:
+    with gzip.open(golden / file, "rt") as rows:
         some = [json.loads(row) for row, _ in zip(rows, range(20))]
     answers = tessera.evaluate_batch(some, **settings)
     assert answers.to_json().splitlines() == printed.splitlines()[: len(some)]

@@ -1,18 +1,22 @@
 """Everything that can go wrong around a run of tessera, as functions that a test calls.
 
-A Fault is something done to a command: a kill or an error at the n-th call that changes a file
-(shim.cc, preloaded), closed streams, a signal while it is blocked, little memory, a damaged folder.
-What must hold afterwards is always the same and is checked here:
+A Fault is something done to a command: a kill, an error or a power cut at the n-th call that changes a
+file (shim.cc, preloaded), closed streams, a signal while it is blocked, little memory. Damage is in
+damage.py, extreme numbers are in extremes.py. What must hold afterwards is always the same and is
+checked here:
 
   no crash      no signal but the one that was sent, no exit code 70, no abort
   no hang       an end within SECONDS
   all or none   without a run folder, no file appears unless the command succeeded
-  resumable     a run folder is resumed to the bytes of an undisturbed run, and verifies
+  resumable     a run folder is resumed to the bytes of an undisturbed run, and verifies; with a clock,
+                to values that are no worse and bounds that are no looser than those in its journal
+  lasting       what a command that has succeeded wrote survives a power cut
 """
-import os, random, resource, shutil, signal, subprocess, sys, tempfile, time
+import json, math, os, random, resource, shutil, signal, subprocess, sys, tempfile, time
 
 SECONDS = 60  # more than any command here takes, by far
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EMFILE")
+POWER = ("cut", "tear")  # all that was not synced is lost; half of the bytes is
 
 STUDY = """format: tessera-study-1
 networks: [net.yaml]
@@ -38,6 +42,12 @@ RUNS = {
     "train": "train --env cooperative_navigation --episodes 60 --report-every 20 "
              "--checkpoint-every 20 --set batch=32 --set warmup=100 --set capacity=500",
     "study": "study study.yaml",
+}
+# The same where the clock decides how far a run gets.
+CLOCKED = {
+    "map-clock": "map net.yaml --accelerator eyeriss-256 --objective edp --samples 100 "
+                 "--time-limit 0.4",
+    "map-clock-latency": "map net.yaml --accelerator simple3 --objective latency --time-limit 0.4",
 }
 # Commands that leave files which belong together.
 FILES = {
@@ -73,6 +83,8 @@ class Machine:
         self.random = random.Random(seed)
         self.folder = tempfile.mkdtemp(prefix="tessera-faults-")
         self.trials, self.failures = 0, []
+        self.output = b""  # of the command that ended last
+        self.kept = os.path.abspath("build/faults")  # what did harm
         self.write("net.yaml", NETWORK)
         self.write("study.yaml", STUDY)
 
@@ -114,7 +126,7 @@ class Machine:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise Held(f"{what}: no end after {seconds} s")
-        code = process.returncode
+        code, self.output = process.returncode, out or b""
         if code == 70 or (code < 0 and not (killed and code == -signal.SIGKILL)):
             raise Held(f"{what}: ended with {code}: {(err or b'').decode(errors='replace')[-300:]}")
         if err and b"internal error" in err:
@@ -124,17 +136,25 @@ class Machine:
     def run(self, words, what, fault=None, memory=None, killed=False, **streams):
         return self.finish(self.start(words, fault, memory, **streams), what, killed)
 
+    def say(self, words):
+        """What a command prints that cannot fail."""
+        return subprocess.run([self.tessera] + words, capture_output=True, text=True, check=True,
+                              cwd=self.folder).stdout
+
     def calls(self):
         """Calls of the last command with a fault that the shim has counted."""
         with open(self.path("count")) as file:
             return int(file.read())
 
+    def fail(self, failure):
+        self.failures.append(str(failure))
+        print("FAILED", failure, flush=True)
+
     def attempt(self, test, *arguments):
         try:
             test(*arguments)
         except Held as failure:
-            self.failures.append(str(failure))
-            print("FAILED", failure, flush=True)
+            self.fail(failure)
 
     def whole(self, kind, words):
         """The files of an undisturbed run, and how many calls it makes."""
@@ -167,18 +187,67 @@ def disturb_run(machine, kind, words, whole, fault):
         if files(machine.path(folder)) != whole:
             raise Held(f"{what}: exit code 0, but not all of the result is there")
         return
-    if not os.path.exists(machine.path(folder + "/run.json")):
-        machine.remove(folder)
-        return
-    again = machine.run(["resume", folder], what + ", resumed")
-    if again != 0:
-        raise Held(f"{what}: resume ends with {again}")
-    differing = sorted(n for n in whole.keys() | files(machine.path(folder)).keys()
-                       if whole.get(n) != files(machine.path(folder)).get(n))
+    go_on(machine, words, folder, what)
+    found = files(machine.path(folder))
+    differing = sorted(n for n in whole.keys() | found.keys() if whole.get(n) != found.get(n))
     if differing:
         raise Held(f"{what}: after resume other bytes in {differing}")
+
+
+def go_on(machine, words, folder, what):
+    """Resumes a run, or starts it again if it had not come to be one; then verifies it."""
+    begun = os.path.exists(machine.path(folder + "/run.json"))
+    again = machine.run(["resume", folder] if begun else words + ["--out", folder], what + ", resumed")
+    if again != 0:
+        raise Held(f"{what}: resume ends with {again}")
     if machine.run(["verify", folder], what + ", verified") != 0:
         raise Held(f"{what}: the resumed run does not verify")
+
+
+def known(folder):
+    """(least value, largest bound) of each layer of a map run by its journals, as far as they are whole."""
+    layers = {}
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        value, bound = layers.get(name[:3], (math.inf, -math.inf))
+        for line in open(os.path.join(folder, name), "rb"):
+            try:
+                row = json.loads(line)
+            except ValueError:
+                break
+            value = min(value, row.get("value", math.inf))
+            bound = max(bound, row.get("bound", -math.inf))
+        layers[name[:3]] = value, bound
+    return layers
+
+
+def disturb_clocked(machine, kind, words, whole, fault):
+    """A run with a clock: what its journal knew when it was disturbed is not forgotten."""
+    machine.remove("out")
+    what = f"{kind} with {fault}"
+    machine.run(words + ["--out", "out"], what, fault=fault, killed=True)
+    before = known(machine.path("out/journal"))
+    go_on(machine, words, "out", what)
+    with open(machine.path("out/result.json")) as file:
+        layers = json.load(file)["layers"]
+    for number, (value, bound) in before.items():
+        layer = layers[int(number) - 1]
+        if layer["value"] > value * (1 + 1e-9):
+            raise Held(f"{what}: {value} before, {layer['value']} after it was resumed")
+        if layer["bound"] < bound * (1 - 1e-9):
+            raise Held(f"{what}: bound {bound} before, {layer['bound']} after it was resumed")
+
+
+def lasting(machine, kind, words, whole, power):
+    """A command that ends well, and then the power goes: nothing is lost."""
+    machine.remove("out")
+    what = f"{kind}, then {power}"
+    code = machine.run(words + ["--out", "out"], what, fault=f"{power}:999999999")
+    if code != 0:
+        raise Held(f"{what}: ends with {code}")
+    found = files(machine.path("out")) if os.path.isdir(machine.path("out")) else {}
+    missing = sorted(name for name in whole if found.get(name) != whole[name])
+    if missing:
+        raise Held(f"{what}: exit code 0, but {missing} did not last")
 
 
 def disturb_files(machine, kind, words, whole, fault):
@@ -226,46 +295,3 @@ def interrupt(machine, words, what, seconds=0.5, number=signal.SIGINT, expected=
     living = [line for line in left.splitlines() if " Z" not in line and line.strip()]
     if living:
         raise Held(f"{what}: still running: {living}")
-
-
-def damage(machine, kind, folder, seconds=10):
-    """A random change in a random file of a finished run: verify and resume end in time and in
-    order; a change that verify accepts is a failure unless the file holds no number."""
-    names = sorted(files(machine.path(folder)))
-    name = machine.random.choice(names)
-    path = machine.path(os.path.join(folder, name))
-    good = open(path, "rb").read()
-    bad = mutated(machine.random, good)
-    if bad == good:
-        return
-    with open(path, "wb") as file:
-        file.write(bad)
-    try:
-        what = f"{kind}: {name} damaged"
-        code = machine.finish(machine.start(["verify", folder]), what, seconds=seconds)
-        if code == 0:
-            raise Held(f"{what}: verify accepts it")
-    finally:
-        with open(path, "wb") as file:
-            file.write(good)
-
-
-def mutated(rng, good):
-    """Cut off, grown, a bit flipped, a number changed, or a piece copied elsewhere."""
-    data = bytearray(good)
-    choice = rng.randrange(5)
-    if not data or choice == 1:
-        return bytes(data + b"{}\n")
-    at = rng.randrange(len(data))
-    if choice == 0:
-        return bytes(data[:at])
-    if choice == 2:
-        data[at] ^= 1 << rng.randrange(8)
-    elif choice == 3:
-        digits = [i for i, byte in enumerate(data) if 48 <= byte < 58]
-        if digits:
-            data[rng.choice(digits)] = rng.randrange(48, 58)
-    else:
-        to = rng.randrange(len(data))
-        data[to:to + 16] = data[at:at + 16]
-    return bytes(data)

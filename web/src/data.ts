@@ -104,6 +104,7 @@ export interface Search {
   curve: [number, number][];
   outcomes: { feasible: number; infeasible: number; failed: number };
   reasons: [string, number][];
+  decisions: { name: string; values: number; evenness: number[]; favourites: (string | null)[] }[];
 }
 
 // What runs of all kinds have.

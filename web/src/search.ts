@@ -1,6 +1,6 @@
 // How the search went: the best value so far with the bound, and what became of the samples.
 import { chart, type Row } from "./chart";
-import { h } from "./dom";
+import { h, picture, s } from "./dom";
 import type { Run, Search } from "./data";
 import { percent, whole } from "./format";
 import { linePlot, type Line } from "./lines";
@@ -32,6 +32,31 @@ function outcomes(search: Search): HTMLElement {
   return chart(`Samples: ${search.layer}`, rows, body);
 }
 
+// How decisions settled: a row per decision, time to the right; pale where one value is left.
+function settling(search: Search): HTMLElement | null {
+  const { decisions } = search;
+  const windows = decisions[0]?.evenness.length ?? 0;
+  if (windows < 2) return null;
+  const left = 150, right = 130, row = 18, width = 900, top = 4, cell = (width - left - right) / windows;
+  const svg = picture(width, top + row * decisions.length + 22, "How decisions settled");
+  const rows: Row[] = [["decision", "values", "part", "evenness", "favourite"]];
+  decisions.forEach((decision, i) => {
+    const y = top + i * row;
+    svg.append(s("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, decision.name));
+    decision.evenness.forEach((part, w) => {
+      const favourite = decision.favourites[w] ?? "–";
+      rows.push([decision.name, decision.values, w + 1, part, favourite]);
+      svg.append(s("g", {}, s("title", {}, `${decision.name}, part ${w + 1} of ${windows}: evenness ${part}, mostly ${favourite}`),
+        s("rect", { x: left + w * cell, y, width: cell - 1, height: row - 2, class: "heat", "fill-opacity": 0.08 + 0.92 * part })));
+    });
+    svg.append(s("text", { x: width - right + 8, y: y + 13 }, decision.favourites[windows - 1] ?? ""));
+  });
+  svg.append(s("text", { x: left, y: top + row * decisions.length + 16 }, "first samples"),
+    s("text", { x: width - right, y: top + row * decisions.length + 16, "text-anchor": "end" }, "last samples"));
+  return chart(`How decisions settled: ${search.layer}`, rows, svg,
+    "Dark where all values are chosen alike, pale where one is left; the last favourite stands at the right.");
+}
+
 export function searchView(run: Run, layer: string): HTMLElement {
   const search = run.search.find((item) => item.layer === layer);
   const result = run.result.layers.find((item) => item.name === layer);
@@ -40,5 +65,5 @@ export function searchView(run: Run, layer: string): HTMLElement {
       h("p", {}, "This layer was not sampled: its proof alone found the mapping."));
   }
   return h("section", { "aria-label": "Search" }, h("h2", {}, `Search of ${layer}`),
-    curve(search, result?.bound ?? null, run.result.objective), outcomes(search));
+    curve(search, result?.bound ?? null, run.result.objective), outcomes(search), settling(search));
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ from tessera.distributed._units import Plan, Sink, StudyError, Unit
 
 # Units that wait at the cluster for every core it has: enough that none stands idle.
 _PER_CORE = 3
+
+# Losses before the first record after which the cluster itself is to blame: no package, another version.
+_HOPELESS = 20
 
 
 @dataclass
@@ -66,7 +70,10 @@ class _Driver:
     def _lost(self, unit: Unit, error: Exception) -> None:
         """A worker died, a node went away, or a machine could not do it."""
         self._failures[unit.number] += 1
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        said = str(error).strip() or type(error).__name__
+        reason = said.splitlines()[0].split(". ")[0].rstrip(".")
+        if self._summary.computed == 0 and self._failures.total() >= _HOPELESS:
+            raise StudyError(f"no unit could be computed; the last one: {reason}")
         if self._failures[unit.number] <= self._retries:
             self._summary.retried += 1
             self._waiting.append(unit)
@@ -120,7 +127,7 @@ def run(file: str, out: str, *, ray_address: str | None = None, retries: int = 5
     machine, or takes the connection that is there. retries: how often a unit may be lost.
     """
     try:
-        import ray
+        ray: Any = importlib.import_module("ray")
     except ImportError as error:
         raise StudyError("Ray is not installed: pip install 'tessera[ray]'") from error
     plan = _units.make_plan(file, out, allow_exec)

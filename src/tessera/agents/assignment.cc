@@ -48,11 +48,11 @@ Result<std::vector<std::string>> ReadAgent(const Node& node,
 
 Result<AssignmentStudy> AssignAgents(const DecisionSpace& space, std::span<const Trial> trials,
                                      const AssignmentOptions& options) {
-  if (options.agents > static_cast<int64_t>(space.size())) {
+  if (options.agents > std::ssize(space.open())) {
     return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("{} agents for {} decisions: an agent must have at least "
-                                        "one",
-                                        options.agents, space.size())};
+                 .message = fmt::format("{} agents for {} decisions with a choice: an agent must "
+                                        "have at least one",
+                                        options.agents, space.open().size())};
   }
   Result<CorrelationMatrix> matrix = Correlate(space, trials, options.correlation);
   if (!matrix) return matrix.error();
@@ -68,7 +68,7 @@ Result<AssignmentStudy> AssignAgents(const DecisionSpace& space, std::span<const
 
 Assignment AgentPerDecision(const DecisionSpace& space) {
   Assignment assignment;
-  for (const Decision& decision : space.decisions()) assignment.agents.push_back({decision.name()});
+  for (const size_t i : space.open()) assignment.agents.push_back({space.decisions()[i].name()});
   return assignment;
 }
 
@@ -81,19 +81,29 @@ AppliedAssignment Apply(const Assignment& assignment, const DecisionSpace& space
       const size_t decision = space.Find(name);
       if (decision == space.size()) {
         applied.unused.push_back(name);
-      } else {
+      } else if (space.decisions()[decision].size() > 1) {
         known[decision] = true;
         decisions.push_back(decision);
       }
     }
     if (!decisions.empty()) applied.agents.push_back(std::move(decisions));
   }
-  for (size_t i = 0; i < space.size(); ++i) {
+  for (const size_t i : space.open()) {
     if (known[i]) continue;
     applied.added.push_back(space.decisions()[i].name());
     applied.agents.push_back({i});
   }
   return applied;
+}
+
+std::vector<std::vector<std::string>> NamesOf(const DecisionSpace& space,
+                                              const std::vector<std::vector<size_t>>& agents) {
+  std::vector<std::vector<std::string>> names;
+  for (const std::vector<size_t>& agent : agents) {
+    names.emplace_back();
+    for (const size_t i : agent) names.back().push_back(space.decisions()[i].name());
+  }
+  return names;
 }
 
 std::string ToJsonText(const Assignment& assignment) {

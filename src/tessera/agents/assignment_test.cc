@@ -6,6 +6,8 @@
 namespace tessera {
 namespace {
 
+using DecisionLists = std::vector<std::vector<size_t>>;
+
 DecisionSpace FourDecisions() {
   return DecisionSpace({Decision::Ordinal("k", {1, 2, 3, 4}), Decision::Ordinal("c", {1, 2, 3, 4}),
                         Decision::Ordinal("y", {1, 2, 3, 4}),
@@ -52,7 +54,29 @@ TEST(AssignAgents, CutsByThreshold) {
 
 TEST(AssignAgents, RefusesMoreAgentsThanDecisions) {
   const auto study = AssignAgents(FourDecisions(), CorrelatedTrials(), {.agents = 5});
-  EXPECT_EQ(ToString(study.error()), "5 agents for 4 decisions: an agent must have at least one");
+  EXPECT_EQ(ToString(study.error()),
+            "5 agents for 4 decisions with a choice: an agent must have at least one");
+}
+
+TEST(AssignAgents, SeesChoicesOnly) {
+  const DecisionSpace space({Decision::Ordinal("k", {1, 2, 3, 4}), Decision::Ordinal("g", {7}),
+                             Decision::Ordinal("c", {1, 2, 3, 4})});
+  std::vector<Trial> trials;
+  for (const Trial& trial : CorrelatedTrials()) {
+    Point point(3);
+    point[0] = trial.point[0];
+    point[2] = trial.point[2];
+    trials.push_back({point, trial.outcome});
+  }
+  const auto study = AssignAgents(space, trials, {.agents = 2});
+  ASSERT_TRUE(study) << study.error();
+  EXPECT_EQ(study->assignment, (Assignment{{{"k"}, {"c"}}}));
+  EXPECT_EQ(study->matrix.constant, std::vector<std::string>{"g"});
+  EXPECT_FALSE(AssignAgents(space, trials, {.agents = 3}));
+  EXPECT_EQ(AgentPerDecision(space).agents.size(), 2u);
+  const AppliedAssignment applied = Apply({{{"g"}, {"k", "g"}}}, space);
+  EXPECT_EQ(applied.agents, (DecisionLists{{0}, {2}}));
+  EXPECT_EQ(applied.added, std::vector<std::string>{"c"});
 }
 
 TEST(Assignment, AppliesToOtherSpaces) {

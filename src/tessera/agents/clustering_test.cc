@@ -134,8 +134,10 @@ TEST(Cluster, CopesWithOneItem) {
 }
 
 TEST(Distances, AreRowsOrOneMinusR) {
-  const CorrelationMatrix matrix{
-      .names = {"a", "b"}, .values = {1, -0.5, 0.2, -0.5, 1, 0.1, 0.2, 0.1, 1}, .constant = {}};
+  const CorrelationMatrix matrix{.names = {"a", "b"},
+                                 .values = {1, -0.5, 0.2, -0.5, 1, 0.1, 0.2, 0.1, 1},
+                                 .constant = {},
+                                 .unchanged = {}};
   EXPECT_NEAR(Distances(matrix, CorrelationDistance::kRows)[1],
               std::sqrt(1.5 * 1.5 + 1.5 * 1.5 + 0.1 * 0.1), 1e-12);
   EXPECT_NEAR(Distances(matrix, CorrelationDistance::kOneMinusR)[1], 0.5, 1e-12);

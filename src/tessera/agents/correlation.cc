@@ -102,14 +102,19 @@ Result<CorrelationMatrix> Correlate(const DecisionSpace& space, std::span<const 
   CorrelationMatrix matrix{.names = {},
                            .values = {},
                            .constant = {},
+                           .unchanged = {},
                            .trials = std::ssize(kept),
                            .collected = std::ssize(trials)};
   std::vector<Columns> columns;
   for (size_t i = 0; i < space.size(); ++i) {
     const Decision& decision = space.decisions()[i];
+    if (decision.size() < 2) {
+      matrix.constant.push_back(decision.name());
+      continue;
+    }
     columns.push_back(ColumnsOf(decision, i, kept, options.orders));
     matrix.names.push_back(decision.name());
-    if (IsConstant(columns.back())) matrix.constant.push_back(decision.name());
+    if (IsConstant(columns.back())) matrix.unchanged.push_back(decision.name());
   }
   columns.emplace_back(1);
   for (const Trial* trial : kept) {

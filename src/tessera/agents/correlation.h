@@ -35,13 +35,15 @@ struct CorrelationOptions {
   RewardScale reward = RewardScale::kInverse;
 };
 
-// A symmetric matrix over the decisions of a space, with the reward as last row and column.
+// A symmetric matrix over the choices of a space, its decisions with more than one value, with the
+// reward as last row and column.
 struct CorrelationMatrix {
-  std::vector<std::string> names;     // of the decisions, in their order
-  std::vector<double> values;         // (decisions + 1)^2 numbers in -1..1, row by row
-  std::vector<std::string> constant;  // decisions that never changed; their correlations are 0
-  int64_t trials = 0;                 // that the numbers come from
-  int64_t collected = 0;              // trials given, infeasible ones included
+  std::vector<std::string> names;      // of the choices, in their order
+  std::vector<double> values;          // (decisions + 1)^2 numbers in -1..1, row by row
+  std::vector<std::string> constant;   // decisions with one value, which are not among the names
+  std::vector<std::string> unchanged;  // choices that never changed; their correlations are 0
+  int64_t trials = 0;                  // that the numbers come from
+  int64_t collected = 0;               // trials given, infeasible ones included
 
   size_t decisions() const { return names.size(); }
   size_t width() const { return names.size() + 1; }

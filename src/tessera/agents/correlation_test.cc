@@ -44,9 +44,10 @@ TEST_F(CorrelateTest, UsesValuesCodesAndLehmerIndices) {
   EXPECT_NEAR(matrix->at(2, 0), Pearson(order, a), 1e-12);
   EXPECT_NEAR(matrix->with_reward(0), Pearson(a, r), 1e-12);
   EXPECT_EQ(matrix->at(1, 1), 1);
+  // What cannot be decided is no column.
+  EXPECT_EQ(matrix->names, (std::vector<std::string>{"a", "b", "order"}));
   EXPECT_EQ(matrix->constant, std::vector<std::string>{"fixed"});
-  EXPECT_EQ(matrix->at(3, 3), 0);
-  EXPECT_EQ(matrix->at(3, 0), 0);
+  EXPECT_EQ(matrix->unchanged, std::vector<std::string>());
   EXPECT_EQ(matrix->trials, 3);
 }
 

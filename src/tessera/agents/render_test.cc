@@ -6,8 +6,10 @@
 namespace tessera {
 namespace {
 
-const CorrelationMatrix kMatrix{
-    .names = {"k", "order"}, .values = {1, -0.5, 0.254, -0.5, 1, 0, 0.254, 0, 1}, .constant = {}};
+const CorrelationMatrix kMatrix{.names = {"k", "order"},
+                                .values = {1, -0.5, 0.254, -0.5, 1, 0, 0.254, 0, 1},
+                                .constant = {},
+                                .unchanged = {}};
 
 TEST(Render, MatrixAsText) {
   EXPECT_EQ(MatrixText(kMatrix),

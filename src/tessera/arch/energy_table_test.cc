@@ -15,14 +15,14 @@ Accelerator Machine() {
   return machine;
 }
 
-Result<EnergyTable> Parse(const std::string& text) {
+Result<EnergyTable> ParseTable(const std::string& text) {
   const Result<Node> document = ParseDocument(text, "e.yaml");
   if (!document) return document.error();
   return ParseEnergyTable(*document);
 }
 
 TEST(EnergyTable, OwnTablesReplaceWhatTheyName) {
-  const Result<EnergyTable> table = Parse(
+  const Result<EnergyTable> table = ParseTable(
       "energy_table: {mac: {compute: 0.56}, DRAM: {access: 200, update: 210, hop: 0.5, address: "
       "3}}");
   ASSERT_TRUE(table) << table.error();
@@ -39,7 +39,7 @@ TEST(EnergyTable, OwnTablesReplaceWhatTheyName) {
 
 // The largest entry of an action, the last part of a name; actions by Timeloop's preference.
 TEST(EnergyTable, ReadsTheReferenceTablesOfAccelergy) {
-  const Result<EnergyTable> table = Parse(R"(ERT:
+  const Result<EnergyTable> table = ParseTable(R"(ERT:
   version: 0.3
   tables:
   - name: chip.PE[0..15].RF[0..3]
@@ -68,7 +68,7 @@ TEST(EnergyTable, ReadsTheReferenceTablesOfAccelergy) {
 }
 
 TEST(EnergyTable, ReadsTheOlderTablesOfAccelergy) {
-  const Result<EnergyTable> table = Parse(R"(ERT:
+  const Result<EnergyTable> table = ParseTable(R"(ERT:
   tables:
     system.DRAM:
       read: {arguments: null, energy: 512}
@@ -85,16 +85,16 @@ TEST(EnergyTable, WritesWhatItReads) {
   machine.hierarchy->levels[1].network.router_pj = *Decimal::Parse("0.25");
   Accelerator other = Machine();
   other.hierarchy->levels[0].read_pj = 77;
-  ASSERT_TRUE(ApplyEnergyTable(*Parse(WriteEnergyTable(*machine.hierarchy)), other));
+  ASSERT_TRUE(ApplyEnergyTable(*ParseTable(WriteEnergyTable(*machine.hierarchy)), other));
   EXPECT_EQ(other, machine);
   other.hierarchy->levels[0].read_pj = 77;
-  ASSERT_TRUE(ApplyEnergyTable(*Parse(WriteErt(*machine.hierarchy)), other));
+  ASSERT_TRUE(ApplyEnergyTable(*ParseTable(WriteErt(*machine.hierarchy)), other));
   EXPECT_EQ(other, machine);
 }
 
 TEST(EnergyTable, SaysWhatIsWrong) {
   const auto message = [](const std::string& text) {
-    const Result<EnergyTable> table = Parse(text);
+    const Result<EnergyTable> table = ParseTable(text);
     if (!table) return ToString(table.error());
     Accelerator machine = Machine();
     const auto applied = ApplyEnergyTable(*table, machine);

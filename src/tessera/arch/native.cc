@@ -7,6 +7,7 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/arch/constraints.h"
+#include "tessera/arch/level_component.h"
 #include "tessera/arch/locate.h"
 #include "tessera/arch/sizes.h"
 #include "tessera/base/document.h"
@@ -166,7 +167,8 @@ Result<std::vector<std::string>> ReadTexts(const Node& node, std::string_view wh
 
 class Reader {
  public:
-  explicit Reader(const Node& root) : root_(root) {}
+  // Notes where numbers are from.
+  Reader(const Node& root, std::vector<NumberSource>& sources) : root_(root), sources_(sources) {}
 
   Result<Accelerator> Read() {
     MapReader top(root_, "accelerator");
@@ -218,10 +220,12 @@ class Reader {
     if (const Node* bypass = map.Find("bypass")) {
       if (Result<void> ok = ReadValue(*bypass, hierarchy.bypass); !ok) return ok;
     }
+    if (const Node* nm = map.Find("node_nm")) {
+      if (Result<void> ok = Store(nm->AsDouble(), node_nm_); !ok) return ok;
+    }
     const Result<const Node*> arithmetic = map.Require("arithmetic");
     if (!arithmetic) return arithmetic.error();
-    Result<void> ok = ReadMap(**arithmetic, "arithmetic", kArithmeticFields, hierarchy.arithmetic);
-    if (!ok) return ok;
+    if (Result<void> ok = ReadArithmetic(**arithmetic, hierarchy.arithmetic); !ok) return ok;
     parts_.push_back({hierarchy.arithmetic.name, *arithmetic});
     const Result<const Node*> levels = map.Require("levels");
     if (!levels) return levels.error();
@@ -232,6 +236,14 @@ class Reader {
     for (const Node& level : (*levels)->items) {
       if (Result<void> read = ReadLevel(level, hierarchy); !read) return read;
     }
+    return map.Finish();
+  }
+
+  Result<void> ReadArithmetic(const Node& node, Arithmetic& arithmetic) {
+    MapReader map(node, "arithmetic");
+    if (Result<void> ok = map.Check(); !ok) return ok;
+    if (Result<void> ok = ReadFields(map, kArithmeticFields, arithmetic); !ok) return ok;
+    if (Result<void> ok = ApplyComponent(map, node, node_nm_, arithmetic, sources_); !ok) return ok;
     return map.Finish();
   }
 
@@ -248,6 +260,7 @@ class Reader {
       }
     }
     parts_.push_back({level.name, &node});
+    if (Result<void> ok = ApplyComponent(map, node, node_nm_, level, sources_); !ok) return ok;
     if (const Node* network = map.Find("network")) {
       if (Result<void> ok = ReadMap(*network, "network", kNetworkFields, level.network); !ok) {
         return ok;
@@ -273,15 +286,23 @@ class Reader {
   }
 
   const Node& root_;
+  std::vector<NumberSource>& sources_;
+  std::optional<double> node_nm_;  // of components that name none
   std::vector<NamedPart> parts_;
 };
 
-Result<Accelerator> Read(std::string_view bytes, const std::string& file) {
+Result<Accelerator> ReadWithSources(std::string_view bytes, const std::string& file,
+                                    std::vector<NumberSource>& sources) {
   const Result<std::string> text = ToText(std::string(bytes), file);
   if (!text) return text.error();
   const Result<Node> root = ParseDocument(*text, file);
   if (!root) return root.error();
-  return Reader(*root).Read();
+  return Reader(*root, sources).Read();
+}
+
+Result<Accelerator> ReadNative(std::string_view bytes, const std::string& file) {
+  std::vector<NumberSource> sources;
+  return ReadWithSources(bytes, file, sources);
 }
 
 std::string WriteLevel(const Hierarchy& hierarchy, size_t index) {
@@ -326,12 +347,22 @@ bool Recognises(std::string_view bytes) {
 
 }  // namespace
 
+Result<std::vector<NumberSource>> ExplainAccelerator(std::string_view bytes,
+                                                     const std::string& file) {
+  std::vector<NumberSource> sources;
+  if (!Recognises(bytes)) return sources;
+  const Result<Accelerator> accelerator = ReadWithSources(bytes, file, sources);
+  if (!accelerator) return accelerator.error();
+  if (accelerator->hierarchy) AddTotals(*accelerator->hierarchy, sources);
+  return sources;
+}
+
 extern const AcceleratorFormat kNativeAcceleratorFormat = {
     .name = "yaml",
     .summary = "Tessera's own format (tessera-accelerator-1), YAML or JSON; holds everything",
     .extensions = {".yaml", ".yml", ".json"},
     .recognises = Recognises,
-    .read = Read,
+    .read = ReadNative,
     .write = Write};
 
 }  // namespace tessera

@@ -9,17 +9,17 @@ namespace {
 
 constexpr std::string_view kHead = "format: tessera-accelerator-1\nname: m\n";
 
-Result<Accelerator> Parse(const std::string& text) {
+Result<Accelerator> ParseNative(const std::string& text) {
   return ParseAccelerator(std::string(kHead) + text, "m.yaml");
 }
 
 std::string ErrorOf(const std::string& text) {
-  const Result<Accelerator> accelerator = Parse(text);
+  const Result<Accelerator> accelerator = ParseNative(text);
   return accelerator ? "valid" : ToString(accelerator.error());
 }
 
 TEST(NativeAccelerator, ReadsBothForms) {
-  const Result<Accelerator> accelerator = Parse(
+  const Result<Accelerator> accelerator = ParseNative(
       "source: somewhere\n"
       "pe_array: {num_pes: 168, noc_elements_per_cycle: 64}\n"
       "hierarchy:\n"

@@ -525,7 +525,7 @@ class Reader {
   std::vector<NamedPart> parts_;
 };
 
-Result<Accelerator> Read(std::string_view bytes, const std::string& file) {
+Result<Accelerator> ReadTimeloop(std::string_view bytes, const std::string& file) {
   const Result<std::string> text = ToText(std::string(bytes), file);
   if (!text) return text.error();
   Result<Node> root = ParseDocument(*text, file);
@@ -557,7 +557,7 @@ extern const AcceleratorFormat kTimeloopAcceleratorFormat = {
     .summary = "Timeloop architectures: flat levels, trees (0.2, 0.3), nodes (0.4, common part)",
     .extensions = {".yaml", ".yml", ".json"},
     .recognises = Recognises,
-    .read = Read,
+    .read = ReadTimeloop,
     .write = nullptr};
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-Accelerator Parse(std::string_view text) {
+Accelerator ParseTimeloop(std::string_view text) {
   Result<Accelerator> accelerator = ParseAccelerator(text, "arch.yaml");
   EXPECT_TRUE(accelerator) << accelerator.error();
   return accelerator ? *accelerator : Accelerator{};
@@ -37,7 +37,7 @@ constexpr std::string_view kFlat = R"(architecture:
 )";
 
 TEST(TimeloopArchitecture, FlatLevelsGoFromTheMacsOutwards) {
-  const Accelerator accelerator = Parse(kFlat);
+  const Accelerator accelerator = ParseTimeloop(kFlat);
   EXPECT_EQ(accelerator.name, "arch");
   const Hierarchy& hierarchy = *accelerator.hierarchy;
   EXPECT_EQ(hierarchy.arithmetic,
@@ -108,7 +108,7 @@ architecture_constraints:
 )";
 
 TEST(TimeloopArchitecture, TreesGoFromTheOutsideIn) {
-  const Accelerator accelerator = Parse(kTree);
+  const Accelerator accelerator = ParseTimeloop(kTree);
   const Hierarchy& hierarchy = *accelerator.hierarchy;
   EXPECT_EQ(hierarchy.arithmetic.name, "mac");
   EXPECT_EQ(hierarchy.arithmetic.mesh_x, 14);
@@ -195,7 +195,7 @@ problem: {shape: conv}
 )";
 
 TEST(TimeloopArchitecture, NodesGoFromTheOutsideIn) {
-  const Accelerator accelerator = Parse(kNodes);
+  const Accelerator accelerator = ParseTimeloop(kNodes);
   const Hierarchy& hierarchy = *accelerator.hierarchy;
   ASSERT_EQ(hierarchy.levels.size(), 5u);
   std::vector<std::string> names;

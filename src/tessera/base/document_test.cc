@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-Node Parse(std::string_view text) {
+Node ParseText(std::string_view text) {
   Result<Node> node = ParseDocument(text, "f.yaml");
   EXPECT_TRUE(node) << ToString(node.error());
   return node ? *node : Node{};
@@ -18,7 +18,7 @@ std::string ErrorOf(std::string_view text, const DocumentLimits& limits = {}) {
 }
 
 TEST(Document, ReadsYaml) {
-  const Node root = Parse("name: net\nlayers:\n- {K: 64, C: 3}\n- {K: 8}\n");
+  const Node root = ParseText("name: net\nlayers:\n- {K: 64, C: 3}\n- {K: 8}\n");
   ASSERT_EQ(root.kind, Node::Kind::kMap);
   EXPECT_EQ(*root.Find("name")->AsString(), "net");
   const Node& layers = *root.Find("layers");
@@ -28,7 +28,7 @@ TEST(Document, ReadsYaml) {
 }
 
 TEST(Document, ReadsJson) {
-  const Node root = Parse("{\"a\": [1, 2.5, true, null, \"3\"],\n\t\"b\": {}}");
+  const Node root = ParseText("{\"a\": [1, 2.5, true, null, \"3\"],\n\t\"b\": {}}");
   const std::vector<Node>& items = root.Find("a")->items;
   EXPECT_EQ(*items[0].AsInt(), 1);
   EXPECT_EQ(*items[1].AsDouble(), 2.5);
@@ -40,14 +40,15 @@ TEST(Document, ReadsJson) {
 }
 
 TEST(Document, KeepsPositions) {
-  const Node root = Parse("a: 1\nlayers:\n  - K: 64\n    C: x\n");
+  const Node root = ParseText("a: 1\nlayers:\n  - K: 64\n    C: x\n");
   const Node& layer = root.Find("layers")->items[0];
   EXPECT_EQ(layer.entries[1].key_where, (Where{"f.yaml", 4, 5}));
   EXPECT_EQ(ToString(layer.Find("C")->AsInt().error()), "f.yaml:4:8: 'x' is not an integer");
 }
 
 TEST(Document, ChecksTypesAndRanges) {
-  const Node root = Parse("a: 1.5\nb: [1]\nc: -1\nd: 99999999999999999999\ne: .nan\nf: yes\ng:\n");
+  const Node root =
+      ParseText("a: 1.5\nb: [1]\nc: -1\nd: 99999999999999999999\ne: .nan\nf: yes\ng:\n");
   EXPECT_EQ(root.Find("a")->AsInt().error().message, "'1.5' is not an integer");
   EXPECT_EQ(root.Find("b")->AsInt().error().message, "expected an integer, found a list");
   EXPECT_EQ(root.Find("c")->AsInt(0, 9).error().message, "-1 is outside 0..9");
@@ -59,7 +60,7 @@ TEST(Document, ChecksTypesAndRanges) {
 }
 
 TEST(Document, KeepsDecimalsAsWritten) {
-  const Node root = Parse("a: 0.3\nb: 1e-2\nc: .inf\nd: '5'\n");
+  const Node root = ParseText("a: 0.3\nb: 1e-2\nc: .inf\nd: '5'\n");
   EXPECT_EQ(root.Find("a")->AsDecimal()->ToString(), "0.3");
   EXPECT_EQ(root.Find("b")->AsDecimal()->ToString(), "0.01");
   EXPECT_EQ(ToString(root.Find("c")->AsDecimal().error()),
@@ -68,7 +69,8 @@ TEST(Document, KeepsDecimalsAsWritten) {
 }
 
 TEST(Document, KeepsTags) {
-  const Node root = Parse("- !Container\n  name: a\n- !Set [1]\n- !Word w\n- plain\n- 'quoted'\n");
+  const Node root =
+      ParseText("- !Container\n  name: a\n- !Set [1]\n- !Word w\n- plain\n- 'quoted'\n");
   ASSERT_EQ(root.items.size(), 5u);
   EXPECT_EQ(root.items[0].tag, "!Container");
   EXPECT_EQ(*root.items[0].Find("name")->AsString(), "a");
@@ -93,7 +95,7 @@ TEST(Document, RefusesBrokenSyntax) {
 }
 
 TEST(Document, ExpandsAliases) {
-  const Node root = Parse("base: &b {K: 1}\nlayer: *b\n");
+  const Node root = ParseText("base: &b {K: 1}\nlayer: *b\n");
   EXPECT_EQ(*root.Find("layer")->Find("K")->AsInt(), 1);
 }
 
@@ -131,7 +133,7 @@ TEST(Document, SurvivesEveryTruncation) {
 }
 
 TEST(MapReader, ReportsKeysThatNobodyAskedFor) {
-  const Node root = Parse("name: x\nlayrs: []\n");
+  const Node root = ParseText("name: x\nlayrs: []\n");
   MapReader reader(root, "network");
   ASSERT_TRUE(reader.Check());
   EXPECT_NE(reader.Find("name"), nullptr);
@@ -141,7 +143,7 @@ TEST(MapReader, ReportsKeysThatNobodyAskedFor) {
 }
 
 TEST(MapReader, ReportsMissingKeysAndWrongKinds) {
-  const Node root = Parse("name: x\n");
+  const Node root = ParseText("name: x\n");
   MapReader reader(root, "network");
   EXPECT_EQ(ToString(reader.Require("layers").error()), "f.yaml:1:1: network without 'layers'");
   EXPECT_EQ(MapReader(*root.Find("name"), "layer").Check().error().message,

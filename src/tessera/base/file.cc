@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -229,10 +230,7 @@ Result<void> AtomicFile::Commit() {
   if (Result<void> finished = Finish(); !finished) return finished;
   if (::rename(state_->temporary.c_str(), path.c_str()) != 0) return SystemError(path, "replace");
   state_->temporary.clear();
-  // The rename itself lives in the folder; without this a power cut may undo it.
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const Descriptor folder_fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
-  if (folder_fd.get() >= 0) ::fsync(folder_fd.get());
+  SyncFolder(std::filesystem::path(path).parent_path().string());
   return {};
 }
 
@@ -250,9 +248,22 @@ std::string FileStem(const std::string& path) {
   return file.stem().string();
 }
 
+void SyncFolder(const std::string& folder) {
+  const Descriptor fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() >= 0) ::fsync(fd.get());
+}
+
 Result<void> MakeFolder(const std::string& path) {
   std::error_code code;
+  // What there is not yet, from the inside out, is what has to be brought to the disk.
+  std::vector<std::string> parents;
+  for (std::filesystem::path at(path); !at.empty() && !std::filesystem::exists(at, code);
+       at = at.parent_path()) {
+    parents.push_back(at.parent_path().string());
+  }
+  code.clear();
   std::filesystem::create_directories(path, code);
+  for (const std::string& parent : parents) SyncFolder(parent);
   if (!code && std::filesystem::is_directory(path, code)) return {};
   return IoError(path, fmt::format("cannot make the folder: {}",
                                    code ? code.message() : "a file of that name exists"));

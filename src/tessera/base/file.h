@@ -39,6 +39,10 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
+// Brings the names of a folder to the disk: new, renamed and removed files. Without it a power cut
+// may undo them. Folders that cannot be synced stay as they are.
+void SyncFolder(const std::string& folder);
+
 // What a file is called while an AtomicFile with a token writes it.
 std::string UnfinishedName(const std::string& path, std::string_view token);
 

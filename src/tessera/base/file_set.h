@@ -1,8 +1,11 @@
 // Files of a folder that belong together, such as programs and their manifest: all of them appear,
-// or none does, so that a full disk never leaves half a result that looks like a whole one.
+// or none does, so that a full disk never leaves half a result that looks like a whole one. A
+// folder that does not exist yet appears with all of its files in it, whatever ends the program; in
+// one that does, a kill between two names may leave some.
 #ifndef TESSERA_BASE_FILE_SET_H_
 #define TESSERA_BASE_FILE_SET_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +21,7 @@ namespace tessera {
 // Without Commit nothing changes in the folder.
 class FileSet {
  public:
-  // Makes the folder if need be. One that a run is writing to is an error.
+  // A folder that cannot be made, or that a run is writing to, is an error.
   static Result<FileSet> Open(const std::string& folder);
 
   // Writes a file under a temporary name; `name` may be in a folder of the folder that exists.
@@ -33,9 +36,15 @@ class FileSet {
     std::string path;
     AtomicFile file;
   };
+  // A folder under a temporary name, removed with all that is in it.
+  struct Unfinished {
+    std::string path;
+    ~Unfinished();
+  };
   explicit FileSet(std::string folder) : folder_(std::move(folder)) {}
 
   std::string folder_;
+  std::unique_ptr<Unfinished> unfinished_;  // null: the folder exists
   std::optional<FolderLock> lock_;
   std::vector<Entry> entries_;
 };

@@ -26,6 +26,27 @@ TEST(FileSet, AppearsAsAWhole) {
   EXPECT_EQ(*ReadFile(folder.File("out/a")), "1");
   EXPECT_EQ(*ReadFile(folder.File("out/b")), "2");
   EXPECT_EQ(FilesIn(folder.File("out")), 2);
+  EXPECT_EQ(FilesIn(folder.File("")), 1);
+}
+
+TEST(FileSet, AFolderIsThereWithAllOfItsFilesOrNotAtAll) {
+  const TemporaryFolder folder;
+  Result<FileSet> set = FileSet::Open(folder.File("new/out/"));
+  ASSERT_TRUE(set);
+  ASSERT_TRUE(set->Add("a", "1"));
+  EXPECT_FALSE(std::filesystem::exists(folder.File("new/out")));
+  ASSERT_TRUE(set->Commit());
+  EXPECT_EQ(*ReadFile(folder.File("new/out/a")), "1");
+}
+
+TEST(FileSet, AFolderThatAnotherHasMadeInTheMeantimeIsLeftAlone) {
+  const TemporaryFolder folder;
+  Result<FileSet> set = FileSet::Open(folder.File("out"));
+  ASSERT_TRUE(set);
+  ASSERT_TRUE(set->Add("a", "1"));
+  ASSERT_TRUE(MakeFolder(folder.File("out/b")));
+  EXPECT_FALSE(set->Commit());
+  EXPECT_FALSE(std::filesystem::exists(folder.File("out/a")));
 }
 
 TEST(FileSet, LeavesNothingWithoutCommit) {
@@ -36,7 +57,7 @@ TEST(FileSet, LeavesNothingWithoutCommit) {
     ASSERT_TRUE(set->Add("a", "1"));
     EXPECT_FALSE(set->Add("no/such/folder", "2"));
   }
-  EXPECT_EQ(FilesIn(folder.File("out")), 0);
+  EXPECT_EQ(FilesIn(folder.File("")), 0);
 }
 
 TEST(FileSet, TakesBackWhatIsNewIfANameIsTaken) {

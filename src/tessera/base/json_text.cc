@@ -43,4 +43,8 @@ std::string ToText(const Json& json) {
   return text + "\n";
 }
 
+Json FromText(std::string_view text) {
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #define TESSERA_BASE_JSON_TEXT_H_
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -16,6 +17,11 @@ using Json = nlohmann::ordered_json;
 // The text of a value, over several lines and with a line end. Bytes that are not UTF-8, as in
 // names of files, become U+FFFD; a number that is not finite becomes null.
 std::string ToText(const Json& json);
+
+// The value that a text stands for, of which it is the whole; is_discarded() where it is no JSON.
+// It is for texts of our own: ParseJson (base/json.h) says what is wrong with those of others.
+// Sources call it instead of Json::parse because compiling the parser once is enough.
+Json FromText(std::string_view text);
 
 }  // namespace tessera
 

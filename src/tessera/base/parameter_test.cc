@@ -21,12 +21,12 @@ const ParameterList<Settings> kSettings = {
     {"linkage", &Settings::linkage, Choices{"single", "ward"}, "which"},
     {"file", &Settings::file, Choices{}, "any text"}};
 
-Result<Settings> Read(const Assignments& assignments) {
+Result<Settings> ReadSettings(const Assignments& assignments) {
   return ReadOptions("method test", kSettings, assignments);
 }
 
 std::string MessageOf(const Assignments& assignments) {
-  const Result<Settings> settings = Read(assignments);
+  const Result<Settings> settings = ReadSettings(assignments);
   return settings ? "no error" : ToString(settings.error());
 }
 
@@ -43,7 +43,8 @@ TEST(Parameter, DescribesTypeDefaultAndRange) {
 }
 
 TEST(Parameter, KeepsDefaultsAndTakesValues) {
-  const Result<Settings> settings = Read({{"size", "9"}, {"linkage", "single"}, {"walk", "true"}});
+  const Result<Settings> settings =
+      ReadSettings({{"size", "9"}, {"linkage", "single"}, {"walk", "true"}});
   ASSERT_TRUE(settings) << settings.error();
   EXPECT_EQ(settings->size, 9);
   EXPECT_EQ(settings->rate, 0.5);

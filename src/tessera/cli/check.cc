@@ -11,6 +11,7 @@
 #include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
+#include "tessera/report/component_report.h"
 #include "tessera/report/network_report.h"
 
 namespace tessera {
@@ -19,6 +20,7 @@ namespace {
 struct CheckArguments {
   std::vector<std::string> files;
   std::vector<std::string> bind;
+  bool explain = false;
 };
 
 std::vector<std::string> BuiltInNames() {
@@ -33,7 +35,10 @@ std::vector<Flag> Flags(CheckArguments& arguments) {
            .help = "network and accelerator files of any format, or built-in names; - is stdin",
            .required = true,
            .choices = BuiltInNames},
-          BindFlag(arguments.bind)};
+          BindFlag(arguments.bind),
+          {.name = "--explain",
+           .target = &arguments.explain,
+           .help = "of an accelerator: every number with its source and how it was scaled"}};
 }
 
 // What is known of one file. Exactly one of the optionals is set.
@@ -84,7 +89,7 @@ Finding Check(const std::string& path, const Bindings& bindings) {
   return finding;
 }
 
-Json ToJson(const Finding& finding) {
+Json FindingJson(const Finding& finding) {
   Json json = {{"ok", !finding.error.has_value()}, {"file", finding.file}};
   if (finding.accelerator) {
     json["kind"] = "accelerator";
@@ -111,7 +116,7 @@ Result<void> ShowAccelerator(const Accelerator& accelerator, Output& output) {
 }
 
 Result<void> ShowOne(const Finding& finding, Output& output) {
-  output.SetAll(ToJson(finding));
+  output.SetAll(FindingJson(finding));
   if (output.json() || finding.error) return {};
   if (finding.accelerator) return ShowAccelerator(*finding.accelerator, output);
   const std::string summary = Summary(*finding.network) + "\n";
@@ -130,7 +135,7 @@ Result<void> ShowMany(const std::vector<Finding>& findings, Output& output) {
   Json files = Json::array();
   Json errors = Json::array();
   for (const Finding& finding : findings) {
-    files.push_back(ToJson(finding));
+    files.push_back(FindingJson(finding));
     if (finding.error) {
       errors.push_back(ToJson(*finding.error));
       table.Add(finding.file, false, Cell(), Cell(), Cell(), Cell(), Cell());
@@ -170,12 +175,32 @@ std::vector<Finding> CheckAll(const std::vector<std::string>& files, const Bindi
   return findings;
 }
 
+// --explain: the numbers of a machine one by one.
+Result<void> Explain(const std::string& name, Output& output) {
+  Result<std::string> bytes = ReadFile(name);
+  for (const EmbeddedFile& preset : AcceleratorPresets()) {
+    if (!bytes && preset.name == name) bytes = std::string(preset.contents);
+  }
+  if (!bytes) return bytes.error();
+  const Result<Table> numbers = SourceTable(*bytes, name);
+  if (!numbers) return numbers.error();
+  if (numbers->rows().empty()) return output.ShowText("all numbers are given in the file\n");
+  return output.Show(*numbers, "numbers");
+}
+
 Result<void> Run(const CheckArguments& arguments, Context& context) {
+  if (arguments.explain && arguments.files.size() != 1) {
+    return Error{.kind = ErrorKind::kUsage, .message = "--explain is for one accelerator"};
+  }
+
   const Result<Bindings> bindings = ReadBindings(arguments.bind);
   if (!bindings) return bindings.error();
   const std::vector<Finding> findings = CheckAll(arguments.files, *bindings, context);
-  if (arguments.files.size() == 1 && !findings.empty())
-    return ShowOne(findings.front(), context.output);
+  if (arguments.files.size() == 1 && !findings.empty()) {
+    Result<void> shown = ShowOne(findings.front(), context.output);
+    if (!shown || !arguments.explain || !findings.front().accelerator) return shown;
+    return Explain(arguments.files.front(), context.output);
+  }
   return ShowMany(findings, context.output);
 }
 
@@ -187,6 +212,8 @@ extern const Command kCheckCommand = {
     .examples = {{"tessera check resnet50.onnx", "layers, MACs and what was ignored"},
                  {"tessera check net.onnx --bind batch=1", "with a symbolic dimension bound"},
                  {"tessera check my-accelerator.yaml", "the levels of a machine"},
+                 {"tessera check my-accelerator.yaml --explain",
+                  "every number of it, with its source and how it was scaled"},
                  {"tessera check *.yaml *.m --json", "many files, for a program"}},
     .bind = Bind<CheckArguments, Flags, Run>,
     .details =

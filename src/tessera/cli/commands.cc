@@ -12,6 +12,7 @@ namespace tessera {
   PART(Command, kZooCommand)         \
   PART(Command, kCheckCommand)       \
   PART(Command, kConvertCommand)     \
+  PART(Command, kComponentCommand)   \
   PART(Command, kEvaluateCommand)    \
   PART(Command, kBoundCommand)       \
   PART(Command, kMapCommand)         \

@@ -128,7 +128,7 @@ Result<void> CompileLayers(const CompileArguments& arguments, Context& context) 
               context.output);
 }
 
-Result<void> CompileWhole(const CompileArguments& arguments, Context& context) {
+Result<void> CompileConnected(const CompileArguments& arguments, Context& context) {
   Result<void> fine =
       RefuseWith("--whole", {{arguments.network.layer.has_value(), "--layer"},
                              {!arguments.network.bind.empty(), "--bind"},
@@ -150,7 +150,7 @@ Result<void> Run(const CompileArguments& arguments, Context& context) {
   }
   if (Result<void> valid = vta::Validate(arguments.timing); !valid) return valid;
   if (!arguments.batch.empty()) return CompileBatch(arguments, context);
-  return arguments.whole ? CompileWhole(arguments, context) : CompileLayers(arguments, context);
+  return arguments.whole ? CompileConnected(arguments, context) : CompileLayers(arguments, context);
 }
 
 }  // namespace

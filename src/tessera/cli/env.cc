@@ -10,6 +10,7 @@
 #include "tessera/cli/play.h"
 #include "tessera/cli/training.h"
 #include "tessera/env.h"
+#include "tessera/report/train_report.h"
 #include "tessera/train.h"
 
 namespace tessera {
@@ -124,6 +125,8 @@ Result<void> PlayRun(const EnvArguments& arguments, Context& context) {
   const Result<TensorReader> reader = TensorReader::Open(directory->File(kCheckpoint));
   if (!reader) return reader.error();
   if (Result<void> loaded = training->learner->Load("learner.", *reader); !loaded) return loaded;
+  if (Result<void> loaded = training->env->Load("env.", *reader); !loaded) return loaded;
+  if (Result<void> shown = ShowFound(*training->env, context.output); !shown) return shown;
   return ShowEpisode(*training->env, training->learner.get(),
                      static_cast<uint64_t>(context.options.seed), arguments.svg, context.output);
 }

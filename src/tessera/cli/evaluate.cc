@@ -17,7 +17,7 @@ bool HasOwnFlags(const CostModelInfo& model) {
   return evaluator != nullptr && evaluator->declares_settings;
 }
 
-std::vector<Flag> Flags(EvaluateArguments& arguments) {
+std::vector<Flag> EvaluateFlags(EvaluateArguments& arguments) {
   std::vector<Flag> flags = {
       {.name = "--Mapping_file,--mapping",
        .target = &arguments.mapping,
@@ -146,7 +146,7 @@ extern const Command kEvaluateCommand = {
                   "many problems, for scripts"},
                  {"tessera evaluate --model 'exec:./my_model' --batch rows.jsonl",
                   "the same problems for a program of yours"}},
-    .bind = Bind<EvaluateArguments, Flags, Run>,
+    .bind = Bind<EvaluateArguments, EvaluateFlags, Run>,
     .details =
         "Model 'maestro' gives MAESTRO's numbers exactly and flags those that cannot be true\n"
         "(docs/cost-maestro.md). Model 'loopnest' takes any memory hierarchy and counts exactly, "

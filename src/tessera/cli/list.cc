@@ -210,7 +210,7 @@ Table ParameterTable(const std::vector<ParameterInfo>& parameters) {
   return table;
 }
 
-Json ToJson(const Listing& listing, const Item& item) {
+Json ItemJson(const Listing& listing, const Item& item) {
   Json json = {{"name", item.name}};
   for (size_t i = 0; i < item.cells.size(); ++i) json[listing.columns[i]] = item.cells[i].ForJson();
   if (!item.parameters.empty()) json["parameters"] = ToJson(ParameterTable(item.parameters));
@@ -230,7 +230,7 @@ Result<std::vector<Item>> Chosen(const Listing& listing, const std::string& name
                .hint = DidYouMean(name, names)};
 }
 
-Result<void> Show(const Listing& listing, const std::string& name, Output& output) {
+Result<void> ShowListing(const Listing& listing, const std::string& name, Output& output) {
   const Result<std::vector<Item>> items = Chosen(listing, name);
   if (!items) return items.error();
   std::vector<std::string> columns = {"name"};
@@ -241,7 +241,7 @@ Result<void> Show(const Listing& listing, const std::string& name, Output& outpu
     std::vector<Cell> row = {item.name};
     row.insert(row.end(), item.cells.begin(), item.cells.end());
     table.AddRow(std::move(row));
-    list.push_back(ToJson(listing, item));
+    list.push_back(ItemJson(listing, item));
   }
   output.Set(listing.name, std::move(list));
   if (output.json()) return {};
@@ -256,7 +256,7 @@ Result<void> Run(const ListArguments& arguments, Context& context) {
     return ShowRuns(arguments.name.empty() ? "." : arguments.name, context.output);
   }
   for (const Listing& listing : Listings()) {
-    if (listing.name == arguments.what) return Show(listing, arguments.name, context.output);
+    if (listing.name == arguments.what) return ShowListing(listing, arguments.name, context.output);
   }
   return {};
 }

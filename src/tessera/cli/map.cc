@@ -81,7 +81,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .target = &arguments.method,
        .help =
            "search method (tessera list methods); auto: search, then proof; exact: proof alone; "
-           "default: auto where there are proofs, otherwise marl",
+           "default: auto where there are proofs, otherwise marl-table",
        .value = "METHOD",
        .choices = [] { return MapMethods().Names(); }},
       {.name = "--factors",
@@ -101,7 +101,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .value = "NAME=VALUE"},
       {.name = "--agents",
        .target = &arguments.agents,
-       .help = "agents of method marl; decisions are grouped by correlation",
+       .help = "agents of methods marl and marl-table; decisions are grouped by correlation",
        .value = "B"},
       {.name = "--assignment",
        .target = &arguments.assignment,

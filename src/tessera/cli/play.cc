@@ -14,6 +14,10 @@ Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::s
   if (!episode) return episode.error();
   // Before anything is shown: whoever reads only the first lines wants the whole file.
   if (!svg_path.empty()) {
+    if (episode->svg.empty()) {
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .message = fmt::format("environment {} has no view", env.spec().name)};
+    }
     Result<void> written = WriteFileAtomically(svg_path, episode->svg);
     if (!written) return written;
   }

@@ -9,7 +9,7 @@
 namespace tessera {
 
 // Plays an episode in the first environment of a batch, greedily or (learner null) at random, and
-// shows its frames. Only environments with a view can be shown.
+// shows its frames. Only environments with a view can be drawn.
 Result<void> ShowEpisode(Env& env, Learner* learner, uint64_t seed, const std::string& svg_path,
                          Output& output);
 Result<void> ShowEpisode(Env& env, Learner& learner, Output& output);

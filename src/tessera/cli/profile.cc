@@ -1,5 +1,6 @@
 // tessera profile: where training time goes, phase by phase, for several team sizes and layouts.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,14 @@ struct ProfileArguments {
   std::string device = "cpu";
   int64_t rounds = 5;
   int64_t fill = 100'000;
+  std::optional<std::string> caches;
 };
+
+std::vector<std::string> CacheNames() {
+  std::vector<std::string> names;
+  for (const SimulatedMachine& machine : SimulatedMachines()) names.emplace_back(machine.name);
+  return names;
+}
 
 std::vector<Flag> Flags(ProfileArguments& arguments) {
   std::vector<Flag> flags = MakeTrainingFlags(arguments.training);
@@ -49,7 +57,13 @@ std::vector<Flag> Flags(ProfileArguments& arguments) {
                                   .target = &arguments.fill,
                                   .help = "transitions in replay before the first round",
                                   .value = "N",
-                                  .least = 1}};
+                                  .least = 1},
+                                 {.name = "--caches",
+                                  .target = &arguments.caches,
+                                  .help = "count what sampling misses in the caches and the data "
+                                          "TLB of this machine, by simulation: the same everywhere",
+                                  .value = "MODEL",
+                                  .choices = CacheNames}};
   flags.insert(flags.end(), own.begin(), own.end());
   return flags;
 }
@@ -57,12 +71,8 @@ std::vector<Flag> Flags(ProfileArguments& arguments) {
 // One row per size, layout and sampler.
 class ProfileTable {
  public:
-  explicit ProfileTable(const MachineSpeed& machine)
-      : machine_(machine),
-        table_({"agents", "replay", "sampler", "acting_ms", "update_ms", "update_share_percent",
-                "sampling_ms", "target_q_ms", "q_loss_ms", "p_loss_ms", "other_ms", "env_ms",
-                "sampling_gb_per_s", "percent_of_memcpy", "gflop_per_s", "percent_of_fma",
-                "cache_misses", "dtlb_misses"}) {}
+  ProfileTable(const MachineSpeed& machine, bool simulated)
+      : machine_(machine), table_(Columns(simulated)) {}
 
   void Add(int64_t agents, const std::string& replay, const std::string& sampler,
            const TrainingProfile& profile, bool counters) {
@@ -78,16 +88,63 @@ class ProfileTable {
     }
     const double gflops = seconds > 0 ? flops * 1e-9 / seconds : 0;
     const auto misses = [&](int64_t count) { return counters ? Cell(count) : Cell(); };
-    table_.Add(agents, replay, sampler, ms(profile.acting), update,
-               100 * profile.update_seconds / profile.training_seconds, ms(profile.sampling),
-               ms(profile.target_q), ms(profile.q_loss), ms(profile.p_loss), ms(profile.other),
-               ms(profile.environment), gb, 100 * gb / machine_.memcpy_gb_per_s, gflops,
-               100 * gflops / machine_.fma_gflop_per_s, misses(sampling.cache_misses),
-               misses(sampling.dtlb_misses));
+    std::vector<Cell> row = {agents,
+                             replay,
+                             sampler,
+                             ms(profile.acting),
+                             update,
+                             100 * profile.update_seconds / profile.training_seconds,
+                             ms(profile.sampling),
+                             ms(profile.target_q),
+                             ms(profile.q_loss),
+                             ms(profile.p_loss),
+                             ms(profile.other),
+                             ms(profile.environment),
+                             gb,
+                             100 * gb / machine_.memcpy_gb_per_s,
+                             gflops,
+                             100 * gflops / machine_.fma_gflop_per_s,
+                             misses(sampling.cache_misses),
+                             misses(sampling.dtlb_misses)};
+    if (const std::optional<SimulatedMisses>& simulated = profile.simulated) {
+      for (const int64_t count : {simulated->accesses, simulated->l1, simulated->l2,
+                                  simulated->last_level, simulated->dtlb}) {
+        row.emplace_back(count);
+      }
+    }
+    table_.AddRow(std::move(row));
   }
   const Table& table() const { return table_; }
 
  private:
+  static std::vector<std::string> Columns(bool simulated) {
+    std::vector<std::string> columns = {"agents",
+                                        "replay",
+                                        "sampler",
+                                        "acting_ms",
+                                        "update_ms",
+                                        "update_share_percent",
+                                        "sampling_ms",
+                                        "target_q_ms",
+                                        "q_loss_ms",
+                                        "p_loss_ms",
+                                        "other_ms",
+                                        "env_ms",
+                                        "sampling_gb_per_s",
+                                        "percent_of_memcpy",
+                                        "gflop_per_s",
+                                        "percent_of_fma",
+                                        "cache_misses",
+                                        "dtlb_misses"};
+    if (!simulated) return columns;
+    for (const char* const column :
+         {"simulated_accesses", "simulated_l1_misses", "simulated_l2_misses",
+          "simulated_last_misses", "simulated_dtlb_misses"}) {
+      columns.emplace_back(column);
+    }
+    return columns;
+  }
+
   const MachineSpeed machine_;
   Table table_;
 };
@@ -113,9 +170,13 @@ Result<TrainingProfile> Measure(const TrainingFlags& flags, const ProfileArgumen
   base.seed = static_cast<uint64_t>(context.options.seed);
   const Result<TrainingConfig> config = Apply(flags, base);
   if (!config) return config.error();
-  return ProfileTraining(
-      *config, {.fill = arguments.fill, .rounds = arguments.rounds, .seed = config->seed},
-      static_cast<int>(std::max<int64_t>(1, context.options.threads)), DeviceOf(arguments.device));
+  return ProfileTraining(*config,
+                         {.fill = arguments.fill,
+                          .rounds = arguments.rounds,
+                          .seed = config->seed,
+                          .caches = arguments.caches.value_or("")},
+                         static_cast<int>(std::max<int64_t>(1, context.options.threads)),
+                         DeviceOf(arguments.device));
 }
 
 Result<void> Run(const ProfileArguments& arguments, Context& context) {
@@ -156,7 +217,7 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
       !shown) {
     return shown;
   }
-  ProfileTable table(machine);
+  ProfileTable table(machine, arguments.caches.has_value());
   Result<void> measured;
   for (const int64_t agents : sizes) {
     for (const std::string& replay : or_default(arguments.replays, "compact")) {
@@ -186,7 +247,9 @@ extern const Command kProfileCommand = {
     .examples = {{"tessera profile --agents 3,6,12 --replay per_agent,joint,compact",
                   "what the layout of replay changes"},
                  {"tessera profile --algo masac --sampler uniform,neighbor --replay per_agent",
-                  "what neighbor sampling saves"}},
+                  "what neighbor sampling saves"},
+                 {"tessera profile --agents 3,6 --replay per_agent --caches zen2 --json",
+                  "how misses grow with the team, without hardware counters"}},
     .bind = Bind<ProfileArguments, Flags, Run>,
     .details =
         "One thread unless --threads says more. Replay is filled by random play first, then\n"

@@ -194,6 +194,7 @@ Result<void> ShowPlan(const RunDirectory& directory, Context& context) {
 
 Result<void> Run(const StudyArguments& arguments, Context& context) {
   if (Result<void> modes = CheckModes(arguments); !modes) return modes;
+  if (context.options.seed_given) return Usage("--seed is not for studies", "the file has 'seeds'");
   if (arguments.query) return Query(arguments, context);
   if (arguments.collect) return Collect(arguments, context);
   if (!arguments.units.empty()) return PrintUnits(arguments, context);

@@ -98,8 +98,8 @@ void Append(const std::vector<Discrepancy>& more, Verification& found) {
 }
 
 // The result that was computed again, shown as the run's was, has to be what the folder holds.
-Result<Verification> Verify(const RunKind& kind, const RunDirectory& directory,
-                            const VerifyOptions& options) {
+Result<Verification> VerifyFolder(const RunKind& kind, const RunDirectory& directory,
+                                  const VerifyOptions& options) {
   Result<RunVerification> verification = kind.verify(directory, options);
   if (!verification) return verification.error();
   Verification found = std::move(verification->found);
@@ -128,7 +128,7 @@ Result<void> Run(const VerifyArguments& arguments, Context& context) {
   }
   const VerifyOptions options{.threads = static_cast<int>(context.options.threads),
                               .seconds = arguments.seconds};
-  Result<Verification> found = Verify(**kind, *directory, options);
+  Result<Verification> found = VerifyFolder(**kind, *directory, options);
   if (!found) return found.error();
   if (Result<void> shown = ShowParts(*found, context); !shown) return shown;
   if (arguments.audit > 0) {

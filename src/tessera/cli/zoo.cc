@@ -16,7 +16,7 @@ std::vector<Flag> Flags(NetworkArgument& arguments) {
 }
 
 // "batch=1 seq=128".
-std::string ToString(const Bindings& parameters) {
+std::string BindingsText(const Bindings& parameters) {
   std::string text;
   for (const auto& [name, value] : parameters) {
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
@@ -33,7 +33,7 @@ Result<void> ShowZoo(Output& output) {
     const Result<Bindings> parameters = ZooParameters(file.name);
     if (!parameters) return parameters.error();
     table.Add(file.name, TotalLayers(*network), TotalMacs(*network), TotalParameters(*network),
-              ToString(*parameters), network->source);
+              BindingsText(*parameters), network->source);
     list.push_back({{"name", file.name},
                     {"layers", TotalLayers(*network)},
                     {"distinct_layers", network->layers.size()},

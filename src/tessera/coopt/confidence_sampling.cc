@@ -27,11 +27,12 @@ std::vector<size_t> DrawWithoutReplacement(std::span<const double> values,
   return order;
 }
 
-SchedulePoint MostFrequent(const ScheduleSpace& space, std::span<const SchedulePoint> points) {
-  SchedulePoint modes = {};
-  for (size_t knob = 0; knob < space.size(); ++knob) {
+template <typename Point>
+Point MostFrequent(size_t knobs, const std::vector<Point>& points) {
+  Point modes = {};
+  for (size_t knob = 0; knob < knobs; ++knob) {
     std::array<int, 256> counts = {};
-    for (const SchedulePoint& point : points) ++counts[point[knob]];
+    for (const Point& point : points) ++counts[point[knob]];
     modes[knob] =
         static_cast<uint8_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
   }
@@ -40,13 +41,16 @@ SchedulePoint MostFrequent(const ScheduleSpace& space, std::span<const ScheduleP
 
 }  // namespace
 
-std::vector<SchedulePoint> ConfidenceSample(
-    const ScheduleSpace& space, std::span<const SchedulePoint> candidates,
-    std::span<const double> values, const ConfidenceOptions& options,
-    const std::function<bool(const SchedulePoint&)>& acceptable,
-    const std::function<double(const SchedulePoint&)>& value, CounterRng& rng) {
+template <typename Point>
+std::vector<Point> ConfidenceSample(std::span<const int64_t> sizes,
+                                    std::span<const Point> candidates,
+                                    std::span<const double> values,
+                                    const ConfidenceOptions& options,
+                                    const std::function<bool(const Point&)>& acceptable,
+                                    const std::function<double(const Point&)>& value,
+                                    CounterRng& rng) {
   const std::vector<size_t> drawn = DrawWithoutReplacement(values, options, rng);
-  std::vector<SchedulePoint> chosen;
+  std::vector<Point> chosen;
   if (drawn.empty() || options.uniform) {
     for (const size_t i : drawn) chosen.push_back(candidates[i]);
     return chosen;
@@ -64,20 +68,18 @@ std::vector<SchedulePoint> ConfidenceSample(
       low.push_back(i);
     }
   }
-  const std::vector<SchedulePoint> confident = chosen;
-  const SchedulePoint modes = MostFrequent(space, confident);
+  const std::vector<Point> confident = chosen;
+  const Point modes = MostFrequent(sizes.size(), confident);
   for (const size_t i : low) {
-    SchedulePoint replacement = candidates[i];
+    Point replacement = candidates[i];
     for (int tries = 0; tries < kTries; ++tries) {
-      SchedulePoint point = modes;
+      Point point = modes;
       for (int change = 0; change < tries; change += 8) {
-        const auto knob = static_cast<size_t>(rng.UniformInt(static_cast<int64_t>(space.size())));
-        const SchedulePoint& donor =
-            confident[static_cast<size_t>(rng.UniformInt(std::ssize(confident)))];
+        const auto knob = static_cast<size_t>(rng.UniformInt(std::ssize(sizes)));
+        const Point& donor = confident[static_cast<size_t>(rng.UniformInt(std::ssize(confident)))];
         // From another confident point at first, later anything.
-        point[knob] = tries < kTries / 2
-                          ? donor[knob]
-                          : static_cast<uint8_t>(rng.UniformInt(space.decisions()[knob].size()));
+        point[knob] =
+            tries < kTries / 2 ? donor[knob] : static_cast<uint8_t>(rng.UniformInt(sizes[knob]));
       }
       const bool is_new = std::find(chosen.begin(), chosen.end(), point) == chosen.end();
       if (!is_new || !acceptable(point) || value(point) < threshold) continue;
@@ -90,5 +92,14 @@ std::vector<SchedulePoint> ConfidenceSample(
   }
   return chosen;
 }
+
+template std::vector<SchedulePoint> ConfidenceSample(
+    std::span<const int64_t>, std::span<const SchedulePoint>, std::span<const double>,
+    const ConfidenceOptions&, const std::function<bool(const SchedulePoint&)>&,
+    const std::function<double(const SchedulePoint&)>&, CounterRng&);
+template std::vector<HardwarePoint> ConfidenceSample(
+    std::span<const int64_t>, std::span<const HardwarePoint>, std::span<const double>,
+    const ConfidenceOptions&, const std::function<bool(const HardwarePoint&)>&,
+    const std::function<double(const HardwarePoint&)>&, CounterRng&);
 
 }  // namespace tessera::coopt

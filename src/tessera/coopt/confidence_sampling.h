@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "tessera/coopt/hardware.h"
 #include "tessera/coopt/schedule_space.h"
 #include "tessera/part.h"
 
@@ -28,14 +29,18 @@ struct ConfidenceOptions {
   bool uniform = false;
 };
 
-// Chooses from `candidates`, whose predicted values are `values` (higher is better). `acceptable`
-// says whether a new point has a program and was not measured; a synthesised one is asked for its
-// value by `value`, and kept if it reaches the threshold. Without one the drawn point stays.
-std::vector<SchedulePoint> ConfidenceSample(
-    const ScheduleSpace& space, std::span<const SchedulePoint> candidates,
-    std::span<const double> values, const ConfidenceOptions& options,
-    const std::function<bool(const SchedulePoint&)>& acceptable,
-    const std::function<double(const SchedulePoint&)>& value, CounterRng& rng);
+// Chooses from `candidates`, whose predicted values are `values` (higher is better): schedules, or
+// accelerators. `sizes` are the numbers of values of their knobs. `acceptable` says whether a new
+// point exists and was not measured; a synthesised one is asked for its value by `value`, and kept
+// if it reaches the threshold. Without one the drawn point stays.
+template <typename Point>  // SchedulePoint or HardwarePoint
+std::vector<Point> ConfidenceSample(std::span<const int64_t> sizes,
+                                    std::span<const Point> candidates,
+                                    std::span<const double> values,
+                                    const ConfidenceOptions& options,
+                                    const std::function<bool(const Point&)>& acceptable,
+                                    const std::function<double(const Point&)>& value,
+                                    CounterRng& rng);
 
 }  // namespace tessera::coopt
 

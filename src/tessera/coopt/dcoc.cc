@@ -24,6 +24,8 @@ struct DcocOptions {
   std::string team = "three";
   std::string confidence = "model";
   std::string sampling = "confidence";
+  std::string hardware = "confidence";
+  std::string reward = "shared";
   bool roofline = true;
   bool transfer = true;
   int64_t ensemble = 3;
@@ -82,7 +84,12 @@ class DcocSearcher final : public JointSearcher {
                 {.kind = KindOf(options.team),
                  .walkers = static_cast<int64_t>(std::min(kMaxWalkers, kWalkersPerLayer * layers_)),
                  .steps = options.steps,
-                 .seed = setup.seed}) {}
+                 .local_rewards = options.reward == "local",
+                 .seed = setup.seed}) {
+    for (size_t knob = 0; knob < problem_.hardware().knobs(); ++knob) {
+      hardware_sizes_.push_back(std::ssize(problem_.hardware().values(knob)));
+    }
+  }
 
   std::vector<Request> Propose() override {
     CounterRng rng(setup_.seed, StreamId("coopt.dcoc"), rounds_++);
@@ -228,6 +235,66 @@ class DcocSearcher final : public JointSearcher {
     double best = std::numeric_limits<double>::infinity();
     for (const uint32_t hardware : pool_) best = std::min(best, Worth(hardware));
     Explore(best, rng);
+    return options_.hardware == "ranking" ? RankHardware(best, rng) : SampleHardware(best, rng);
+  }
+
+  // Confidence Sampling over the pool: values are what accelerators promise, or what the critic
+  // expects of their best schedules.
+  std::vector<uint32_t> SampleHardware(double best, CounterRng& rng) {
+    const auto value = [&](uint32_t hardware) {
+      if (options_.confidence == "critic") return CriticOf(hardware);
+      return std::log(best / Worth(hardware)) -
+             kSetBackPerTurn * static_cast<double>(turns_[hardware]);
+    };
+    std::vector<HardwarePoint> candidates;
+    std::vector<double> values;
+    for (const uint32_t hardware : pool_) {
+      if (!std::isfinite(Worth(hardware))) continue;
+      candidates.push_back(problem_.hardware().point(hardware));
+      values.push_back(value(hardware));
+    }
+    const std::vector<HardwarePoint> sampled = ConfidenceSample<HardwarePoint>(
+        hardware_sizes_, candidates, values,
+        {.count = options_.hardware_plan,
+         .temperature = options_.temperature,
+         .uniform = options_.sampling == "uniform"},
+        [&](const HardwarePoint& point) {
+          const std::optional<size_t> found = problem_.hardware().Find(point);
+          return found && std::isfinite(Worth(static_cast<uint32_t>(*found)));
+        },
+        [&](const HardwarePoint& point) {
+          return value(static_cast<uint32_t>(*problem_.hardware().Find(point)));
+        },
+        rng);
+    std::vector<uint32_t> chosen;
+    for (const HardwarePoint& point : sampled) {
+      chosen.push_back(static_cast<uint32_t>(*problem_.hardware().Find(point)));
+      AddToPool(chosen.back());
+      ++turns_[chosen.back()];
+    }
+    return chosen;
+  }
+
+  // What the critic expects of an accelerator: the mean over the layers of its best known
+  // schedules.
+  double CriticOf(uint32_t hardware) {
+    std::vector<Request> states;
+    for (uint32_t layer = 0; layer < layers_; ++layer) {
+      const auto measured = best_.find({hardware, layer});
+      const std::vector<SchedulePoint>& candidates = problem_.task(hardware, layer).candidates;
+      if (measured != best_.end()) {
+        states.push_back({hardware, layer, measured->second.point});
+      } else if (!candidates.empty()) {
+        states.push_back({hardware, layer, candidates.front()});
+      }
+    }
+    const std::vector<float> values = agents_.Values(states);
+    return std::accumulate(values.begin(), values.end(), 0.0) /
+           static_cast<double>(std::max<size_t>(1, values.size()));
+  }
+
+  // The most promising first, those that had their turns set back.
+  std::vector<uint32_t> RankHardware(double best, CounterRng& rng) {
     std::vector<std::pair<double, uint32_t>> ranked;
     for (const uint32_t hardware : pool_) {
       const double worth = Worth(hardware);
@@ -251,8 +318,9 @@ class DcocSearcher final : public JointSearcher {
   void StartPool(CounterRng& rng) {
     std::vector<std::pair<double, uint32_t>> order;
     if (options_.roofline) {
-      for (const size_t hardware : problem_.hardware().LargestBuffers()) {
-        order.emplace_back(problem_.FloorCycles(hardware), static_cast<uint32_t>(hardware));
+      for (const size_t hardware : Promising()) {
+        order.emplace_back(problem_.FloorCycles(hardware) * problem_.Penalty(hardware),
+                           static_cast<uint32_t>(hardware));
       }
       std::stable_sort(order.begin(), order.end());
     } else {
@@ -265,6 +333,14 @@ class DcocSearcher final : public JointSearcher {
       if (pool_.size() == kFirstHardware) break;
       AddToPool(hardware);
     }
+  }
+
+  // Larger buffers never cost cycles, but a penalty.
+  std::vector<size_t> Promising() const {
+    if (problem_.options().limit_penalty == 0) return problem_.hardware().LargestBuffers();
+    std::vector<size_t> all(problem_.hardware().size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    return all;
   }
 
   void AddToPool(uint32_t hardware) {
@@ -306,20 +382,22 @@ class DcocSearcher final : public JointSearcher {
   }
 
   // Part of the best known: of the hardware, where it is known, times that of the schedule.
-  double ScoreState(const Request& state, double best) {
+  DcocAgents::Worth ScoreState(const Request& state, double best) {
     double hardware = 1;
     if (!problem_.hardware().fixed()) {
       hardware = in_pool_.contains(state.hardware)
                      ? best / Worth(state.hardware)
-                     : std::min(1.0, best / (1.1 * problem_.FloorCycles(state.hardware)));
+                     : std::min(1.0, best / (1.1 * problem_.FloorCycles(state.hardware) *
+                                             problem_.Penalty(state.hardware)));
     }
     const double log_value = model_.Predict(state).log_value;
     const double reference = in_pool_.contains(state.hardware) || problem_.hardware().fixed()
                                  ? BestLog(state.hardware, state.layer)
                                  : log_value;
     // An accelerator on which nothing is known to fit is worth nothing.
-    const double score = hardware * std::exp(std::min(0.0, reference - log_value));
-    return std::isfinite(score) ? score : 0;
+    const double schedule = std::exp(std::min(0.0, reference - log_value));
+    return {.hardware = std::isfinite(hardware) ? hardware : 0,
+            .schedule = std::isfinite(schedule) ? schedule : 0};
   }
 
   // Where walks on one task begin: the most promising, the best measured, and anywhere.
@@ -375,8 +453,10 @@ class DcocSearcher final : public JointSearcher {
     if (candidates.empty()) return;
     const bool by_critic = options_.confidence == "critic";
     const double reference = BestLog(hardware, layer);
-    const auto confidence = [&](const SchedulePoint& point) {
-      return reference - Expect({hardware, layer, point});
+    const auto confidence = [&](const SchedulePoint& point) -> double {
+      const Request state = {hardware, layer, point};
+      if (by_critic) return agents_.Values(std::span(&state, 1)).front();
+      return reference - Expect(state);
     };
     std::vector<double> values;
     if (by_critic) {
@@ -384,18 +464,17 @@ class DcocSearcher final : public JointSearcher {
     } else {
       for (const SchedulePoint& point : candidates) values.push_back(confidence(point));
     }
-    const std::vector<SchedulePoint> chosen = ConfidenceSample(
-        task.space, candidates, values,
+    std::vector<int64_t> sizes;
+    for (const Decision& knob : task.space.decisions()) sizes.push_back(knob.size());
+    const std::vector<SchedulePoint> chosen = ConfidenceSample<SchedulePoint>(
+        sizes, candidates, values,
         {.count = plan_,
-         .temperature = by_critic ? 10 * options_.temperature : options_.temperature,
+         .temperature = options_.temperature,
          .uniform = options_.sampling == "uniform"},
         [&](const SchedulePoint& point) {
           return task.space.Valid(point) && !known_.contains({hardware, layer, point});
         },
-        [&](const SchedulePoint& point) {
-          return by_critic ? std::numeric_limits<double>::infinity() : confidence(point);
-        },
-        rng);
+        confidence, rng);
     for (const SchedulePoint& point : chosen) requests.push_back({hardware, layer, point});
   }
 
@@ -404,6 +483,7 @@ class DcocSearcher final : public JointSearcher {
   const DcocOptions options_;
   const size_t layers_;
   const int64_t plan_;
+  std::vector<int64_t> hardware_sizes_;  // values of each knob
   PerformanceModel model_;
   DcocAgents agents_;
   uint64_t rounds_ = 0;
@@ -428,10 +508,15 @@ MethodInfo DcocMethod() {
       {.name = "dcoc",
        .summary = "three agents with a shared critic, Confidence Sampling, learned cost model"},
       {{"team", &O::team, Choices{"three", "one", "independent"},
-        "three agents with a central critic, one agent, or three with critics of their own"},
+        "three agents with one central critic, one agent, or three with critics of their own"},
        {"confidence", &O::confidence, Choices{"model", "critic"},
         "whose predictions Confidence Sampling uses"},
        {"sampling", &O::sampling, Choices{"confidence", "uniform"}, "what is measured"},
+       {"hardware", &O::hardware, Choices{"confidence", "ranking"},
+        "how accelerators are chosen: Confidence Sampling too, or the most promising in turns"},
+       {"reward", &O::reward, Choices{"shared", "local"},
+        "all agents get the same, or the hardware agent what the accelerator is worth and the "
+        "others what the schedule is"},
        {"roofline", &O::roofline, "start from the analytical estimate"},
        {"transfer", &O::transfer, "one cost model for all layers"},
        {"ensemble", &O::ensemble, Range{1, 32}, "models whose spread is the uncertainty"},

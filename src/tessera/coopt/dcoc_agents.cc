@@ -11,11 +11,11 @@ constexpr float kPenalty = 0.1f;  // for a move to a state without a program
 
 UnitKind KindOf(DcocAgentsKind kind) {
   switch (kind) {
-    case DcocAgentsKind::kCentral: return UnitKind::kCentral;
+    case DcocAgentsKind::kCentral: return UnitKind::kShared;
     case DcocAgentsKind::kOne: return UnitKind::kJoint;
     case DcocAgentsKind::kIndependent: return UnitKind::kIndependent;
   }
-  return UnitKind::kCentral;
+  return UnitKind::kShared;
 }
 
 }  // namespace
@@ -36,6 +36,16 @@ DcocAgents::DcocAgents(const CooptProblem& problem, const DcocAgentsOptions& opt
                           KindOf(options.kind));
 }
 
+void DcocAgents::Reward(const Worth& worth, bool moved, float* rewards) const {
+  const float penalty = moved ? 0.0f : kPenalty;
+  for (int64_t agent = 0; agent < spec_.num_agents(); ++agent) {
+    const bool hardware = walk_.decides_hardware() && agent == 0;
+    const double own = hardware ? worth.hardware : worth.schedule;
+    const double reward = options_.local_rewards ? own : worth.hardware * worth.schedule;
+    rewards[agent] = static_cast<float>(reward) - penalty;
+  }
+}
+
 void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
                       const std::function<void(const Request&)>& visit) {
   const auto walkers = static_cast<size_t>(options_.walkers);
@@ -46,6 +56,7 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
   std::vector<float> before(walkers * width), after(before.size());
   std::vector<float> actions(walkers * static_cast<size_t>(spec_.action_size()));
   std::vector<float> rewards(walkers * agents);
+  std::vector<uint8_t> acted(walkers * agents);
   std::vector<EpisodeEnd> ends(walkers, EpisodeEnd::kNone);
   for (const Request& state : states) visit(state);
   for (size_t i = 0; i < walkers; ++i) walk_.Observe(states[i], before.data() + i * width);
@@ -53,9 +64,8 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
     learner_->Act(options_.walkers, before, ActMode::kExplore, actions);
     for (size_t i = 0; i < walkers; ++i) {
       const float* const own = actions.data() + i * static_cast<size_t>(spec_.action_size());
-      const bool moved = walk_.Apply(own, freeze_hardware, states[i]);
-      const float reward = static_cast<float>(score(states[i])) - (moved ? 0.0f : kPenalty);
-      std::fill_n(rewards.begin() + static_cast<ptrdiff_t>(i * agents), agents, reward);
+      const bool moved = walk_.Apply(own, freeze_hardware, states[i], acted.data() + i * agents);
+      Reward(score(states[i]), moved, rewards.data() + i * agents);
       walk_.Observe(states[i], after.data() + i * width);
       if (moved) visit(states[i]);
     }
@@ -66,7 +76,8 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
                                                   .rewards = rewards,
                                                   .next_observations = after,
                                                   .next_states = {},
-                                                  .ends = ends});
+                                                  .ends = ends,
+                                                  .acted = acted});
     TESSERA_CHECK(taken.ok());
     std::swap(before, after);
   }

@@ -59,40 +59,53 @@ void JointWalk::Observe(const Request& state, float* out) const {
   add_knobs(0, mapping_knobs_);
 }
 
-bool JointWalk::MoveHardware(int64_t choice, Request& state) const {
-  if (choice == 0) return true;
+JointWalk::Move JointWalk::MoveHardware(int64_t choice, Request& state) const {
+  if (choice == 0) return Move::kMade;
   HardwarePoint point = problem_.hardware().point(state.hardware);
   const auto knob = static_cast<size_t>((choice - 1) / 2);
   const int next = point[knob] + (choice % 2 == 0 ? 1 : -1);
-  if (next < 0 || next >= std::ssize(problem_.hardware().values(knob))) return true;
+  if (next < 0 || next >= std::ssize(problem_.hardware().values(knob))) return Move::kNowhere;
   point[knob] = static_cast<uint8_t>(next);
   const std::optional<size_t> found = problem_.hardware().Find(point);
-  if (!found) return false;
+  if (!found) return Move::kRefused;
   const ScheduleSpace& from = problem_.task(state.hardware, state.layer).space;
   state.hardware = static_cast<uint32_t>(*found);
   state.point = problem_.task(state.hardware, state.layer).space.Translate(from, state.point);
-  return true;
+  return Move::kMade;
 }
 
-void JointWalk::MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const {
-  if (choice == 0) return;
+JointWalk::Move JointWalk::MoveKnob(size_t first, size_t count, int64_t choice,
+                                    Request& state) const {
+  if (choice == 0) return Move::kMade;
   const size_t knob = first + static_cast<size_t>((choice - 1) / 2);
   TESSERA_CHECK(knob < first + count);
   const ScheduleSpace& space = problem_.task(state.hardware, state.layer).space;
   const int next = state.point[knob] + (choice % 2 == 0 ? 1 : -1);
-  if (next < 0 || next >= space.decisions()[knob].size()) return;
+  if (next < 0 || next >= space.decisions()[knob].size()) return Move::kNowhere;
   state.point[knob] = static_cast<uint8_t>(next);
+  return Move::kMade;
 }
 
-bool JointWalk::Apply(const float* actions, bool freeze_hardware, Request& state) const {
+bool JointWalk::Apply(const float* actions, bool freeze_hardware, Request& state,
+                      uint8_t* acted) const {
   Request next = state;
   const auto choice = [&actions] { return static_cast<int64_t>(*actions++); };
+  const auto note = [&acted](bool effect) {
+    if (acted != nullptr) *acted++ = effect ? 1 : 0;
+  };
   if (decides_hardware_) {
     const int64_t own = choice();
-    if (!freeze_hardware && !MoveHardware(own, next)) return false;
+    const Move move = freeze_hardware ? Move::kNowhere : MoveHardware(own, next);
+    note(move != Move::kNowhere);
+    if (move == Move::kRefused) {
+      // The others' moves were not tried.
+      note(false);
+      note(false);
+      return false;
+    }
   }
-  MoveKnob(mapping_knobs_, scheduling_knobs_, choice(), next);
-  MoveKnob(0, mapping_knobs_, choice(), next);
+  note(MoveKnob(mapping_knobs_, scheduling_knobs_, choice(), next) == Move::kMade);
+  note(MoveKnob(0, mapping_knobs_, choice(), next) == Move::kMade);
   if (!problem_.task(next.hardware, next.layer).space.Valid(next.point)) return false;
   state = next;
   return true;

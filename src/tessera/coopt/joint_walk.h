@@ -24,13 +24,23 @@ class JointWalk {
   // What all agents see of a state, one after another: their own knobs, and the layer.
   void Observe(const Request& state, float* out) const;
 
+  bool decides_hardware() const { return decides_hardware_; }
+
   // Makes the move of all agents; false, and nothing changed, if there is no such accelerator or
-  // the schedule has no program. With `freeze_hardware` the hardware agent's choice has no effect.
-  bool Apply(const float* actions, bool freeze_hardware, Request& state) const;
+  // the schedule has no program. With `freeze_hardware` the hardware agent does not act. `acted`,
+  // unless null, gets for every agent whether it acted with an effect: not over the end of a knob.
+  bool Apply(const float* actions, bool freeze_hardware, Request& state,
+             uint8_t* acted = nullptr) const;
 
  private:
-  bool MoveHardware(int64_t choice, Request& state) const;
-  void MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const;
+  // What became of a move.
+  enum class Move : uint8_t {
+    kMade,     // staying counts as one
+    kNowhere,  // over the end of a knob
+    kRefused,  // there is no such accelerator
+  };
+  Move MoveHardware(int64_t choice, Request& state) const;
+  Move MoveKnob(size_t first, size_t count, int64_t choice, Request& state) const;
 
   const CooptProblem& problem_;
   const bool decides_hardware_;

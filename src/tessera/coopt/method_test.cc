@@ -286,8 +286,10 @@ TEST(ConfidenceSamplingTest, KeepsTheBestAndReplacesTheRest) {
   CounterRng rng(1, 2, 3);
   const auto accept = [&](const SchedulePoint& point) { return space.Valid(point); };
   const auto value = [](const SchedulePoint&) { return 0.0; };
-  const std::vector<SchedulePoint> chosen = ConfidenceSample(
-      space, candidates, values, {.count = 8, .temperature = 1e-3}, accept, value, rng);
+  std::vector<int64_t> sizes;
+  for (const Decision& knob : space.decisions()) sizes.push_back(knob.size());
+  const std::vector<SchedulePoint> chosen = ConfidenceSample<SchedulePoint>(
+      sizes, candidates, values, {.count = 8, .temperature = 1e-3}, accept, value, rng);
   EXPECT_LE(chosen.size(), 8u);
   EXPECT_GE(chosen.size(), 5u);
   EXPECT_EQ(chosen.front(), candidates.front());
@@ -295,8 +297,8 @@ TEST(ConfidenceSamplingTest, KeepsTheBestAndReplacesTheRest) {
     EXPECT_TRUE(space.Valid(chosen[i]));
     EXPECT_EQ(std::count(chosen.begin(), chosen.end(), chosen[i]), 1);
   }
-  const std::vector<SchedulePoint> uniform = ConfidenceSample(
-      space, candidates, values, {.count = 8, .uniform = true}, accept, value, rng);
+  const std::vector<SchedulePoint> uniform = ConfidenceSample<SchedulePoint>(
+      sizes, candidates, values, {.count = 8, .uniform = true}, accept, value, rng);
   EXPECT_EQ(uniform.size(), 8u);
 }
 

@@ -68,7 +68,7 @@ const Task& CooptProblem::task(size_t hardware, size_t layer) const {
 }
 
 double CooptProblem::Value(size_t hardware, size_t layer, int64_t cycles, double energy_pj) const {
-  const double count = static_cast<double>(layers_[layer].count);
+  const double count = static_cast<double>(layers_[layer].count) * Penalty(hardware);
   const double batch = static_cast<double>(images(hardware)), time = static_cast<double>(cycles);
   switch (options_.objective) {
     case CooptObjective::kThroughput: return count * time / batch;
@@ -76,6 +76,19 @@ double CooptProblem::Value(size_t hardware, size_t layer, int64_t cycles, double
     case CooptObjective::kEdpProxy: return count * (time / batch) * (energy_pj / batch);
   }
   return 0;
+}
+
+double CooptProblem::Penalty(size_t hardware) const {
+  if (options_.limit_penalty == 0) return 1;
+  const HardwareCost cost = target_->Cost(hardware, options_.clock_mhz);
+  const HardwareLimits& limits = options_.limits;
+  const auto excess = [](double value, double limit) {
+    return limit > 0 ? std::max(0.0, value / limit - 1) : 0.0;
+  };
+  return 1 + options_.limit_penalty * (excess(static_cast<double>(cost.sram_bytes),
+                                              static_cast<double>(limits.sram_bytes)) +
+                                       excess(cost.area_um2, limits.area_um2) +
+                                       excess(cost.sram_power_mw, limits.sram_power_mw));
 }
 
 double CooptProblem::FloorCycles(size_t hardware) const {

@@ -58,7 +58,11 @@ class CooptProblem {
   // The part of a layer in the objective.
   double Value(size_t hardware, size_t layer, int64_t cycles, double energy_pj) const;
 
-  // A lower bound of the objective (of its cycles), whatever the schedules.
+  // What the objective of an accelerator is multiplied by: 1, or more where limits act as a penalty
+  // and it is above them.
+  double Penalty(size_t hardware) const;
+
+  // A lower bound of the objective (of its cycles), whatever the schedules, without a penalty.
   double FloorCycles(size_t hardware) const;
 
  private:

@@ -38,7 +38,9 @@ std::vector<Field> FieldsOf(CooptimizeSettings& s) {
           {"budget_area_um2", &s.limits.area_um2},
           {"budget_power_mw", &s.limits.sram_power_mw},
           {"max_batch", &s.limits.max_batch},
+          {"limit_penalty", &s.limit_penalty},
           {"measurements", &s.measurements},
+          {"measurement_seconds", &s.measurement_seconds},
           {"clock_mhz", &s.clock_mhz},
           {"read_delay_cycles", &s.timing.read_delay_cycles},
           {"beat_gap_cycles", &s.timing.beat_gap_cycles},
@@ -68,7 +70,7 @@ std::string ToJsonText(CooptimizeSettings settings, const std::vector<std::strin
   return json.dump();
 }
 
-Result<void> Read(const Node& node, const Field& field) {
+Result<void> ReadField(const Node& node, const Field& field) {
   const auto take = [](auto* target, const auto& value) -> Result<void> {
     if (!value) return value.error();
     *target = *value;
@@ -94,7 +96,7 @@ struct StoredSettings {
   CooptimizeSettings settings = {};
   std::vector<std::string> networks = {};
 };
-Result<StoredSettings> Parse(std::string_view text, const std::string& file) {
+Result<StoredSettings> ParseStored(std::string_view text, const std::string& file) {
   const Result<Node> root = ParseJson(text, file);
   if (!root) return root.error();
   MapReader reader(*root, "run");
@@ -105,7 +107,7 @@ Result<StoredSettings> Parse(std::string_view text, const std::string& file) {
   for (const Field& field : FieldsOf(stored.settings)) {
     const Result<const Node*> node = reader.Require(field.key);
     if (!node) return node.error();
-    if (Result<void> read = Read(**node, field); !read) return read.error();
+    if (Result<void> read = ReadField(**node, field); !read) return read.error();
   }
   const Result<const Node*> hardware = reader.Require("hardware");
   if (!hardware) return hardware.error();
@@ -130,6 +132,9 @@ Result<CooptOptions> OptionsOf(const CooptimizeSettings& settings, const MethodC
     if (!target.has_bounds) {
       return refuse(fmt::format("is for --target {}", TargetsWith(&TargetInfo::has_bounds)), "");
     }
+    if (settings.limit_penalty > 0) {
+      return refuse("needs limits that exclude", "leave --limit-penalty out");
+    }
     if (settings.objective == CooptObjective::kEdpProxy) {
       return refuse("has no bound for --objective edp-proxy", "use throughput or latency");
     }
@@ -137,7 +142,9 @@ Result<CooptOptions> OptionsOf(const CooptimizeSettings& settings, const MethodC
   return CooptOptions{.generator = settings.generator,
                       .objective = settings.objective,
                       .timing = settings.timing,
-                      .clock_mhz = settings.clock_mhz};
+                      .clock_mhz = settings.clock_mhz,
+                      .limits = settings.limits,
+                      .limit_penalty = settings.limit_penalty};
 }
 
 SessionResult FromOptimum(const CooptProblem& problem, const NetworkOptimum& optimum) {
@@ -232,6 +239,7 @@ void Summarize(SessionResult session, CooptimizeResult& result) {
   result.curve = session.curve;
   result.measurements = session.measurements;
   result.interrupted = session.interrupted;
+  result.seconds = session.seconds;
   if (const HardwareScore* best = session.best()) {
     const size_t hardware = *session.hardware;
     result.best = {.hardware = problem.hardware().Name(hardware),
@@ -277,6 +285,7 @@ Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint
   if (!tasks) return tasks.error();
   HardwareLimits limits = settings.limits;
   limits.clock_mhz = settings.clock_mhz;
+  if (settings.limit_penalty > 0) limits.sram_bytes = 0, limits.area_um2 = limits.sram_power_mw = 0;
   std::optional<std::string> hardware = settings.hardware;
   if (hardware) hardware = In(folder, *hardware);
   const Result<TargetPointer> target = MakeTarget(**info, limits, hardware);
@@ -329,7 +338,7 @@ Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const Cooptimi
 
 Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory) {
   const Result<StoredSettings> stored =
-      Parse(directory.header().settings, directory.File("run.json"));
+      ParseStored(directory.header().settings, directory.File("run.json"));
   if (!stored) return stored.error();
   std::vector<Network> networks;
   for (const std::string& name : stored->networks) {

@@ -2,11 +2,26 @@
 
 #include <algorithm>
 
+#include "tessera/record/clock.h"
+
 namespace tessera::coopt {
 namespace {
 
 // A method that asks this often for nothing but what is known already has run dry.
 constexpr int kMaxIdleRounds = 100;
+
+// Adds what the processor takes for a scope to a sum.
+class TimedScope {
+ public:
+  explicit TimedScope(double& sum) : sum_(sum) {}
+  ~TimedScope() { sum_ += ProcessorSeconds() - begin_; }
+  TimedScope(const TimedScope&) = delete;
+  TimedScope& operator=(const TimedScope&) = delete;
+
+ private:
+  double& sum_;
+  const double begin_ = ProcessorSeconds();
+};
 
 class Session {
  public:
@@ -24,18 +39,27 @@ class Session {
         result_.interrupted = true;
         break;
       }
-      const std::vector<Request> requests = searcher_.Propose();
+      const std::vector<Request> requests = Proposed();
       if (requests.empty()) break;
       const int64_t before = result_.measurements;
       Result<std::vector<Measured>> answers = Answer(requests);
       if (!answers) return answers.error();
-      searcher_.Observe(*answers);
+      Tell(*answers);
       idle = result_.measurements == before ? idle + 1 : 0;
     }
     return std::move(result_);
   }
 
  private:
+  std::vector<Request> Proposed() {
+    const TimedScope timed(result_.seconds.search);
+    return searcher_.Propose();
+  }
+  void Tell(const std::vector<Measured>& answers) {
+    const TimedScope timed(result_.seconds.search);
+    searcher_.Observe(answers);
+  }
+
   bool Done(size_t layer) const {
     if (result_.layer_measurements[layer] >= options_.measurements) return true;
     if (options_.targets.empty()) return false;
@@ -85,7 +109,10 @@ class Session {
         to_measure.push_back(item);
       }
     }
-    simulator_.Measure(to_measure);
+    {
+      const TimedScope timed(result_.seconds.measuring);
+      simulator_.Measure(to_measure);
+    }
     size_t next = 0;
     for (Measured& item : fresh) {
       if (next < to_measure.size() && to_measure[next].request == item.request) {
@@ -141,6 +168,7 @@ class Session {
     if (!result_.curve.empty() && score.value >= result_.curve.back().value) return;
     result_.hardware = hardware;
     result_.curve.push_back({result_.measurements, score.value, score.cycles});
+    result_.curve_seconds.push_back(result_.seconds);
   }
 
   JointSearcher& searcher_;

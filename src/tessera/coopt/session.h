@@ -38,6 +38,8 @@ struct SessionResult {
   int64_t invalid = 0;  // measurements of points that no program exists for
   int64_t refused = 0;  // points that the generator refused; they cost nothing
   bool interrupted = false;
+  CooptimizeSeconds seconds;
+  std::vector<CooptimizeSeconds> curve_seconds;  // spent at each improvement of the curve
 
   const HardwareScore* best() const { return hardware ? &scores.at(*hardware) : nullptr; }
 };

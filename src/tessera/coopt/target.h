@@ -28,6 +28,10 @@ struct CooptOptions {
   vta::Epilogue epilogue = {};                             // of VTA. Default: shift 8, bias, ReLU.
   vta::TimingParameters timing = {};                       // of VTA. Default: the published design.
   double clock_mhz = 100;                                  // Default: 100.
+  // Limits that raise the objective instead of excluding, and by how much. Default: 0 (they do
+  // not).
+  HardwareLimits limits = {};
+  double limit_penalty = 0;
 };
 
 struct TaskLayer {

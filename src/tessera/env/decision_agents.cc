@@ -43,34 +43,46 @@ DecisionAgents::DecisionAgents(const DecisionSpace& space, const DecisionGroups&
       const Decision& decision = space.decisions()[i];
       if (decision.size() < 2) continue;
       order_.push_back(i);
-      ++decided;
+      bool first = decided++ == 0;
       names += (names.empty() ? "" : "+") + decision.name();
       if (form == ActionForm::kVector) continue;
+      const bool soft = form == ActionForm::kSoft;
       const bool picks =
-          form == ActionForm::kPicks && decision.kind() == DecisionKind::kPermutation;
-      const int64_t items = picks ? std::ssize(decision.labels()) : 0;
-      for (int64_t left = items; left > 1; --left) {
-        AddAgent(decision.name(), {.kind = ActionKind::kChoice, .size = left});
-      }
-      if (!picks) AddAgent(decision.name(), {.kind = ActionKind::kChoice, .size = decision.size()});
+          (form == ActionForm::kPicks || soft) && decision.kind() == DecisionKind::kPermutation;
+      const auto add = [&](int64_t size) {
+        const ActionKind kind = soft ? ActionKind::kSoftChoice : ActionKind::kChoice;
+        AddAgent(decision.name(), {.kind = kind, .size = size}, !first && !soft);
+        first = false;
+      };
+      for (int64_t left = picks ? std::ssize(decision.labels()) : 0; left > 1; --left) add(left);
+      if (!picks) add(decision.size());
     }
     if (form != ActionForm::kVector || decided == 0) continue;
     // The only agent is the mapper, as in the papers.
-    AddAgent(groups.size() == 1 ? "mapper" : names, {.kind = ActionKind::kBox, .size = decided});
+    AddAgent(groups.size() == 1 ? "mapper" : names, {.kind = ActionKind::kBox, .size = decided},
+             /*with_previous=*/false);
   }
 }
 
-void DecisionAgents::AddAgent(std::string name, ActionSpec action) {
-  spec_.agents.push_back(
-      {.name = std::move(name), .observation_size = kObservedCosts, .action = action});
+void DecisionAgents::AddAgent(std::string name, ActionSpec action, bool with_previous) {
+  spec_.agents.push_back({.name = std::move(name),
+                          .observation_size = with_previous ? 0 : kObservedCosts,
+                          .action = action,
+                          .with_previous = with_previous});
 }
 
 Point DecisionAgents::Decode(std::span<const float> actions) const {
   Point point(space_.size());
+  std::vector<float> chosen;
+  if (form_ == ActionForm::kSoft) {
+    chosen = Heaviest(actions);
+    actions = chosen;
+  }
+  const bool picked = form_ == ActionForm::kPicks || form_ == ActionForm::kSoft;
   size_t at = 0;
   for (const size_t i : order_) {
     const Decision& decision = space_.decisions()[i];
-    if (form_ == ActionForm::kPicks && decision.kind() == DecisionKind::kPermutation) {
+    if (picked && decision.kind() == DecisionKind::kPermutation) {
       const size_t picks = decision.labels().size() - 1;
       point[i] = DecodeOrder(decision, actions.subspan(at, picks));
       at += picks;
@@ -82,6 +94,16 @@ Point DecisionAgents::Decode(std::span<const float> actions) const {
     point[i] = ValueAt(place, decision.size());
   }
   return point;
+}
+
+std::vector<float> DecisionAgents::Heaviest(std::span<const float> weights) const {
+  std::vector<float> chosen;
+  for (const AgentSpec& agent : spec_.agents) {
+    const auto own = weights.first(static_cast<size_t>(agent.action.size));
+    chosen.push_back(static_cast<float>(std::ranges::max_element(own) - own.begin()));
+    weights = weights.subspan(own.size());
+  }
+  return chosen;
 }
 
 int32_t DecisionAgents::DecodeOrder(const Decision& decision, std::span<const float> picks) const {

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "tessera/env/found_mapping.h"
 
 namespace tessera {
 namespace {
@@ -36,7 +39,11 @@ class DecisionEnv final : public Env {
         observations_(static_cast<size_t>(batch * spec_.observation_size())),
         rewards_(static_cast<size_t>(batch * spec_.num_agents())),
         ends_(static_cast<size_t>(batch)),
-        steps_(static_cast<size_t>(batch)) {
+        steps_(static_cast<size_t>(batch)),
+        played_(static_cast<size_t>(batch)),
+        best_step_(static_cast<size_t>(batch)),
+        best_point_(static_cast<size_t>(batch) * problem_->space().size()),
+        best_value_(static_cast<size_t>(batch), std::numeric_limits<double>::infinity()) {
     const int threads = pool == nullptr ? 1 : pool->threads();
     for (int i = 0; i < threads; ++i) workspaces_.push_back(problem_->MakeWorkspace());
     Reset(0);
@@ -86,6 +93,9 @@ class DecisionEnv final : public Env {
   void Save(const std::string& prefix, TensorWriter& writer) const override {
     writer.Add(prefix + "steps", std::span(steps_));
     writer.Add(prefix + "observations", std::span(observations_));
+    writer.Add(prefix + "played", std::span(played_));
+    writer.Add(prefix + "best_step", std::span(best_step_));
+    writer.Add(prefix + "best_point", std::span(best_point_));
   }
 
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
@@ -96,10 +106,57 @@ class DecisionEnv final : public Env {
     }
     std::fill(ends_.begin(), ends_.end(), EpisodeEnd::kNone);
     std::fill(rewards_.begin(), rewards_.end(), 0.0f);
-    return reader.Read(prefix + "observations", std::span(observations_));
+    if (Result<void> read = reader.Read(prefix + "observations", std::span(observations_)); !read) {
+      return read;
+    }
+    for (const auto& [name, steps] : {std::pair("played", &played_), {"best_step", &best_step_}}) {
+      Result<void> read = reader.ReadWithin(prefix + name, std::span(*steps), int64_t{0},
+                                            TensorReader::kMostCounted);
+      if (!read) return read;
+    }
+    return LoadBest(prefix + "best_point", reader);
+  }
+
+  std::shared_ptr<const FoundMapping> Found() const override {
+    const auto best = std::min_element(best_value_.begin(), best_value_.end());
+    if (!options_.describe || !std::isfinite(*best)) return nullptr;
+    const auto e = static_cast<size_t>(best - best_value_.begin());
+    const Trial trial = {BestPoint(e), problem_->Evaluate(BestPoint(e), *workspaces_.front())};
+    return options_.describe(trial, best_step_[e]);
   }
 
  private:
+  Point BestPoint(size_t e) const {
+    Point point(problem_->space().size());
+    for (size_t i = 0; i < point.size(); ++i) {
+      point[i] = static_cast<int32_t>(best_point_[e * point.size() + i]);
+    }
+    return point;
+  }
+
+  // What the points are worth follows from them.
+  Result<void> LoadBest(const std::string& name, const TensorReader& reader) {
+    if (Result<void> read = reader.Read(name, std::span(best_point_)); !read) return read;
+    const std::span<const Decision> decisions = problem_->space().decisions();
+    for (size_t i = 0; i < best_point_.size(); ++i) {
+      const int64_t value = best_point_[i];
+      if (value >= 0 && value < decisions[i % decisions.size()].size()) continue;
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = fmt::format("array '{}' has the value {} of {}", name, value,
+                                          decisions[i % decisions.size()].size()),
+                   .hint = "the file is damaged, or belongs to other settings"};
+    }
+    for (size_t e = 0; e < best_value_.size(); ++e) {
+      best_value_[e] = std::numeric_limits<double>::infinity();
+      if (best_step_[e] == 0) continue;
+      const Point point = BestPoint(e);
+      const bool legal = problem_->space().Check(point).ok();
+      const Outcome outcome = legal ? problem_->Evaluate(point, *workspaces_.front()) : Outcome{};
+      if (legal && outcome.feasible()) best_value_[e] = outcome.value;
+    }
+    return {};
+  }
+
   // The agent that a number of a row of actions belongs to.
   const AgentSpec& AgentAt(int64_t number) const {
     size_t agent = 0;
@@ -129,6 +186,13 @@ class DecisionEnv final : public Env {
       reward = options_.reward == CostReward::kLog ? -Decades(outcome.value, reference_.value)
                                                    : reference_.value / outcome.value;
     }
+    const auto own = static_cast<size_t>(e);
+    ++played_[own];
+    if (outcome.feasible() && outcome.value < best_value_[own]) {
+      best_value_[own] = outcome.value;
+      best_step_[own] = played_[own];
+      std::ranges::copy(point.indices(), best_point_.begin() + e * std::ssize(point.indices()));
+    }
     int64_t& steps = steps_[static_cast<size_t>(e)];
     ends_[static_cast<size_t>(e)] =
         ++steps >= options_.horizon ? EpisodeEnd::kTruncated : EpisodeEnd::kNone;
@@ -138,12 +202,11 @@ class DecisionEnv final : public Env {
   // All agents see and get the same.
   void Show(int64_t e, const std::array<double, kObservedCosts>& seen, double reward) {
     const int64_t agents = spec_.num_agents();
-    for (int64_t a = 0; a < agents; ++a) {
-      rewards_[static_cast<size_t>(e * agents + a)] = static_cast<float>(reward);
-      for (int64_t i = 0; i < kObservedCosts; ++i) {
-        observations_[static_cast<size_t>((e * agents + a) * kObservedCosts + i)] =
-            static_cast<float>(seen[static_cast<size_t>(i)]);
-      }
+    std::fill_n(rewards_.begin() + e * agents, agents, static_cast<float>(reward));
+    auto out = observations_.begin() + e * spec_.observation_size();
+    for (const AgentSpec& agent : spec_.agents) {
+      out = std::transform(seen.begin(), seen.begin() + agent.observation_size, out,
+                           [](double cost) { return static_cast<float>(cost); });
     }
   }
 
@@ -158,9 +221,30 @@ class DecisionEnv final : public Env {
   std::vector<float> observations_, rewards_;
   std::vector<EpisodeEnd> ends_;
   std::vector<int64_t> steps_;
+  // Per environment: steps in all, and the first of the best points, the step at which it came.
+  std::vector<int64_t> played_, best_step_;
+  std::vector<int64_t> best_point_;
+  std::vector<double> best_value_;
 };
 
 }  // namespace
+
+Result<Outcome> FindReference(const Problem& problem, int64_t tries) {
+  const auto workspace = problem.MakeWorkspace();
+  std::string why;
+  for (int64_t step = 0; step < tries; ++step) {
+    CounterRng rng(1, StreamId("env.mapping.reference"), static_cast<uint64_t>(step));
+    Outcome outcome = problem.Evaluate(problem.space().Sample(rng, 64), *workspace);
+    if (outcome.feasible() && std::isfinite(outcome.value) && outcome.value > 0) return outcome;
+    why = outcome.why;
+    if (outcome.kind == OutcomeKind::kFailed) {
+      return Error{.kind = ErrorKind::kIo, .message = "an evaluation failed: " + why};
+    }
+  }
+  return Error{
+      .kind = ErrorKind::kInfeasible,
+      .message = fmt::format("none of {} random points is feasible; the last one: {}", tries, why)};
+}
 
 Result<std::unique_ptr<Env>> MakeDecisionEnv(std::shared_ptr<const Problem> problem,
                                              const DecisionEnvOptions& options, int64_t batch,
@@ -168,21 +252,10 @@ Result<std::unique_ptr<Env>> MakeDecisionEnv(std::shared_ptr<const Problem> prob
   if (problem->space().open().empty()) {
     return Error{.kind = ErrorKind::kBadValue, .message = "the space has nothing to decide"};
   }
-  constexpr uint64_t kTries = 10'000;
-  const auto workspace = problem->MakeWorkspace();
-  std::string why;
-  for (uint64_t step = 0; step < kTries; ++step) {
-    CounterRng rng(1, StreamId("env.mapping.reference"), step);
-    Outcome outcome = problem->Evaluate(problem->space().Sample(rng, 64), *workspace);
-    if (outcome.feasible() && std::isfinite(outcome.value) && outcome.value > 0) {
-      return std::unique_ptr<Env>(
-          std::make_unique<DecisionEnv>(std::move(problem), options, outcome, batch, pool));
-    }
-    why = outcome.why;
-  }
-  return Error{.kind = ErrorKind::kInfeasible,
-               .message = fmt::format("none of {} random points is feasible; the last one: {}",
-                                      kTries, why)};
+  Result<Outcome> reference = FindReference(*problem);
+  if (!reference) return reference.error();
+  return std::unique_ptr<Env>(
+      std::make_unique<DecisionEnv>(std::move(problem), options, *reference, batch, pool));
 }
 
 }  // namespace tessera

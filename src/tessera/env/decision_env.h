@@ -5,6 +5,7 @@
 #define TESSERA_ENV_DECISION_ENV_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -42,7 +43,16 @@ struct DecisionEnvOptions {
 
   // Of the spec. Default: "mapping".
   std::string name = "mapping";
+
+  // What Env::Found says of the best feasible point, which was the `step`-th of its environment.
+  // May be empty. Default: empty.
+  std::function<std::shared_ptr<FoundMapping>(const Trial& best, int64_t step)> describe = {};
 };
+
+// The reference of a problem: what the first feasible point of a fixed random sequence costs.
+// Errors: none of the points tried is feasible, or an evaluation failed.
+inline constexpr int64_t kReferenceTries = 10'000;
+Result<Outcome> FindReference(const Problem& problem, int64_t tries = kReferenceTries);
 
 // Observations are log10 of the costs over those of a reference point, the first feasible one of a
 // fixed random sequence; zeros after a reset and for infeasible points. Errors: no reference.

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/env/decision_env.h"
 #include "tessera/part.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
@@ -76,8 +77,8 @@ class CompareObserver final : public SearchObserver {
 class Comparer {
  public:
   Comparer(const MapJob& job, const CompareOptions& options, const MappingProblem& problem,
-           const RunHooks& hooks)
-      : job_(job), options_(options), problem_(problem), hooks_(hooks) {}
+           std::optional<double> reference, const RunHooks& hooks)
+      : job_(job), options_(options), problem_(problem), reference_(reference), hooks_(hooks) {}
 
   // All runs, at the budget.
   Result<void> Run(Comparison& comparison, int threads) {
@@ -128,14 +129,18 @@ class Comparer {
   SearchOptions Options() const {
     return {.budget = job_.settings.budget,
             .batch = job_.settings.points,
-            .interrupted = hooks_.stopped};
+            .interrupted = hooks_.stopped,
+            .reward_reference = reference_};
   }
 
   Result<void> Do(const std::vector<Task>& tasks, Comparison& comparison, int threads) {
     std::vector<Result<void>> outcomes(tasks.size());
     ThreadPool pool(threads);
+    // The time is for everything, and methods compare at equal shares of it.
+    const double share = pool.threads() / std::max<double>(1, static_cast<double>(tasks.size()));
     pool.ParallelFor(std::ssize(tasks), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
-      const Task& task = tasks[static_cast<size_t>(begin)];
+      Task task = tasks[static_cast<size_t>(begin)];
+      task.search.budget.seconds *= std::min(1.0, share);
       Result<SearchResult> result = DoOne(task, comparison.runs[task.run]);
       if (!result) {
         outcomes[static_cast<size_t>(begin)] = result.error();
@@ -150,6 +155,10 @@ class Comparer {
   }
 
   Result<SearchResult> DoOne(const Task& task, const CompareRun& made) {
+    const bool begun = options_.replay || hooks_.directory != nullptr;
+    if (!begun && hooks_.stopped && hooks_.stopped()) {
+      return SearchResult{.stop = StopReason::kInterrupted};
+    }
     const MethodChoice& method = options_.methods[task.run / static_cast<size_t>(options_.seeds)];
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = problem_.space(),
@@ -184,6 +193,7 @@ class Comparer {
   const MapJob& job_;
   const CompareOptions& options_;
   const MappingProblem& problem_;
+  const std::optional<double> reference_;
   const RunHooks& hooks_;
   std::mutex mutex_;
 };
@@ -228,13 +238,30 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
                                  .budget = job.settings.budget.samples});
     }
   }
-  Comparer comparer(job, options, **problem, hooks);
+  // Without a reference there are no returns; the methods may find something nevertheless.
+  // A program of the user's is not asked often for it.
+  constexpr int64_t kTriesOfPrograms = 64;
+  const bool program = job.settings.model.info().takes_command;
+  if (const Result<Outcome> reference =
+          FindReference(**problem, program ? kTriesOfPrograms : kReferenceTries)) {
+    comparison.reference = reference->value;
+  }
+  Comparer comparer(job, options, **problem, comparison.reference, hooks);
   if (Result<void> done = comparer.Run(comparison, threads); !done) return done.error();
   comparison.best_known = comparer.BestKnown(comparison);
   if (options.extend.empty() || !comparison.best_known) return comparison;
   if (Result<void> done = comparer.Extend(comparison, threads); !done) return done.error();
   comparison.best_known = comparer.BestKnown(comparison);
   return comparison;
+}
+
+std::optional<double> CompareRun::LastReturn() const {
+  std::optional<double> last;
+  for (const MeanReturn& mean : result.returns) {
+    if (budget > 0 && mean.samples > budget) break;
+    last = mean.reward;
+  }
+  return last;
 }
 
 std::vector<MethodSummary> Summarize(const Comparison& comparison) {
@@ -248,7 +275,11 @@ std::vector<MethodSummary> Summarize(const Comparison& comparison) {
     const std::span<const CompareRun> runs(comparison.runs.data() + begin, end - begin);
     std::vector<double> best;
     double seconds = 0;
+    std::optional<double> last_return;
     for (const CompareRun& run : runs) {
+      if (const std::optional<double> last = run.LastReturn()) {
+        last_return = last_return.value_or(0) + *last / static_cast<double>(runs.size());
+      }
       best.push_back(run.BestWithinBudget().value_or(kNever));
       seconds += run.result.seconds / static_cast<double>(runs.size());
     }
@@ -268,6 +299,7 @@ std::vector<MethodSummary> Summarize(const Comparison& comparison) {
                          .to_10 = samples_to(0.10),
                          .to_5 = samples_to(0.05),
                          .to_1 = samples_to(0.01),
+                         .last_return = last_return,
                          .seconds = seconds});
     begin = end;
   }

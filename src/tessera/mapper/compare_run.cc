@@ -1,5 +1,6 @@
 // Comparisons in folders.
 #include "tessera/mapper/compare_run.h"
+#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 
 #include <filesystem>
@@ -18,8 +19,6 @@
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
@@ -57,7 +56,7 @@ Result<MethodChoice> LoadMethod(const std::string& text, const RunDirectory& dir
 }
 
 // What tables call a method is what the user called it, wherever its files are now.
-std::string NameOf(const MethodChoice& method, const RunDirectory& directory) {
+std::string MethodName(const MethodChoice& method, const RunDirectory& directory) {
   std::string name = method.ToString();
   const std::string folder = directory.path() + "/";
   for (size_t at = name.find(folder); at != std::string::npos; at = name.find(folder)) {
@@ -74,7 +73,7 @@ Result<Stored> ReadSettings(const RunDirectory& directory) {
   const std::string file = directory.File("run.json");
   Result<Node> root = ParseJson(directory.header().settings, file);
   if (!root) return root.error();
-  const Json json = Json::parse(directory.header().settings, nullptr, /*allow_exceptions=*/false);
+  const Json json = FromText(directory.header().settings);
   const std::string problem = json.contains("problem") ? json["problem"].dump() : "{}";
   Result<MapSettings> settings = ParseMapSettings(problem, file);
   if (!settings) return settings.error();
@@ -88,7 +87,7 @@ void TrustClocks(const CompareJob& job, const RunDirectory& directory, Compariso
                  Verification& found) {
   if (job.problem.settings.budget.seconds <= 0) return;
   const Result<std::string> text = ReadTextFile(directory.File("result.json"));
-  const Json reported = Json::parse(text ? *text : "", nullptr, /*allow_exceptions=*/false);
+  const Json reported = FromText(text ? *text : "");
   int64_t trusted = 0;
   for (size_t i = 0; i < comparison.runs.size(); ++i) {
     StopReason& stop = comparison.runs[i].result.stop;
@@ -113,7 +112,7 @@ Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob&
   const CompareOptions& options = job.options;
   const Result<std::vector<std::string>> methods = SaveMethods(options.methods, saved->inputs);
   if (!methods) return methods.error();
-  Json settings = {{"problem", Json::parse(ToJsonText(saved->settings))},
+  Json settings = {{"problem", FromText(ToJsonText(saved->settings))},
                    {"methods", *methods},
                    {"seeds", options.seeds},
                    {"best_known", OrNull(options.best_known)},
@@ -146,7 +145,7 @@ Result<CompareJob> LoadCompareJob(const RunDirectory& directory) {
   for (const Node& item : (*methods)->items) {
     Result<MethodChoice> method = LoadMethod(item.scalar, directory);
     if (!method) return method.error();
-    job.options.names.push_back(NameOf(*method, directory));
+    job.options.names.push_back(MethodName(*method, directory));
     job.options.methods.push_back(*std::move(method));
   }
   const Result<const Node*> seeds = reader.Require("seeds");

@@ -183,6 +183,7 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
     if (Result<void> taken = TakeMapping(progress.best->mapping); !taken) return taken;
   }
   choices_left_out_ = progress.choices_left_out;
+  choices_unseen_ = progress.choices_unseen;
   if (options_.decide_keep) {
     without_bypass_ = WithoutBypass{.bound = std::max(bound_, progress.held_bound)};
     if (progress.held) {
@@ -192,7 +193,9 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
     }
   }
   // Bounds are sums of doubles: rounding aside, a complete proof leaves no gap.
-  const double bound = std::min(std::max(bound_, progress.bound), value_);
+  const double shown = std::min(std::max(bound_, progress.bound), value_);
+  // A space without any mapping has no bound to show.
+  const double bound = std::isinf(shown) ? bound_ : shown;
   const bool raised = bound != std::exchange(bound_, bound);
   return raised || better || proof_.complete ? Write(better) : Result<void>();
 }
@@ -242,6 +245,9 @@ void LayerProver::Publish() {
 double LayerProver::Urgency() const {
   if (!layer_.mapping) return std::numeric_limits<double>::infinity();
   if (first_done_) return -spent_seconds_;  // Gaps come first.
+  // A first look at every choice of kept tensors is worth more than closing gaps.
+  constexpr double kFirstLooks = 1e200;
+  if (choices_unseen_ > 0) return kFirstLooks / (1 + spent_seconds_);
   // A network's EDP is bounded by the square of a sum of roots, so roots are what adds up.
   const bool edp = job_.problem.objective == Objective::kEdp;
   const double bound = layer_.bound.value_or(0);

@@ -97,6 +97,7 @@ class LayerProver {
   std::optional<WithoutBypass> without_bypass_;
   std::vector<NextObjective> then_;
   double choices_left_out_ = 0;
+  int64_t choices_unseen_ = 0;
 
   bool done_ = false, improved_ = false, better_ = false;
   int64_t rounds_here_ = 0;

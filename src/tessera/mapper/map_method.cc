@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::string_view kDefault = "marl";
+constexpr std::string_view kDefault = "marl-table";
 
 // What method auto searches with before it proves.
 constexpr std::string_view kIncumbents = "team";

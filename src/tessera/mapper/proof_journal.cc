@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Takes a line into the record; false if it is not one of a journal.
 bool Take(const Json& line, ProofRecord& record) {
@@ -50,7 +49,7 @@ Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer
   Where where{.file = file.path}, mapping_where;
   for (const std::string& line : text->lines) {
     ++where.line;
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const Json json = FromText(line);
     if (!json.is_object() || !Take(json, record)) {
       return Error{.kind = ErrorKind::kSyntax,
                    .message = "this is not a line of a proof's journal",

@@ -80,8 +80,10 @@ std::optional<SpaceGain> BypassGain(const MapJob& job, const NetworkMapping& map
   SpaceGain gain{.restriction = "bypass",
                  .gained = std::max(0.0, 1 - mapping.total.value / without.value)};
   gain.text = *gain.gained > 0
-                  ? fmt::format("bypass gained {}: the best mappings found without it cost {:.6g}",
-                                PercentText(*gain.gained), without.value)
+                  ? fmt::format(
+                        "bypass gained {} over the best mappings found without it, which "
+                        "cost {:.6g}",
+                        PercentText(*gain.gained), without.value)
                   : "bypass gained nothing over the best mappings found without it";
   const bool finished = std::ranges::all_of(mapping.layers, [](const LayerMapping& layer) {
     return layer.status == MapStatus::kOptimal;

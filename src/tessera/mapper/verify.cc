@@ -14,6 +14,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/loopnest/interpreter.h"
 #include "tessera/map.h"
@@ -27,8 +28,6 @@
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;        // relative; as in StatusOf
@@ -79,6 +78,7 @@ class Verifier {
     CompareText(report_, "run", "space", DescribeSpace(job_));
     CompareText(report_, "run", "method", job_.settings.method.ToString());
     CompareNumber(report_, "run", "seed", static_cast<double>(job_.settings.seed));
+    CheckBudget();
     const Json& layers = report_["layers"];
     const size_t count = job_.network.layers.size();
     if (!layers.is_array() || layers.size() != count) {
@@ -117,6 +117,27 @@ class Verifier {
     CountNumber();
     if (TextAt(json, key) == computed) return;
     Complain(fmt::format("{}: {}", what, key), TextAt(json, key), std::string(computed));
+  }
+
+  // What the run was allowed: without it nobody knows how its numbers are to be read.
+  void CheckBudget() {
+    const MapSettings& settings = job_.settings;
+    const Json budget = report_.value("budget", Json());
+    std::vector<std::pair<std::string_view, double>> allowed = {
+        {"samples", static_cast<double>(settings.budget.samples)},
+        {"seconds", settings.budget.seconds}};
+    if (job_.prove) {
+      allowed.emplace_back("proof_seconds", settings.proof_seconds);
+      allowed.emplace_back("proof_rounds", static_cast<double>(settings.proof_rounds));
+      allowed.emplace_back("proof_memory_mib", static_cast<double>(settings.proof_memory_mib));
+    }
+    for (const auto& [key, value] : allowed) {
+      if (NumberAt(budget, key) == value) continue;
+      Complain(fmt::format("budget: {}", key), TextAt(budget, key), fmt::format("{}", value));
+    }
+    const bool clock = settings.budget.seconds > 0 || settings.proof_seconds > 0;
+    if (TextAt(budget, "reproducible") == (clock ? "false" : "true")) return;
+    Complain("budget: reproducible", TextAt(budget, "reproducible"), clock ? "false" : "true");
   }
 
   Result<void> CheckLayer(size_t index, const Json& json) {
@@ -188,6 +209,11 @@ class Verifier {
     if (!mapping) {
       Complain(what + ": mapping", "a mapping", mapping.error().message);
       return {};
+    }
+    // Sizes that are left out are read as 1, but no number of a report may come or go.
+    const Result<std::string> written = MappingJson(made.layer, job_.accelerator, *mapping);
+    if (!written || FromText(*written) != json["mapping"]) {
+      Complain(what + ": mapping", "another text", "the text of this mapping");
     }
     // The space has perfect factors only.
     const Result<Point> point = job_.any_factors ? Point() : problem.space().Encode(*mapping);
@@ -398,7 +424,7 @@ Result<Verification> VerifyMapRun(const RunDirectory& directory, const VerifyOpt
   if (!text) return text.error();
   // Limits and keys that occur twice, before the parser that knows neither.
   if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
-  const Json report = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const Json report = FromText(*text);
   if (!report.is_object() || !report.contains("layers") || !report.contains("total")) {
     return Error{.kind = ErrorKind::kSyntax,
                  .message = "this is not the result of a mapping run",

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kDataflowDims> kDimNames = {"C", "G", "K"
 constexpr std::array<std::string_view, 3> kDirectiveNames = {"TemporalMap", "SpatialMap",
                                                              "Cluster"};
 
-std::string ToString(const DataflowDirective& directive) {
+std::string DirectiveText(const DataflowDirective& directive) {
   if (directive.kind == Kind::kCluster) return fmt::format("Cluster({},P)", directive.size);
   return fmt::format("{}({},{}) {}", kDirectiveNames[static_cast<size_t>(directive.kind)],
                      directive.size, directive.offset, ToString(directive.dim));
@@ -169,7 +169,7 @@ std::string ToString(const Dataflow& dataflow) {
   std::string text;
   for (const DataflowDirective& directive : dataflow.directives()) {
     if (!text.empty()) text += ' ';
-    text += ToString(directive) + ';';
+    text += DirectiveText(directive) + ';';
   }
   return text;
 }
@@ -177,7 +177,7 @@ std::string ToString(const Dataflow& dataflow) {
 std::string ToIndentedString(const Dataflow& dataflow, std::string_view indent) {
   std::string text;
   for (const DataflowDirective& directive : dataflow.directives()) {
-    text += fmt::format("{}{};\n", indent, ToString(directive));
+    text += fmt::format("{}{};\n", indent, DirectiveText(directive));
   }
   return text;
 }

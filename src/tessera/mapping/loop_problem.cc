@@ -30,44 +30,49 @@ struct ShapeSpec {
 };
 
 constexpr std::string_view kWindow = "Wstride,Hstride,Wdilation,Hdilation";
-constexpr TensorRole kInput = TensorRole::kInput;
-constexpr TensorRole kWeight = TensorRole::kWeight;
-constexpr TensorRole kOutput = TensorRole::kOutput;
+constexpr TensorRole kInputRole = TensorRole::kInput;
+constexpr TensorRole kWeightRole = TensorRole::kWeight;
+constexpr TensorRole kOutputRole = TensorRole::kOutput;
 
 constexpr ShapeSpec kShapes[] = {
     {"conv",
      "RSPQCKN",
      kWindow,
-     {{{"Weights", kWeight, "C,K,R,S"},
-       {"Inputs", kInput, "N,C,R*Wdilation+P*Wstride,S*Hdilation+Q*Hstride"},
-       {"Outputs", kOutput, "N,K,Q,P"}}}},
+     {{{"Weights", kWeightRole, "C,K,R,S"},
+       {"Inputs", kInputRole, "N,C,R*Wdilation+P*Wstride,S*Hdilation+Q*Hstride"},
+       {"Outputs", kOutputRole, "N,K,Q,P"}}}},
     {"dwconv",
      "RSPQCN",
      kWindow,
-     {{{"Weights", kWeight, "C,R,S"},
-       {"Inputs", kInput, "N,C,R*Wdilation+P*Wstride,S*Hdilation+Q*Hstride"},
-       {"Outputs", kOutput, "N,C,Q,P"}}}},
+     {{{"Weights", kWeightRole, "C,R,S"},
+       {"Inputs", kInputRole, "N,C,R*Wdilation+P*Wstride,S*Hdilation+Q*Hstride"},
+       {"Outputs", kOutputRole, "N,C,Q,P"}}}},
     {"gconv",
      "RSPQCKNG",
      kWindow,
-     {{{"Weights", kWeight, "G,C,K,R,S"},
-       {"Inputs", kInput, "N,G,C,R*Wdilation+P*Wstride,S*Hdilation+Q*Hstride"},
-       {"Outputs", kOutput, "N,G,K,Q,P"}}}},
+     {{{"Weights", kWeightRole, "G,C,K,R,S"},
+       {"Inputs", kInputRole, "N,G,C,R*Wdilation+P*Wstride,S*Hdilation+Q*Hstride"},
+       {"Outputs", kOutputRole, "N,G,K,Q,P"}}}},
     {"trconv",
      "RSYXCKNG",
      kWindow,
-     {{{"Weights", kWeight, "G,C,K,R,S"},
-       {"Inputs", kInput, "N,G,C,X,Y"},
-       {"Outputs", kOutput, "N,G,K,R*Wdilation+Y*Wstride,S*Hdilation+X*Hstride"}}}},
+     {{{"Weights", kWeightRole, "G,C,K,R,S"},
+       {"Inputs", kInputRole, "N,G,C,X,Y"},
+       {"Outputs", kOutputRole, "N,G,K,R*Wdilation+Y*Wstride,S*Hdilation+X*Hstride"}}}},
     {"fc",
      "CKN",
      "",
-     {{{"Weights", kWeight, "C,K"}, {"Inputs", kInput, "N,C"}, {"Outputs", kOutput, "N,K"}}}},
-    {"gemm", "MNK", "", {{{"A", kInput, "M,K"}, {"B", kWeight, "K,N"}, {"Z", kOutput, "M,N"}}}},
+     {{{"Weights", kWeightRole, "C,K"},
+       {"Inputs", kInputRole, "N,C"},
+       {"Outputs", kOutputRole, "N,K"}}}},
+    {"gemm",
+     "MNK",
+     "",
+     {{{"A", kInputRole, "M,K"}, {"B", kWeightRole, "K,N"}, {"Z", kOutputRole, "M,N"}}}},
     {"bgemm",
      "HMNK",
      "",
-     {{{"A", kInput, "H,M,K"}, {"B", kWeight, "H,K,N"}, {"Z", kOutput, "H,M,N"}}}},
+     {{{"A", kInputRole, "H,M,K"}, {"B", kWeightRole, "H,K,N"}, {"Z", kOutputRole, "H,M,N"}}}},
 };
 
 std::vector<std::string_view> SplitList(std::string_view text, char separator) {

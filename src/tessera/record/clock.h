@@ -1,4 +1,4 @@
-// The clock of budgets and progress.
+// The clocks of budgets, progress and reports of time.
 #ifndef TESSERA_RECORD_CLOCK_H_
 #define TESSERA_RECORD_CLOCK_H_
 
@@ -6,6 +6,9 @@ namespace tessera {
 
 // Seconds of a clock that never goes back.
 double SteadySeconds();
+
+// Seconds that all threads of this process have computed.
+double ProcessorSeconds();
 
 }  // namespace tessera
 

@@ -96,6 +96,8 @@ Result<std::unique_ptr<LineJournal>> LineJournal::Open(const JournalFile& file,
     ::close(descriptor);
     return error;
   }
+  // Its lines are synced every second, which is worth nothing if its name is lost.
+  SyncFolder(std::filesystem::path(file.path).parent_path().string());
   return std::unique_ptr<LineJournal>(
       new LineJournal(file.path, descriptor, known.sums.empty() ? file.start : known.sums.back()));
 }

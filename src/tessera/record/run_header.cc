@@ -5,13 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/sha256.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "tessera-run-2";
 constexpr std::string_view kOldFormat = "tessera-run-1";
@@ -27,7 +26,7 @@ std::string Compact(const Json& json) {
 // stack.
 Json ParseLimited(std::string_view text) {
   if (!ParseJson(text, "")) return nullptr;
-  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return FromText(text);
 }
 
 std::string WithSeal(Json json) {
@@ -99,7 +98,7 @@ Error OtherFormat(const Json& json, const std::string& file) {
 
 Json IdentityJson(const RunHeader& header) {
   return {{"kind", header.kind},
-          {"settings", Json::parse(header.settings)},
+          {"settings", FromText(header.settings)},
           {"seed", header.seed},
           {"inputs", HashesJson(header.inputs)}};
 }
@@ -116,7 +115,7 @@ std::string ToJsonText(const RunHeader& header) {
                {"version", header.origin.version},
                {"id", header.id},
                {"command", header.origin.command},
-               {"settings", Json::parse(header.settings)},
+               {"settings", FromText(header.settings)},
                {"seed", header.seed},
                {"inputs", HashesJson(header.inputs)}};
   if (header.ended()) json["results"] = HashesJson(header.results);
@@ -150,7 +149,7 @@ std::string WithSitting(std::string_view earlier, std::string_view sitting) {
   if (!TakeSeal(json) || !json.contains(kSittings) || !json[kSittings].is_array()) {
     json = Json{{kSittings, Json::array()}};
   }
-  json[kSittings].push_back(Json::parse(sitting));
+  json[kSittings].push_back(FromText(sitting));
   return WithSeal(std::move(json));
 }
 

@@ -11,13 +11,14 @@
 namespace tessera {
 namespace {
 
-Json ToJson(const AssignmentStudy& study) {
+Json StudyJson(const AssignmentStudy& study) {
   Json json;
   const CorrelationMatrix& matrix = study.matrix;
   json["decisions"] = matrix.names;
   json["samples"] = matrix.collected;
   json["samples_kept"] = matrix.trials;
   json["constant"] = matrix.constant;
+  json["unchanged"] = matrix.unchanged;
   json["correlation"] = Json::array();
   for (size_t i = 0; i < matrix.width(); ++i) {
     Json row = Json::array();
@@ -40,9 +41,12 @@ std::string AgentsText(const AssignmentStudy& study) {
   for (size_t i = 0; i < study.assignment.agents.size(); ++i) {
     text += fmt::format("agent {:>2}: {}\n", i + 1, fmt::join(study.assignment.agents[i], " "));
   }
+  if (!study.matrix.unchanged.empty()) {
+    text += fmt::format("the same in all of the best samples, so without correlation: {}\n",
+                        fmt::join(study.matrix.unchanged, " "));
+  }
   if (!study.matrix.constant.empty()) {
-    text += fmt::format("constant in the best samples, so without correlation: {}\n",
-                        fmt::join(study.matrix.constant, " "));
+    text += fmt::format("with one value, so nobody's: {}\n", fmt::join(study.matrix.constant, " "));
   }
   return text;
 }
@@ -50,7 +54,7 @@ std::string AgentsText(const AssignmentStudy& study) {
 }  // namespace
 
 Result<void> Show(const AssignmentStudy& study, Output& output) {
-  output.SetAll(ToJson(study));
+  output.SetAll(StudyJson(study));
   return output.ShowText(
       fmt::format("correlation of the best {} of {} samples\n\n{}\n{}\n{}", study.matrix.trials,
                   study.matrix.collected, MatrixText(study.matrix),
@@ -62,7 +66,7 @@ Result<void> WriteFiles(const AssignmentStudy& study, const std::string& folder)
       {"assignment.json", ToJsonText(study.assignment)},
       {"correlation.svg", MatrixSvg(study.matrix)},
       {"dendrogram.svg", DendrogramSvg(study.tree, study.matrix.names)},
-      {"study.json", ToText(ToJson(study))}};
+      {"study.json", ToText(StudyJson(study))}};
   return WriteTogether(folder, files);
 }
 

@@ -50,12 +50,17 @@ Json ToJson(const MapJob& job, const Comparison& comparison, bool times) {
     for (const Improvement& improvement : run.result.curve) {
       curve.push_back({improvement.samples, improvement.value});
     }
+    Json returns = Json::array();
+    for (const MeanReturn& mean : run.result.returns) {
+      returns.push_back({mean.samples, mean.reward});
+    }
     json["results"].push_back({{"method", run.method},
                                {"seed", run.seed},
                                {"samples", run.result.samples},
                                {"best", OrNull(run.best())},
                                {"best_within_budget", OrNull(run.BestWithinBudget())},
                                {"curve", std::move(curve)},
+                               {"return_curve", std::move(returns)},
                                {"infeasible_samples", run.result.infeasible},
                                {"failed_samples", run.result.failed},
                                {"last_problem", run.result.last_problem},
@@ -67,14 +72,15 @@ Json ToJson(const MapJob& job, const Comparison& comparison, bool times) {
   }
   json["best_known"] = OrNull(comparison.best_known);
   json["bound"] = OrNull(comparison.bound);
+  json["reward_reference"] = OrNull(comparison.reference);
   json["summary"] = ToJson(SummaryTable(comparison, times));
   return json;
 }
 
 Table SummaryTable(const Comparison& comparison, bool times) {
-  std::vector<std::string> columns = {"method",         "median",           "lower_quartile",
-                                      "upper_quartile", "samples_to_10pct", "samples_to_5pct",
-                                      "samples_to_1pct"};
+  std::vector<std::string> columns = {"method",          "median",           "lower_quartile",
+                                      "upper_quartile",  "samples_to_10pct", "samples_to_5pct",
+                                      "samples_to_1pct", "last_return"};
   if (times) columns.emplace_back("seconds");
   Table table(columns);
   for (const MethodSummary& summary : Summarize(comparison)) {
@@ -84,7 +90,8 @@ Table SummaryTable(const Comparison& comparison, bool times) {
                              IfFinite(summary.upper_quartile),
                              OrNothing(summary.to_10),
                              OrNothing(summary.to_5),
-                             OrNothing(summary.to_1)};
+                             OrNothing(summary.to_1),
+                             OrNothing(summary.last_return)};
     if (times) row.emplace_back(summary.seconds);
     table.AddRow(std::move(row));
   }
@@ -112,6 +119,23 @@ std::string CurvesSvg(const MapJob& job, const Comparison& comparison) {
   return ToSvg(chart);
 }
 
+std::string ReturnsSvg(const MapJob& job, const Comparison& comparison) {
+  Chart chart{
+      .title = fmt::format("{} {} on {}: {}", job.network.name, job.network.layers.front().name,
+                           job.accelerator.name, ToString(job.settings.objective)),
+      .x_label = "samples",
+      .y_label = "mean reward of the last 1,000 samples",
+      .linear_y = true};
+  for (const CompareRun& run : comparison.runs) {
+    Curve curve{.name = run.method};
+    for (const MeanReturn& mean : run.result.returns) {
+      curve.points.emplace_back(static_cast<double>(mean.samples), mean.reward);
+    }
+    if (!curve.points.empty()) chart.curves.push_back(std::move(curve));
+  }
+  return ToSvg(chart);
+}
+
 Result<RunView> ViewOfCompare(const CompareRunResult& result) {
   const MapJob& job = result.job;
   const Comparison& comparison = result.comparison;
@@ -130,13 +154,15 @@ Result<RunView> ViewOfCompare(const CompareRunResult& result) {
     view.times["runs"].push_back(
         {{"method", run.method}, {"seed", run.seed}, {"seconds", run.result.seconds}});
   }
-  const std::string curves = CurvesSvg(job, comparison);
+  const std::string curves = CurvesSvg(job, comparison), returns = ReturnsSvg(job, comparison);
   const std::string title =
       fmt::format("Methods on {} {}", job.network.name, job.network.layers.front().name);
-  view.files = {{"result.json", ToText(ToJson(job, comparison, /*times=*/false))},
-                {"curves.svg", curves},
-                {"report.html",
-                 Page(title, ToText(SummaryTable(comparison, /*times=*/false)) + known, curves)}};
+  view.files = {
+      {"result.json", ToText(ToJson(job, comparison, /*times=*/false))},
+      {"curves.svg", curves},
+      {"returns.svg", returns},
+      {"report.html",
+       Page(title, ToText(SummaryTable(comparison, /*times=*/false)) + known, curves + returns)}};
   return view;
 }
 

@@ -23,6 +23,9 @@ Table SummaryTable(const Comparison& comparison, bool times);
 // The best value so far against samples, a line for every run.
 std::string CurvesSvg(const MapJob& job, const Comparison& comparison);
 
+// The mean rewards of all runs.
+std::string ReturnsSvg(const MapJob& job, const Comparison& comparison);
+
 // A run with result.json, curves.svg and report.html. Runs that all found nothing are an error of
 // the view.
 Result<RunView> ViewOfCompare(const CompareRunResult& result);

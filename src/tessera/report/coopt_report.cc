@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
 #include "tessera/coopt/session.h"
@@ -42,7 +43,7 @@ Json HardwareJson(const CooptProblem& problem, size_t hardware) {
   const coopt::Target& target = problem.hardware();
   const HardwareCost cost = target.Cost(hardware, problem.options().clock_mhz);
   const bool has_fields = target.info().hardware_file.ends_with(".json");
-  Json json = has_fields ? Json::parse(target.FileText(hardware)) : Json::object();
+  Json json = has_fields ? FromText(target.FileText(hardware)) : Json::object();
   if (!has_fields) {
     for (size_t knob = 0; knob < target.knobs(); ++knob) {
       json[std::string(target.name(knob))] = int64_t{1} << target.value(hardware, knob);
@@ -197,6 +198,25 @@ std::string CooptPage(const std::string& network, const std::string& text,
 
 namespace {
 
+// Seconds until a number of measurements, those that a real device would take included.
+double Total(const coopt::CooptimizeSeconds& seconds, int64_t measurements, double each) {
+  return seconds.search + seconds.measuring + each * static_cast<double>(measurements);
+}
+
+Json TimesJson(const SessionResult& result, double each) {
+  Json curve = Json::array();
+  for (size_t i = 0; i < result.curve_seconds.size(); ++i) {
+    const coopt::JointImprovement& step = result.curve[i];
+    curve.push_back(Json::array(
+        {Total(result.curve_seconds[i], step.measurements, each), CyclesJson(step.cycles)}));
+  }
+  return {{"search_seconds", result.seconds.search},
+          {"measuring_seconds", result.seconds.measuring},
+          {"measurement_seconds", each},
+          {"optimization_seconds", Total(result.seconds, result.measurements, each)},
+          {"time_curve", std::move(curve)}};
+}
+
 // Layers that cost nothing because they are not there: whoever reads inferences per second has to
 // know.
 std::string LeftOutText(const coopt::CooptimizeJob& job) {
@@ -238,6 +258,14 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   if (!problem.hardware().fixed()) view.text += "\n" + ToText(ParetoTable(problem, result));
   view.text += "\n" + CooptSummary(problem, result) + LeftOutText(job);
   const std::string page = CooptPage(job.name, view.text, problem, result);
+  const std::string report = view.text;
+  const double per_measurement = job.settings.measurement_seconds;
+  view.times = TimesJson(result, per_measurement);
+  view.text += fmt::format(
+      "{:.2f} s of the processor in the search, {:.2f} s in the simulator; with {:g} s per "
+      "measurement: {:.1f} s\n",
+      result.seconds.search, result.seconds.measuring, per_measurement,
+      view.times["optimization_seconds"].get<double>());
   for (size_t i = 0; i < made.result.programs.size(); ++i) {
     const std::string name =
         fmt::format("programs/{:02}-{}{}", i + 1, SafeFileName(problem.layers()[i].name),
@@ -251,9 +279,10 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   }
   view.files.push_back({std::string(problem.hardware().info().hardware_file),
                         problem.hardware().FileText(*result.hardware)});
-  view.files.push_back({"report.txt", view.text});
+  view.files.push_back({"report.txt", report});
   view.files.push_back({"report.html", page});
   view.files.push_back({"result.json", ToText(view.json)});
+  view.json["times"] = view.times;
   return view;
 }
 

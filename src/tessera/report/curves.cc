@@ -21,18 +21,27 @@ constexpr std::array<std::string_view, 10> kColors = {"#1f77b4", "#d62728", "#2c
 // One axis: where a value lies, and which values to mark.
 class Axis {
  public:
+  explicit Axis(bool linear) : linear_(linear), most_(linear ? -HUGE_VAL : 0) {}
+
   void Include(double value) {
     least_ = std::min(least_, value);
     most_ = std::max(most_, value);
   }
   void Finish() {
     if (least_ > most_) least_ = most_ = 1;
+    if (linear_) {
+      const double margin = std::max(0.03 * (most_ - least_), 1e-6 * std::abs(most_) + 1e-9);
+      least_ -= margin;
+      most_ += margin;
+      return;
+    }
     // A little room, so that nothing lies on the frame.
     const double room = std::pow(most_ / least_, 0.03) * 1.0001;
     least_ /= room;
     most_ *= room;
   }
   double At(double value) const {
+    if (linear_) return (value - least_) / (most_ - least_);
     return std::log(value / least_) / std::log(most_ / least_);  // 0 to 1
   }
   // Powers of ten over many of them, round numbers in between; a narrow axis is as good as linear,
@@ -40,7 +49,7 @@ class Axis {
   std::vector<double> Ticks() const {
     constexpr double kNarrow = 4, kWide = 30;
     std::vector<double> ticks;
-    if (most_ / least_ < kNarrow) {
+    if (linear_ || most_ / least_ < kNarrow) {
       const double rough = (most_ - least_) / 6;
       const double power = std::pow(10, std::floor(std::log10(rough)));
       const double step = power * (rough < 2 * power ? 2 : rough < 5 * power ? 5 : 10);
@@ -60,7 +69,8 @@ class Axis {
   }
 
  private:
-  double least_ = HUGE_VAL, most_ = 0;
+  const bool linear_;
+  double least_ = HUGE_VAL, most_;
 };
 
 std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
@@ -91,7 +101,7 @@ std::string Dots(const Curve& curve, const Axis& x, const Axis& y, std::string_v
 }  // namespace
 
 std::string ToSvg(const Chart& chart) {
-  Axis x, y;
+  Axis x(/*linear=*/false), y(chart.linear_y);
   for (const Curve& curve : chart.curves) {
     for (const auto& [px, py] : curve.points) {
       x.Include(px);

@@ -1,4 +1,4 @@
-// Lines over logarithmic axes as SVG: how low a search got after how many samples.
+// Lines over logarithmic axes as SVG: how low a search got after how many samples; y can be linear.
 #ifndef TESSERA_REPORT_CURVES_H_
 #define TESSERA_REPORT_CURVES_H_
 
@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// Points with positive coordinates, x ascending; drawn as a line, or as steps that hold until the
-// next point.
+// Points with positive coordinates (y: unless its axis is linear), x ascending; drawn as a line, or
+// as steps that hold until the next point.
 struct Curve {
   std::string name = {};
   std::vector<std::pair<double, double>> points = {};
@@ -20,6 +20,7 @@ struct Chart {
   std::string x_label = {};
   std::string y_label = {};
   bool steps = false;
+  bool linear_y = false;  // values of any sign
   bool dots = false;  // at every point; a curve of one point has one in any case. Default: false.
   std::vector<Curve> curves = {};
 };

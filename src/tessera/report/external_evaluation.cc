@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/cost/external/exec_model.h"
 #include "tessera/cost/external/external.h"
 #include "tessera/part.h"
@@ -19,7 +20,7 @@ Result<RowAnswers> AnswerExternalRows(const CostModelChoice& model,
   for (const ExternalAnswer& answer : *answers) {
     all.lines.push_back(answer.line);
     if (answer.kind == ExternalAnswer::Kind::kAnswered) continue;
-    const std::string id = Json::parse(answer.line)["id"].dump();
+    const std::string id = FromText(answer.line)["id"].dump();
     all.complaints.push_back(
         {.kind = ErrorKind::kIo, .message = fmt::format("row {}: {}", id, answer.message)});
   }

@@ -25,13 +25,13 @@ using maestro::LayerOutcome;
 using maestro::MappedLayer;
 
 // The choices, looked up.
-struct Options {
+struct TypedChoices {
   MaestroVersion version = MaestroVersion::kHead;
   MaestroLegality legality = MaestroLegality::kCompat;
   MaestroArea area = MaestroArea::kMaestro;
 };
 
-Result<Options> Typed(const MaestroChoices& choices) {
+Result<TypedChoices> Typed(const MaestroChoices& choices) {
   const auto version = FindName<MaestroVersion>("version", choices.version, kMaestroVersionNames);
   if (!version) return version.error();
   const auto legality =
@@ -39,7 +39,7 @@ Result<Options> Typed(const MaestroChoices& choices) {
   if (!legality) return legality.error();
   const auto area = FindName<MaestroArea>("area", choices.area, kMaestroAreaNames);
   if (!area) return area.error();
-  return Options{*version, *legality, *area};
+  return TypedChoices{*version, *legality, *area};
 }
 
 // A MAESTRO mapping file, ready to evaluate.
@@ -143,7 +143,7 @@ Result<MaestroMappingFile> LoadMaestroMapping(const std::string& path,
 }
 
 // Strict legality turns a flag into a failure.
-void ApplyLegality(const Options& options, const PeArray& array,
+void ApplyLegality(const TypedChoices& options, const PeArray& array,
                    std::vector<LayerOutcome>& outcomes) {
   if (options.legality != MaestroLegality::kStrict) return;
   for (LayerOutcome& outcome : outcomes) {
@@ -157,7 +157,7 @@ void ApplyLegality(const Options& options, const PeArray& array,
 // A mapping file with what its layers came to.
 struct Evaluated {
   MaestroMappingFile file = {};
-  Options options = {};
+  TypedChoices options = {};
   std::vector<LayerOutcome> outcomes = {};
 
   std::vector<Error> Complaints() const {
@@ -170,7 +170,7 @@ struct Evaluated {
 };
 
 Result<Evaluated> Evaluate(const MaestroEvaluation& evaluation) {
-  const Result<Options> options = Typed(evaluation.choices);
+  const Result<TypedChoices> options = Typed(evaluation.choices);
   if (!options) return options.error();
   Result<MaestroMappingFile> file = LoadMaestroMapping(evaluation.file, evaluation.layer);
   if (!file) return file.error();
@@ -253,7 +253,7 @@ Result<EvaluationView> ExplainMaestro(const MaestroEvaluation& evaluation) {
 }
 
 Result<std::vector<std::string>> MaestroRows(const MaestroEvaluation& evaluation) {
-  const Result<Options> options = Typed(evaluation.choices);
+  const Result<TypedChoices> options = Typed(evaluation.choices);
   if (!options) return options.error();
   const Result<MaestroMappingFile> file = LoadMaestroMapping(evaluation.file, evaluation.layer);
   if (!file) return file.error();
@@ -268,7 +268,7 @@ Result<std::vector<std::string>> MaestroRows(const MaestroEvaluation& evaluation
 RowAnswers AnswerMaestroRows(const std::vector<BatchLine>& rows, const std::string& file,
                              const PeArray& array, const std::string& version, int threads) {
   RowAnswers all;
-  const Result<Options> options = Typed({.version = version});
+  const Result<TypedChoices> options = Typed({.version = version});
   if (!options) {
     all.complaints.push_back(options.error());
     return all;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/map.h"
 #include "tessera/report/map_page.h"
@@ -54,7 +55,7 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   if (layer.mapping) {
     const Result<std::string> text = MappingJson(layer.layer, job.accelerator, *layer.mapping);
     if (!text) return text.error();
-    json["mapping"] = Json::parse(*text);
+    json["mapping"] = FromText(*text);
   }
   json["power_mw"] = layer.cost ? Json(layer.cost->power_mw) : Json(nullptr);
   json["area_um2"] = layer.cost ? AreaJson(layer.cost->area_um2) : Json(nullptr);
@@ -77,6 +78,7 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
     }
   }
   if (!layer.unproved.empty()) json["unproved"] = layer.unproved;
+  if (!layer.search.agents.empty()) json["agents"] = layer.search.agents;
   json["notes"] = ToJson(layer.search.notes);
   return json;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 #include "tessera/report/curves.h"
 
@@ -51,7 +52,7 @@ Result<Json> ToJson(const MapJob& job, const NetworkFronts& fronts) {
                         {"edp", point.cost.edp()},
                         {"bound_pj", point.bound_pj},
                         {"status", ToString(point.status)},
-                        {"mapping", Json::parse(*mapping)}});
+                        {"mapping", FromText(*mapping)}});
     }
     json["layers"].push_back(
         {{"name", layer.name},

@@ -71,15 +71,12 @@ ProgressReporter::ProgressReporter(std::ostream& stream, ProgressOptions options
 ProgressReporter::~ProgressReporter() { Finish(); }
 
 ProgressReporter::Entry& ProgressReporter::EntryOf(const ProgressRow& row, double now) {
-  // From the back: the row that changes is nearly always a late one.
-  const auto found = std::find_if(entries_.rbegin(), entries_.rend(),
-                                  [&](const Entry& entry) { return entry.row.name == row.name; });
-  if (found != entries_.rend()) {
-    found->row = row;
-    return *found;
-  }
-  entries_.push_back({.row = row, .started = now, .ended = now});
-  return entries_.back();
+  // A comparison may have a hundred thousand rows.
+  const auto [place, is_new] = places_.try_emplace(row.name, entries_.size());
+  if (is_new) entries_.push_back({.row = row, .started = now, .ended = now});
+  Entry& entry = entries_[place->second];
+  entry.row = row;
+  return entry;
 }
 
 void ProgressReporter::OnProgress(ProgressEvent event, const ProgressRow& row) {
@@ -101,6 +98,7 @@ void ProgressReporter::Finish() {
   const bool worth_showing = now - begin_ >= options_.quiet_seconds || lines_on_screen_ > 0;
   if (stale_ && worth_showing && terminal_().live) Draw(now);
   entries_.clear();
+  places_.clear();
   lines_on_screen_ = 0;
   stale_ = false;
 }

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tessera/report/terminal.h"
@@ -61,6 +62,7 @@ class ProgressReporter final : public ProgressObserver {
   const TerminalNow terminal_;
   const double begin_;
   std::vector<Entry> entries_;
+  std::unordered_map<std::string, size_t> places_;   // of names in entries_
   std::optional<double> last_drawn_ = std::nullopt;  // none: draw at the next event
   bool stale_ = false;                               // events since the last drawing
   size_t lines_on_screen_ = 0;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <limits>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -20,7 +18,9 @@
 #include "tessera/record/trial_journal.h"
 #include "tessera/report/diff_report.h"
 #include "tessera/report/explain_report.h"
+#include "tessera/report/search_data.h"
 #include "tessera/runs.h"
+#include "tessera/space.h"
 
 namespace tessera {
 
@@ -29,67 +29,12 @@ std::span<const EmbeddedFile> WebPages();
 
 namespace {
 
-constexpr size_t kMostReasons = 12;
-
 // A file of the run, read with the limits that all files have.
 Result<Json> ReadJson(const std::string& file) {
   const Result<std::string> text = ReadTextFile(file);
   if (!text) return text.error();
   if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
   return Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-}
-
-// "L1: 726 elements required > 512" and the like are one reason, whatever their numbers.
-std::string WithoutNumbers(std::string_view why) {
-  std::string text;
-  for (const char c : why) {
-    const bool digit = (c >= '0' && c <= '9') || ((c == '.' || c == ',') && text.ends_with('N'));
-    if (!digit) {
-      text += c;
-    } else if (!text.ends_with('N')) {
-      text += 'N';
-    }
-  }
-  return text;
-}
-
-Json SearchJson(const std::string& layer, const std::vector<Trial>& trials) {
-  Json curve = Json::array();
-  std::map<std::string, int64_t> reasons;
-  int64_t feasible = 0, failed = 0;
-  double best = std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < trials.size(); ++i) {
-    const Outcome& outcome = trials[i].outcome;
-    if (!outcome.feasible()) {
-      failed += outcome.kind == OutcomeKind::kFailed ? 1 : 0;
-      ++reasons[WithoutNumbers(outcome.why)];
-      continue;
-    }
-    ++feasible;
-    if (outcome.value >= best) continue;
-    best = outcome.value;
-    curve.push_back(Json::array({i + 1, best}));
-  }
-  std::vector<std::pair<std::string, int64_t>> sorted(reasons.begin(), reasons.end());
-  std::ranges::stable_sort(sorted, std::greater(), &std::pair<std::string, int64_t>::second);
-  Json listed = Json::array();
-  int64_t others = 0;
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    if (i < kMostReasons) {
-      listed.push_back(Json::array({sorted[i].first, sorted[i].second}));
-    } else {
-      others += sorted[i].second;
-    }
-  }
-  if (others > 0) listed.push_back(Json::array({"others", others}));
-  const auto samples = std::ssize(trials);
-  return {
-      {"layer", layer},
-      {"samples", samples},
-      {"curve", std::move(curve)},
-      {"outcomes",
-       {{"feasible", feasible}, {"infeasible", samples - feasible - failed}, {"failed", failed}}},
-      {"reasons", std::move(listed)}};
 }
 
 // Seconds of all sittings, or null.
@@ -154,7 +99,11 @@ Result<void> AddMapData(const RunDirectory& run, Json& json,
   for (size_t i = 0; i < job->network.layers.size(); ++i) {
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(run, i));
     if (!trials) return trials.error();
-    json["search"].push_back(SearchJson(job->network.layers[i].name, *trials));
+    const NetworkLayer& layer = job->network.layers[i];
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layer.layer, job->accelerator, job->settings.model, job->problem);
+    if (!problem) return problem.error();
+    json["search"].push_back(SearchJson(layer.name, (*problem)->space(), *trials));
   }
   return {};
 }

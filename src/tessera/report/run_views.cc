@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/report/compare_report.h"
 #include "tessera/report/coopt_report.h"
@@ -83,13 +84,13 @@ void CompareWithView(const RunDirectory& directory, const RunView& view, Verific
     const Result<std::string> bytes = ReadFile(directory.File(file.name));
     ++found.total_files;
     if (bytes && *bytes == file.contents) {
-      if (file.name == "result.json") Compare(Json::parse(*bytes), Json::parse(*bytes), "", found);
+      if (file.name == "result.json") Compare(FromText(*bytes), FromText(*bytes), "", found);
       continue;
     }
     const size_t before = found.discrepancies.size();
     if (bytes && file.name == "result.json") {
-      const Json json = Json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
-      Compare(json, Json::parse(file.contents), "", found);
+      const Json json = FromText(*bytes);
+      Compare(json, FromText(file.contents), "", found);
     }
     if (found.discrepancies.size() > before) continue;
     found.discrepancies.push_back(

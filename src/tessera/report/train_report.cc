@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
+#include "tessera/env/found_mapping.h"
+#include "tessera/map.h"
 #include "tessera/report/curves.h"
 #include "tessera/report/page.h"
 #include "tessera/report/table.h"
@@ -44,14 +47,50 @@ std::string Returns(const TrainOutcome& outcome) {
                 .curves = {std::move(curve)}});
 }
 
+// As `tessera map` shows a layer.
+Result<Json> ToJson(const FoundMapping& found) {
+  const Result<std::string> mapping = MappingJson(found.layer, found.accelerator, found.mapping);
+  if (!mapping) return mapping.error();
+  return Json{{"layer", found.name},
+              {"objective", ToString(found.objective)},
+              {"value", found.value},
+              {"step", found.step},
+              {"cycles", found.cost.cycles},
+              {"energy_pj", found.cost.energy_pj},
+              {"power_mw", found.cost.power_mw},
+              {"area_um2", found.cost.area_um2},
+              {"utilization", found.cost.utilization},
+              {"agents", found.agents},
+              {"mapping", Json::parse(*mapping)}};
+}
+
+std::string ToText(const FoundMapping& found) {
+  return fmt::format("best mapping of {}: {} {:.6g}, {} cycles, {:.6g} pJ, at step {}\n",
+                     found.name, ToString(found.objective), found.value, found.cost.cycles,
+                     found.cost.energy_pj, found.step);
+}
+
 }  // namespace
+
+Result<void> ShowFound(const Env& env, Output& output) {
+  const std::shared_ptr<const FoundMapping> found = env.Found();
+  if (found == nullptr) return {};
+  Result<Json> json = ToJson(*found);
+  if (!json) return json.error();
+  output.Set("best_mapping", *std::move(json));
+  const Result<std::vector<ExportedFile>> files =
+      ExportMapping("mapping", found->layer, found->accelerator, found->mapping);
+  if (!files) return files.error();
+  // The first is the one for people.
+  return output.ShowText(ToText(*found) + files->front().contents + "\n");
+}
 
 Result<RunView> ViewOfTrain(const TrainRunResult& result) {
   const TrainOutcome& outcome = result.outcome;
   const Table rows = RowsTable(outcome.rows, /*seconds=*/false),
               timed = RowsTable(outcome.rows, /*seconds=*/true);
   RunView view{.interrupted = outcome.interrupted};
-  const Json config = Json::parse(ToJsonText(outcome.settings.config));
+  const Json config = FromText(ToJsonText(outcome.settings.config));
   view.json = {{"config", config}, {"progress", ToJson(timed)}};
   view.text = ToText(timed);
   view.times = {{"rows", Json::array()}};
@@ -59,16 +98,31 @@ Result<RunView> ViewOfTrain(const TrainRunResult& result) {
     if (!row.seconds) continue;
     view.times["rows"].push_back({{"episodes", row.progress.episodes}, {"seconds", *row.seconds}});
   }
-  const Json kept = {{"config", config},
-                     {"episodes", outcome.episodes},
-                     {"interrupted", outcome.interrupted},
-                     {"progress", ToJson(rows)}};
+  Json kept = {{"config", config},
+               {"episodes", outcome.episodes},
+               {"interrupted", outcome.interrupted},
+               {"progress", ToJson(rows)}};
+  std::vector<ExportedFile> mappings;
+  std::string found_text;
+  if (const std::shared_ptr<const FoundMapping> found = outcome.training.env->Found()) {
+    const Result<Json> json = ToJson(*found);
+    if (!json) return json.error();
+    view.json["best_mapping"] = kept["best_mapping"] = *json;
+    view.text += found_text = ToText(*found);
+    Result<std::vector<ExportedFile>> files = ExportMapping(
+        MappingStem(0, found->name), found->layer, found->accelerator, found->mapping);
+    if (!files) return files.error();
+    mappings = *std::move(files);
+  }
   view.files = {
       {"result.json", ToText(kept)},
       {"progress.csv", TrainingCsv(outcome.rows)},
       {"report.html", Page(fmt::format("Training of {} in {}", outcome.settings.config.algorithm,
                                        outcome.settings.config.env),
-                           ToText(rows), Returns(outcome))}};
+                           ToText(rows) + found_text, Returns(outcome))}};
+  for (ExportedFile& file : mappings) {
+    view.files.push_back({std::move(file.name), std::move(file.contents)});
+  }
   view.own_files = {std::string(kCheckpoint)};
   return view;
 }

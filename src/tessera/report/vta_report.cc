@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -130,7 +131,7 @@ Result<void> ShowTiming(const vta::Simulation& run, const vta::Program& program,
 
 Result<void> Show(const vta::CompiledNetwork& network, const std::string& config,
                   const std::string& ending, Output& output) {
-  output.SetAll(Json::parse(network.manifest));
+  output.SetAll(FromText(network.manifest));
   if (output.json()) return {};
   Table table({"layer", "count", "cycles", "floor", "insns", "uops", "schedule"});
   for (const vta::CompiledNetwork::Entry& entry : network.layers) {
@@ -145,7 +146,7 @@ Result<void> Show(const vta::CompiledNetwork& network, const std::string& config
 
 Result<void> Show(const vta::NetworkRun& run, const std::string& config, const std::string& ending,
                   Output& output) {
-  output.SetAll(Json::parse(run.manifest));
+  output.SetAll(FromText(run.manifest));
   if (output.json()) return {};
   if (Result<void> shown = output.Show(StepTable(run)); !shown) return shown;
   return output.ShowText(

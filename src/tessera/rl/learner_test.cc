@@ -202,7 +202,7 @@ TEST(BadInput, IsRefusedWithAReason) {
             "never start");
   EXPECT_EQ(MakeError("maddpg", "openai", {}, ActionKind::kChoice),
             "agent agent_0 of environment match does not act by soft choices; take ppo, ippo or "
-            "mappo");
+            "mappo, or soft choices (environment mapping: actions=soft)");
   EXPECT_EQ(MakeError("maddpg", "openai", {{"sampler", "neighbor:radius"}}),
             "sampler setting 'radius' has no value; write name:setting=value,setting=value");
   EXPECT_EQ(MakeError("maddpg", "openai", {{"replay", "compact"}}),

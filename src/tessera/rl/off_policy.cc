@@ -59,7 +59,9 @@ Result<void> CheckSpec(const EnvSpec& spec, const OffPolicyOptions& options, Dev
     return Error{.kind = ErrorKind::kUnsupported,
                  .message = fmt::format("agent {} of environment {} does not act by soft choices",
                                         agent.name, spec.name),
-                 .hint = "take ppo, ippo or mappo"};
+                 .hint =
+                     "take ppo, ippo or mappo, or soft choices (environment mapping: "
+                     "actions=soft)"};
   }
   if (options.batch > options.capacity) {
     return Error{
@@ -349,6 +351,9 @@ void OffPolicyAgents::SampleBatch(int64_t trainer) {
   }
   if (setup_.profiler != nullptr && draw) {
     setup_.profiler->Add(Phase::kSampling, batch_.rows() * replay_->bytes_per_row(), 0);
+    if (CacheSimulator* const caches = setup_.profiler->caches()) {
+      replay_->Trace(batch_, trainer, *caches);
+    }
   }
   if (setup_.trace != nullptr) setup_.trace->OnBatch(*this, trainer);
 }

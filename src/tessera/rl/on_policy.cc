@@ -21,6 +21,25 @@ namespace {
 
 constexpr int64_t R = kBlockRows;
 
+// Agents that share a policy, group by group.
+std::vector<std::vector<int64_t>> DecidingTogether(const EnvSpec& spec) {
+  std::vector<std::vector<int64_t>> groups;
+  for (int64_t agent = 0; agent < spec.num_agents(); ++agent) {
+    const bool joins = agent > 0 && spec.agents[static_cast<size_t>(agent)].with_previous;
+    if (!joins) groups.emplace_back();
+    groups.back().push_back(agent);
+  }
+  return groups;
+}
+
+int64_t SeenBy(const EnvSpec& spec, std::span<const int64_t> members) {
+  int64_t size = 0;
+  for (const int64_t agent : members) {
+    size += spec.agents[static_cast<size_t>(agent)].observation_size;
+  }
+  return size;
+}
+
 class Ppo final : public OnPolicyLearner {
  public:
   Ppo(const LearnerSetup& setup, const PpoOptions& options, UnitKind kind)
@@ -28,6 +47,7 @@ class Ppo final : public OnPolicyLearner {
         spec_(*setup.spec),
         options_(options),
         kernels_(BestKernels()),
+        shared_critic_(kind == UnitKind::kShared),
         rows_(options.steps * setup.lanes),
         features_(spec_.observation_size(), rows_),
         order_(static_cast<size_t>(rows_)),
@@ -41,13 +61,12 @@ class Ppo final : public OnPolicyLearner {
     if (kind == UnitKind::kJoint) {
       units_.push_back(std::make_unique<PolicyUnit>(setup, options, everyone, all, all, 0, rows_));
     } else {
-      for (const int64_t agent : everyone) {
+      for (const std::vector<int64_t>& members : DecidingTogether(spec_)) {
         const InputMap own =
-            InputMap::Range(spec_.observation_offset(agent),
-                            spec_.agents[static_cast<size_t>(agent)].observation_size);
-        units_.push_back(std::make_unique<PolicyUnit>(setup, options, std::vector<int64_t>{agent},
-                                                      own, kind == UnitKind::kCentral ? all : own,
-                                                      agent, rows_));
+            InputMap::Range(spec_.observation_offset(members.front()), SeenBy(spec_, members));
+        units_.push_back(std::make_unique<PolicyUnit>(setup, options, members, own,
+                                                      kind == UnitKind::kIndependent ? own : all,
+                                                      std::ssize(units_), rows_));
       }
     }
     int64_t scratch = 0, outputs = 0;
@@ -56,6 +75,7 @@ class Ppo final : public OnPolicyLearner {
       outputs = std::max(outputs, unit->outputs());
       Rollout& rollout = unit->rollout();
       rollout.actions.resize(static_cast<size_t>(rows_ * unit->stored()));
+      rollout.acted.resize(static_cast<size_t>(rows_) * unit->members().size());
       for (std::vector<float>* values : {&rollout.log_p, &rollout.values, &rollout.next_values,
                                          &rollout.rewards, &rollout.advantages, &rollout.returns}) {
         values->resize(static_cast<size_t>(rows_));
@@ -75,7 +95,7 @@ class Ppo final : public OnPolicyLearner {
     const PhaseScope scope(setup_.profiler, Phase::kActing);
     for (size_t u = 0; u < units_.size(); ++u) {
       PolicyUnit& unit = *units_[u];
-      const int64_t first = units_.size() == 1 ? 0 : spec_.observation_offset(unit.members()[0]);
+      const int64_t first = spec_.observation_offset(unit.members()[0]);
       ForwardRows(kernels_, unit.actor_layout(), unit.actor(), rows, observations.data() + first,
                   spec_.observation_size(), act_rows_.data(), act_scratch_.span());
       for (int64_t b = 0; b * R < rows; ++b) ActBlock(u, b, rows, mode, actions);
@@ -100,8 +120,11 @@ class Ppo final : public OnPolicyLearner {
                 unit.rollout().actions.begin() + first * unit.stored());
       for (int64_t e = 0; e < setup_.lanes; ++e) {
         double reward = 0;
+        auto acted = unit.rollout().acted.begin() + (first + e) * std::ssize(unit.members());
         for (const int64_t member : unit.members()) {
-          reward += batch.rewards[static_cast<size_t>(e * spec_.num_agents() + member)];
+          const auto at = static_cast<size_t>(e * spec_.num_agents() + member);
+          reward += batch.rewards[at];
+          *acted++ = batch.acted.empty() ? uint8_t{1} : batch.acted[at];
         }
         unit.rollout().rewards[static_cast<size_t>(first + e)] =
             static_cast<float>(reward / static_cast<double>(unit.members().size()));
@@ -118,15 +141,19 @@ class Ppo final : public OnPolicyLearner {
     {
       const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
       Gather(next_observations_, AllRows());
-      for (auto& unit : units_) {
-        unit->Values(features_, setup_.pool, unit->rollout().next_values.data());
-      }
+      EachCritic([&](PolicyUnit& unit) {
+        unit.Values(features_, setup_.pool, unit.rollout().next_values.data());
+      });
       Gather(observations_, AllRows());
+      EachCritic([&](PolicyUnit& unit) {
+        unit.Values(features_, setup_.pool, unit.rollout().values.data());
+      });
       for (auto& unit : units_) {
-        unit->Values(features_, setup_.pool, unit->rollout().values.data());
         unit->LogProbabilities(features_, setup_.pool, 0);
-        FillAdvantages(unit->rollout());
+        if (shared_critic_) TakeValues(*unit);
+        FillAdvantages(*unit);
       }
+      if (shared_critic_) MeanReturns();
     }
     const int64_t batches = std::min(options_.minibatches, rows_);
     for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
@@ -143,7 +170,9 @@ class Ppo final : public OnPolicyLearner {
           Gather(observations_, ids);
         }
         const PhaseScope scope(setup_.profiler, Phase::kPLoss);
-        for (auto& unit : units_) unit->Learn(features_, ids, setup_.pool, report);
+        for (auto& unit : units_) {
+          unit->Learn(features_, ids, HasCritic(*unit), setup_.pool, report);
+        }
       }
     }
     const double count =
@@ -163,13 +192,13 @@ class Ppo final : public OnPolicyLearner {
       const int64_t count = std::min(rows_, rows - first);
       features_.FromRows(kernels_, observations.data() + first * size, size, count);
       std::fill_n(values.begin() + first, count, 0.0f);
-      for (auto& unit : units_) {
-        unit->Values(features_, setup_.pool, one.data());
+      EachCritic([&](PolicyUnit& unit) {
+        unit.Values(features_, setup_.pool, one.data());
         for (int64_t row = 0; row < count; ++row) {
           values[static_cast<size_t>(first + row)] +=
-              one[static_cast<size_t>(row)] / static_cast<float>(units_.size());
+              one[static_cast<size_t>(row)] / static_cast<float>(critics());
         }
-      }
+      });
     }
   }
 
@@ -215,6 +244,35 @@ class Ppo final : public OnPolicyLearner {
   }
 
  private:
+  // Where one critic serves all, it is that of the first unit.
+  bool HasCritic(const PolicyUnit& unit) const {
+    return !shared_critic_ || &unit == units_.front().get();
+  }
+  size_t critics() const { return shared_critic_ ? 1 : units_.size(); }
+
+  template <typename Do>
+  void EachCritic(const Do& what) {
+    for (auto& unit : units_) {
+      if (HasCritic(*unit)) what(*unit);
+    }
+  }
+
+  void TakeValues(PolicyUnit& unit) const {
+    Rollout& first = units_.front()->rollout();
+    unit.rollout().values = first.values;
+    unit.rollout().next_values = first.next_values;
+  }
+
+  // What the shared critic learns: the mean of the units' returns.
+  void MeanReturns() {
+    std::vector<float>& mean = units_.front()->rollout().returns;
+    for (size_t row = 0; row < mean.size(); ++row) {
+      double sum = 0;
+      for (const auto& unit : units_) sum += unit->rollout().returns[row];
+      mean[row] = static_cast<float>(sum / static_cast<double>(units_.size()));
+    }
+  }
+
   std::span<const int64_t> AllRows() {
     std::iota(order_.begin(), order_.end(), 0);
     return order_;
@@ -285,7 +343,8 @@ class Ppo final : public OnPolicyLearner {
 
   // Generalised advantages: backwards in time, cut where episodes end. A truncated state still has
   // a value, a terminal one has none.
-  void FillAdvantages(Rollout& rollout) const {
+  void FillAdvantages(PolicyUnit& unit) const {
+    Rollout& rollout = unit.rollout();
     for (int64_t e = 0; e < setup_.lanes; ++e) {
       double advantage = 0;
       for (int64_t t = options_.steps - 1; t >= 0; --t) {
@@ -300,15 +359,18 @@ class Ppo final : public OnPolicyLearner {
       }
     }
     if (!options_.normalize_advantages) return;
-    double sum = 0, squares = 0;
-    for (const float a : rollout.advantages) {
+    double sum = 0, squares = 0, n = 0;
+    for (size_t row = 0; row < rollout.advantages.size(); ++row) {
+      if (!unit.AnyActed(static_cast<int64_t>(row))) continue;
+      const double a = rollout.advantages[row];
       sum += a;
-      squares += double{a} * a;
+      squares += a * a;
+      ++n;
     }
-    const double n = static_cast<double>(rollout.advantages.size());
+    if (n == 0) return;
     const double mean = sum / n, deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
     for (float& a : rollout.advantages) {
-      a = static_cast<float>((a - mean) / (deviation + 1e-8));
+      a = static_cast<float>((a - mean) / (deviation + options_.advantage_floor));
     }
   }
 
@@ -316,6 +378,7 @@ class Ppo final : public OnPolicyLearner {
   const EnvSpec spec_;
   const PpoOptions options_;
   const Kernels& kernels_;
+  const bool shared_critic_;
   const int64_t rows_;  // of a rollout: steps * lanes, step by step
   std::vector<std::unique_ptr<PolicyUnit>> units_;
   FeatureBatch features_;
@@ -348,7 +411,9 @@ const ParameterList<PpoOptions>& PpoParameters() {
       {"clip_norm", &O::clip_norm, Range{1e-9, 1e9}, "norm that gradients are clipped to"},
       {"initial_log_deviation", &O::initial_log_deviation, Range{-20, 5},
        "log of the first deviation of continuous actions"},
-      {"normalize_advantages", &O::normalize_advantages, "scale advantages of a rollout"}};
+      {"normalize_advantages", &O::normalize_advantages, "scale advantages of a rollout"},
+      {"advantage_floor", &O::advantage_floor, Range{0, 1e9},
+       "what normalised advantages are divided by at least: smaller differences count less"}};
   return parameters;
 }
 

@@ -22,6 +22,9 @@ struct PpoOptions {
   double entropy = 0.01, actor_rate = 3e-4, critic_rate = 1e-3, clip_norm = 0.5;
   double initial_log_deviation = -0.5;
   bool normalize_advantages = true;
+  // What advantages are divided by at least, when they are normalised: differences far below it are
+  // noise to which policies should not be driven. Default: 1e-8.
+  double advantage_floor = 1e-8;
 };
 
 const ParameterList<PpoOptions>& PpoParameters();
@@ -30,6 +33,7 @@ enum class UnitKind {
   kJoint,        // PPO: one policy sees everything and acts for all agents
   kIndependent,  // IPPO: a policy and a critic of its own observation per agent
   kCentral,      // MAPPO: a policy per agent, critics see all observations
+  kShared,       // the same with one critic for all, which learns the mean of their rewards
 };
 
 // A learner whose critics can be asked.

@@ -77,11 +77,11 @@ void PolicyUnit::LogProbabilities(const FeatureBatch& x, ThreadPool* pool, int64
   }
 }
 
-void PolicyUnit::Learn(const FeatureBatch& x, std::span<const int64_t> ids, ThreadPool* pool,
-                       UpdateReport& report) {
+void PolicyUnit::Learn(const FeatureBatch& x, std::span<const int64_t> ids, bool critic,
+                       ThreadPool* pool, UpdateReport& report) {
   row_ids_.assign(ids.begin(), ids.end());
   report.p_loss += LearnActor(x, pool, report.entropy);
-  report.q_loss += LearnCritic(x, pool);
+  if (critic) report.q_loss += LearnCritic(x, pool);
 }
 
 void PolicyUnit::Save(const std::string& prefix, TensorWriter& writer) const {
@@ -93,6 +93,7 @@ void PolicyUnit::Save(const std::string& prefix, TensorWriter& writer) const {
   critic_adam_.Save(prefix + "critic.adam.", writer);
   writer.Add(prefix + "actions", std::span(rollout_.actions));
   writer.Add(prefix + "rewards", std::span(rollout_.rewards));
+  writer.Add(prefix + "acted", std::span(rollout_.acted));
 }
 
 Result<void> PolicyUnit::Load(const std::string& prefix, const TensorReader& reader) {
@@ -112,7 +113,8 @@ Result<void> PolicyUnit::Load(const std::string& prefix, const TensorReader& rea
   if (Result<void> r = critic_adam_.Load(prefix + "critic.adam.", reader); !r) return r;
   if (Result<void> r = reader.Read(prefix + "actions", std::span(rollout_.actions)); !r) return r;
   if (Result<void> r = CheckStoredActions(prefix + "actions"); !r) return r;
-  return reader.Read(prefix + "rewards", std::span(rollout_.rewards));
+  if (Result<void> r = reader.Read(prefix + "rewards", std::span(rollout_.rewards)); !r) return r;
+  return reader.ReadWithin(prefix + "acted", std::span(rollout_.acted), uint8_t{0}, uint8_t{1});
 }
 
 // A choice is an index, be it stored as a float.
@@ -167,7 +169,9 @@ void PolicyUnit::StoredActions(int64_t block, const PolicyHead& head, float* out
 void PolicyUnit::EvaluateBlock(int64_t block, float* log_p, float* entropy) {
   std::fill_n(log_p, R, 0.0f);
   std::fill_n(entropy, R, 0.0f);
-  for (const PolicyHead& head : heads_) {
+  const int64_t rows = std::min(R, std::ssize(row_ids_) - block * R);
+  for (size_t h = 0; h < heads_.size(); ++h) {
+    const PolicyHead& head = heads_[h];
     const float* const out = actor_pass_.output().At(block, head.output);
     stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
     StoredActions(block, head, stored_block_.data());
@@ -182,7 +186,8 @@ void PolicyUnit::EvaluateBlock(int64_t block, float* log_p, float* entropy) {
       CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
                           probabilities_.data(), one, own_entropy);
     }
-    for (int64_t r = 0; r < R; ++r) {
+    for (int64_t r = 0; r < rows; ++r) {
+      if (!Acted(row_ids_[static_cast<size_t>(block * R + r)], h)) continue;
       log_p[r] += one[r];
       entropy[r] += own_entropy[r];
     }
@@ -192,7 +197,9 @@ void PolicyUnit::EvaluateBlock(int64_t block, float* log_p, float* entropy) {
 double PolicyUnit::LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum) {
   actor_pass_.Bind(actor_.data());
   actor_pass_.Forward(x, pool);
-  const float share = 1.0f / static_cast<float>(x.rows());
+  const auto counted = std::ranges::count_if(row_ids_, [&](int64_t row) { return AnyActed(row); });
+  if (counted == 0) return 0;
+  const float share = 1.0f / static_cast<float>(counted);
   output_gradient_.set_rows(x.rows());
   std::fill_n(gradient_.data() + actor_layout_.size(), deviations_, 0.0f);
   double loss = 0;
@@ -201,6 +208,7 @@ double PolicyUnit::LearnActor(const FeatureBatch& x, ThreadPool* pool, double& e
     EvaluateBlock(b, log_p, entropy);
     for (int64_t r = 0; r < x.RowsIn(b); ++r) {
       const size_t row = static_cast<size_t>(row_ids_[static_cast<size_t>(b * R + r)]);
+      if (!AnyActed(static_cast<int64_t>(row))) continue;
       const float advantage = rollout_.advantages[row];
       const float change = std::clamp(log_p[r] - rollout_.log_p[row], -20.0f, 20.0f);
       float ratio;
@@ -223,19 +231,33 @@ double PolicyUnit::LearnActor(const FeatureBatch& x, ThreadPool* pool, double& e
   output_gradient_.ZeroPadding();
   actor_pass_.Backward(x, output_gradient_, gradient_.data(), pool);
   actor_adam_.Step(gradient_.data(), actor_.data());
-  return loss / static_cast<double>(x.rows());
+  return loss / static_cast<double>(counted);
+}
+
+bool PolicyUnit::AnyActed(int64_t row) const {
+  for (size_t head = 0; head < heads_.size(); ++head) {
+    if (Acted(row, head)) return true;
+  }
+  return false;
 }
 
 void PolicyUnit::HeadGradients(int64_t block, int64_t rows, const float* toward_p,
                                const float* toward_entropy) {
-  for (const PolicyHead& head : heads_) {
+  for (size_t h = 0; h < heads_.size(); ++h) {
+    const PolicyHead& head = heads_[h];
+    float own_p[R] = {}, own_entropy[R] = {};
+    for (int64_t r = 0; r < rows; ++r) {
+      if (!Acted(row_ids_[static_cast<size_t>(block * R + r)], h)) continue;
+      own_p[r] = toward_p[r];
+      own_entropy[r] = toward_entropy[r];
+    }
     const float* const out = actor_pass_.output().At(block, head.output);
     float* const gradient = output_gradient_.At(block, head.output);
     stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
     StoredActions(block, head, stored_block_.data());
     if (head.is_box()) {
       GaussianGradient(kernels_, head.action.size, rows, out, log_deviations() + head.deviation,
-                       stored_block_.data(), toward_p, gradient,
+                       stored_block_.data(), own_p, gradient,
                        gradient_.data() + actor_layout_.size() + head.deviation);
       continue;
     }
@@ -244,7 +266,7 @@ void PolicyUnit::HeadGradients(int64_t block, int64_t rows, const float* toward_
     CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
                         probabilities_.data(), log_p, entropy);
     CategoricalGradient(kernels_, head.action.size, probabilities_.data(), stored_block_.data(),
-                        entropy, toward_p, toward_entropy, gradient);
+                        entropy, own_p, own_entropy, gradient);
   }
 }
 

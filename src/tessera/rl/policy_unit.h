@@ -36,6 +36,9 @@ struct PolicyHead {
 struct Rollout {
   std::vector<float> actions;                                                   // [rows x stored]
   std::vector<float> log_p, values, next_values, rewards, advantages, returns;  // [rows]
+  // [rows x heads]: which actions had an effect. The others are nobody's: they enter neither log p
+  // nor entropy, and rows without any do not count as rows.
+  std::vector<uint8_t> acted;
 };
 
 class PolicyUnit {
@@ -51,6 +54,7 @@ class PolicyUnit {
   std::span<const PolicyHead> heads() const { return heads_; }
   std::span<const int64_t> members() const { return members_; }
   Rollout& rollout() { return rollout_; }
+  bool AnyActed(int64_t row) const;  // whether the action of any head had an effect in a row
 
   // Values of all rows of x, to `out` row by row.
   void Values(const FeatureBatch& x, ThreadPool* pool, float* out);
@@ -58,8 +62,9 @@ class PolicyUnit {
   // log p of the stored actions of rows first .. first + x.rows() - 1.
   void LogProbabilities(const FeatureBatch& x, ThreadPool* pool, int64_t first);
 
-  // One gradient step of actor and critic on the rows `ids`, whose features are x.
-  void Learn(const FeatureBatch& x, std::span<const int64_t> ids, ThreadPool* pool,
+  // One gradient step of the actor, and of the critic if `critic`, on the rows `ids`, whose
+  // features are x.
+  void Learn(const FeatureBatch& x, std::span<const int64_t> ids, bool critic, ThreadPool* pool,
              UpdateReport& report);
 
   void Save(const std::string& prefix, TensorWriter& writer) const;
@@ -73,7 +78,12 @@ class PolicyUnit {
   // Stored numbers of one head for the rows of a block, feature by feature.
   void StoredActions(int64_t block, const PolicyHead& head, float* out) const;
 
-  // log p and entropy of the rows of a block, summed over heads.
+  // Whether the action of a head had an effect in a row of the rollout.
+  bool Acted(int64_t row, size_t head) const {
+    return rollout_.acted[static_cast<size_t>(row) * heads_.size() + head] != 0;
+  }
+
+  // log p and entropy of the rows of a block, summed over heads that acted.
   void EvaluateBlock(int64_t block, float* log_p, float* entropy);
 
   double LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum);

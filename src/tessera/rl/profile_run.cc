@@ -7,6 +7,7 @@
 
 #include "tessera/base/stop.h"
 #include "tessera/part.h"
+#include "tessera/rl/cache_model.h"
 #include "tessera/rl/profiler.h"
 #include "tessera/rl/stepper.h"
 
@@ -44,19 +45,32 @@ Result<void> ProfileRun(Env& env, Learner& learner, Profiler& profiler,
     if (Result<void> stepped = stepper.Step(at_random); !stepped) return stepped;
     stepper.ResetFinished();
   }
-  AllPhases fastest = {};
-  for (int64_t round = -1; round < options.rounds; ++round) {
+  const auto play = [&]() -> Result<void> {
     if (StopRequested()) return Interrupted("measuring");
     profiler.Clear();
     for (int64_t step = 0; step < kStepsPerRound; step += env.batch()) {
       if (Result<void> stepped = stepper.Step(); !stepped) return stepped;
       stepper.ResetFinished();
     }
-    if (Result<UpdateReport> report = learner.Update(); !report) return report.error();
+    const Result<UpdateReport> report = learner.Update();
+    return report ? Result<void>() : report.error();
+  };
+  AllPhases fastest = {};
+  for (int64_t round = -1; round < options.rounds; ++round) {
+    if (Result<void> played = play(); !played) return played;
     for (size_t p = 0; p < kNumPhases; ++p) {
       const PhaseCounts& totals = profiler.all()[p];
       if (round <= 0 || totals.seconds < fastest[p].seconds) fastest[p] = totals;
     }
+  }
+  if (options.caches != nullptr) {
+    // One round to fill them, one to count.
+    profiler.set_caches(options.caches);
+    for (int round = 0; round < 2; ++round) {
+      options.caches->ClearCounts();
+      if (Result<void> played = play(); !played) return played;
+    }
+    profiler.set_caches(nullptr);
   }
   profiler.set_all(fastest);
   return {};

@@ -17,6 +17,8 @@ struct ProfileRunOptions {
   int64_t fill = 100'000;  // transitions in replay before the first measured round
   int64_t rounds = 5;      // that are measured, after one that is not
   uint64_t seed = 1;
+  // Counts the memory traffic of sampling in one more round; may be null. Default: null.
+  CacheSimulator* caches = nullptr;
 };
 
 // The profiler is that of the learner's setup; it ends with the totals of each phase in the round

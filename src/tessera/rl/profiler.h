@@ -23,6 +23,7 @@ inline constexpr size_t kNumPhases = 7;
 inline constexpr std::array<std::string_view, kNumPhases> kPhaseNames = {
     "environment", "acting", "sampling", "target_q", "q_loss", "p_loss", "other"};
 
+class CacheSimulator;
 class HardwareCounters;
 
 struct PhaseCounts {
@@ -60,10 +61,16 @@ class Profiler {
   void set_all(const AllPhases& totals) { totals_ = totals; }
   void Clear() { totals_ = {}; }
 
+  // Where the memory traffic of sampling goes as a trace, which takes longer than sampling itself;
+  // null: nowhere. The simulator must outlive its use.
+  void set_caches(CacheSimulator* caches) { caches_ = caches; }
+  CacheSimulator* caches() const { return caches_; }
+
  private:
   using Clock = std::chrono::steady_clock;
 
   HardwareCounters* const counters_;
+  CacheSimulator* caches_ = nullptr;
   AllPhases totals_ = {};
   Clock::time_point begin_ = {};
   int64_t begin_cache_misses_ = 0, begin_dtlb_misses_ = 0;

@@ -40,6 +40,7 @@ class Run {
     }
     result_.seconds = SecondsSince(start_);
     result_.notes = searcher_.Notes();
+    result_.agents = searcher_.Agents();
     return std::move(result_);
   }
 
@@ -117,6 +118,7 @@ class Run {
   void Count(const Trial& trial) {
     const Outcome& outcome = trial.outcome;
     ++result_.samples;
+    if (options_.reward_reference) CountReward(outcome);
     const bool failed = outcome.kind == OutcomeKind::kFailed;
     failures_in_a_row_ = failed ? failures_in_a_row_ + 1 : 0;
     result_.failed += failed;
@@ -134,6 +136,14 @@ class Run {
     }
   }
 
+  void CountReward(const Outcome& outcome) {
+    const bool counts = outcome.feasible() && std::isfinite(outcome.value);
+    rewards_ += counts ? *options_.reward_reference / outcome.value : -1;
+    if (result_.samples % kReturnWindow != 0) return;
+    result_.returns.push_back({result_.samples, rewards_ / static_cast<double>(kReturnWindow)});
+    rewards_ = 0;
+  }
+
   Searcher& searcher_;
   Evaluator& evaluator_;
   const SearchOptions& options_;
@@ -141,6 +151,7 @@ class Run {
   const Clock::time_point start_ = Clock::now();
   SearchResult result_;
   int64_t failures_in_a_row_ = 0;
+  double rewards_ = 0;  // of the samples since the last mean
   bool cut_short_ = false;
   double least_excess_ = std::numeric_limits<double>::infinity();  // of infeasible points
   std::vector<Trial> trials_;

@@ -1,16 +1,20 @@
-// Multi-agent reinforcement learning: an agent for every decision, or for every group of decisions
-// that Algorithm 1 finds. Agents know nothing of each other; what they share is the reward, the
-// rank of their common point among those of the batch. A mapping problem is a bandit (what follows
-// an action does not depend on what came before), so a policy needs no observation.
+// The agents of the mapping paper (Krishnan et al.): decentralised actor-critic agents with neural
+// networks, one for every decision or for every group of decisions that Algorithm 1 finds. All see
+// the cost of the last mapping, <latency, power, energy, area>, and all get the same reward; they
+// know nothing of each other. IPPO, or MAPPO with a central critic; the learner is rl/on_policy.h.
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
-#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "tessera/agents/assignment.h"
-#include "tessera/search.h"
-#include "tessera/search/elites.h"
+#include "tessera/result.h"
+#include "tessera/rl/on_policy.h"
+#include "tessera/search/learner_lanes.h"
 #include "tessera/search/log_cost.h"
 #include "tessera/search/policy.h"
 
@@ -21,35 +25,51 @@ struct MarlOptions {
   int64_t agents = 0;
   std::string assignment;
   double warmup = 0.1;
-  int64_t batch = 8;
-  double rate = 2.5;
-  double top = 0.3;
-  int64_t elites = 16;
-  double imitate = 0.8;
-  double explore = 0.1;
-  double explore_last = 0.03;
-  double smooth = 0.6;
-  int64_t settle = 250;
-  int64_t patience = 100;
+  std::string critic = "own";
+  std::string reward = "log";
+  int64_t lanes = 8;
+  int64_t steps = 2;
+  int64_t epochs = 8;
+  int64_t minibatches = 1;
+  int64_t hidden = 32;
+  double rate = 3e-3;
+  double entropy = 0.0;
+  double clip = 0.2;
+  double penalty = 1.0;
+  double floor = 0.01;
+  int64_t patience = 500;
+  double settled = 0.5;
 };
 
-// The settings were tuned in spaces of up to 17 decisions, the paper's. Where more agents have to
-// agree, a life needs longer: pairs of decisions, and what can be learned of them, grow with the
-// square.
-int64_t PatienceIn(const DecisionSpace& space, int64_t patience) {
-  const double ratio = static_cast<double>(space.size()) / 17;
-  return static_cast<int64_t>(static_cast<double>(patience) * std::max(1.0, ratio * ratio));
+UnitKind KindOf(const MarlOptions& options) {
+  if (options.critic == "central") return UnitKind::kCentral;
+  return options.critic == "shared" ? UnitKind::kShared : UnitKind::kIndependent;
+}
+
+std::unique_ptr<Learner> MakeTeam(const LearnerSetup& setup, const MarlOptions& options) {
+  const PpoOptions learner{.hidden = options.hidden,
+                           .steps = options.steps,
+                           .epochs = options.epochs,
+                           .minibatches = options.minibatches,
+                           .clip = options.clip,
+                           .entropy = options.entropy,
+                           .actor_rate = options.rate,
+                           .critic_rate = options.rate,
+                           .advantage_floor = options.floor};
+  Result<std::unique_ptr<Learner>> made = MakePpo(setup, learner, KindOf(options));
+  TESSERA_CHECK(made.ok());
+  return *std::move(made);
 }
 
 class MarlSearcher final : public Searcher {
  public:
   static Result<std::unique_ptr<Searcher>> Make(const SearchSetup& setup,
                                                 const MarlOptions& options) {
-    const int64_t decisions = static_cast<int64_t>(setup.space.size());
-    if (options.agents > decisions) {
+    const int64_t choices = std::ssize(setup.space.open());
+    if (options.agents > choices) {
       return Error{.kind = ErrorKind::kUsage,
-                   .message = "method marl: " + std::to_string(options.agents) + " agents for " +
-                              std::to_string(decisions) + " decisions"};
+                   .message = fmt::format("method marl: {} agents for {} decisions with a choice",
+                                          options.agents, choices)};
     }
     Assignment assignment = AgentPerDecision(setup.space);
     if (!options.assignment.empty()) {
@@ -61,163 +81,168 @@ class MarlSearcher final : public Searcher {
   }
 
   std::vector<Point> Propose(int64_t n) override {
-    const int64_t count = std::min(n, options_.batch - std::ssize(points_));
-    constexpr int kTries = 8;  // for a point that was not tried before
-    std::vector<Point> proposals;
-    for (int64_t i = 0; i < count; ++i) {
-      CounterRng rng(seed_, StreamId("search.marl"), drawn_++);
-      Point point;
-      for (int attempt = 0; attempt < kTries; ++attempt) {
-        point = Collecting() ? space_.Sample(rng, 0) : policy_->Draw(Explore(), rng);
-        if (seen_.insert(PointHash()(point)).second) break;
-      }
-      proposals.push_back(point);
+    if (space_.open().empty()) return {Point(space_.size())};
+    if (round_.done()) {
+      const bool collecting = Collecting();
+      if (!collecting) settled_turn_ = SettledTurn();
+      round_.Begin(collecting ? Sample() : Playing().lanes.Draw());
     }
-    return proposals;
+    return round_.Take(n);
   }
 
   void Observe(std::span<const Trial> trials) override {
-    for (const Trial& trial : trials) {
-      points_.push_back(trial.point);
-      // A life that has seen nothing feasible learns what comes closer.
-      const bool lost =
-          elites_.entries().empty() || elites_.entries().front().cost >= kInfeasibleCost;
-      costs_.push_back(lost ? OrderedCost(trial.outcome) : LogCost(trial.outcome));
-      if (elites_.entries().empty() || costs_.back() < elites_.entries().front().cost - kGain) {
-        improved_ = observed_;
-      }
-      elites_.Add(trial.point, costs_.back());
-      champions_.Add(trial.point, costs_.back());
-      if (Collecting()) collected_.push_back(trial);
-      ++observed_;
+    if (space_.open().empty() || !round_.Add(trials)) return;
+    scale_.Add(round_.trials());
+    const bool collecting = Collecting();
+    observed_ += std::ssize(round_.trials());
+    if (collecting) {
+      collected_.insert(collected_.end(), round_.trials().begin(), round_.trials().end());
+      if (!Collecting()) Regroup();
+      return;
     }
-    if (std::ssize(points_) < options_.batch) return;
-    Learn();
-    points_.clear();
-    costs_.clear();
-    if (!collected_.empty() && !Collecting()) Regroup();
-    if (observed_ - improved_ >= patience_) StartLife();
+    Playing().lanes.Learn(round_.trials(), scale_);
+    Playing().Note(round_.trials());
+    if (options_.patience > 0 && team_->waited() >= options_.patience) Settle();
   }
 
   std::vector<Note> Notes() const override {
     return {{"agents", std::ssize(agents_)},
             {"warmup_samples", warmup_samples_},
             {"assignment", Describe(space_, agents_)},
-            {"lives", lives_},
-            {"entropy", policy_->Entropy()}};
+            {"lives", lives_}};
   }
 
+  std::vector<std::vector<std::string>> Agents() const override { return NamesOf(space_, agents_); }
+
  private:
-  static constexpr double kGain = 1e-6;  // of the logarithm of the cost: what counts as better
+  // Agents from their first draw on, and how well they have done.
+  struct Team {
+    LearnerLanes lanes;
+    double best = kInfeasibleCost;  // logarithm of the cost
+    int64_t samples = 0, improved = 0;
+
+    void Note(std::span<const Trial> trials) {
+      constexpr double kGain = 1e-6;  // of the logarithm: what counts as better
+      for (const Trial& trial : trials) {
+        ++samples;
+        const double cost = LogCost(trial.outcome);
+        if (cost >= best - kGain) continue;
+        best = cost;
+        improved = samples;
+      }
+    }
+    int64_t waited() const { return samples - improved; }
+  };
 
   MarlSearcher(const SearchSetup& setup, const MarlOptions& options, const Assignment& assignment)
       : space_(setup.space),
         options_(options),
-        patience_(PatienceIn(setup.space, options.patience)),
         seed_(setup.seed),
-        samples_(setup.samples),
         agents_(Apply(assignment, setup.space).agents),
-        policy_(std::make_unique<SoftmaxPolicy>(setup.space, agents_,
-                                                PolicyOptions{.smooth = options.smooth})),
-        elites_(static_cast<size_t>(options.elites)),
-        champions_(static_cast<size_t>(options.elites)) {
+        scale_(options.penalty, options.reward == "log") {
+    if (space_.open().empty()) return;
     const bool groups = options.agents > 0 && options.assignment.empty();
     if (groups) {
-      warmup_samples_ = std::llround(options.warmup * static_cast<double>(samples_));
+      warmup_samples_ = std::llround(options.warmup * static_cast<double>(setup.samples));
     }
+    if (!Collecting()) team_ = MakeAgents();
   }
 
-  // Whether samples still go into the dataset of Algorithm 1.
+  // Whether samples still go into the dataset of Algorithm 1. They count like all others.
   bool Collecting() const { return observed_ < warmup_samples_; }
 
-  double Explore() const {
-    // Falls over the first part of a life; the rest is spent close to what was learned.
-    const double progress = std::min(
-        1.0, static_cast<double>(observed_ - born_) / static_cast<double>(options_.settle));
-    return options_.explore * std::pow(options_.explore_last / options_.explore, progress);
+  std::vector<Point> Sample() {
+    std::vector<Point> points;
+    const int64_t count = std::min(options_.lanes, warmup_samples_ - observed_);
+    for (int64_t i = 0; i < count; ++i) {
+      CounterRng rng(seed_, StreamId("search.marl"), static_cast<uint64_t>(observed_ + i));
+      points.push_back(space_.Sample(rng, 0));
+    }
+    return points;
   }
 
-  // Points in the best part of the batch become likelier, by rank, the others less likely; the best
-  // points of all time are imitated.
-  void Learn() {
-    std::vector<Point> points = points_;
-    std::vector<double> weights = RankWeights(costs_, options_.top);
-    for (double& weight : weights) weight *= options_.rate;
-    elites_.Append(options_.imitate, points, weights);
-    policy_->Learn(points, weights);
+  std::unique_ptr<Team> MakeAgents() {
+    constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15;  // far from the seeds that users count up
+    const uint64_t seed = seed_ + kSeedStep * static_cast<uint64_t>(lives_++);
+    const auto make = [&](const LearnerSetup& own) { return MakeTeam(own, options_); };
+    return std::unique_ptr<Team>(new Team{
+        .lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed, make)});
   }
 
-  // Agents that agree on something and find nothing better forget all and begin anew; every second
-  // time they begin with the best points of all lives.
-  void StartLife() {
-    ++lives_;
-    born_ = improved_ = observed_;
-    elites_ = lives_ % 2 == 0 ? champions_ : Elites(static_cast<size_t>(options_.elites));
-    policy_ =
-        std::make_unique<SoftmaxPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
-  }
-
-  // Algorithm 1 on what was collected. Agents start anew with their groups and learn first from the
-  // best points known.
+  // Algorithm 1 on what was collected.
   void Regroup() {
     const Result<AssignmentStudy> study =
         AssignAgents(space_, collected_, {.agents = options_.agents});
     collected_.clear();
-    if (!study) return;  // Too few feasible trials: every decision keeps its agent.
-    agents_ = Apply(study->assignment, space_).agents;
-    policy_ =
-        std::make_unique<SoftmaxPolicy>(space_, agents_, PolicyOptions{.smooth = options_.smooth});
-    constexpr int kRounds = 10;
-    for (int round = 0; round < kRounds; ++round) {
-      std::vector<Point> points;
-      std::vector<double> weights;
-      elites_.Append(options_.rate, points, weights);
-      policy_->Learn(points, weights);
-    }
+    if (study) agents_ = Apply(study->assignment, space_).agents;
+    // Otherwise too few trials were feasible: every decision keeps its agent.
+    team_ = MakeAgents();
   }
+
+  // Agents that agree on something and find nothing better make room for new ones. The best of
+  // those that did go on in a part of the rounds.
+  void Settle() {
+    if (settled_ == nullptr || team_->best < settled_->best) settled_ = std::move(team_);
+    team_ = MakeAgents();
+    rounds_ = 0;
+  }
+
+  // Whether the next round belongs to the settled agents.
+  bool SettledTurn() {
+    if (settled_ == nullptr) return false;
+    const auto turns = [&](int64_t rounds) {
+      return static_cast<int64_t>(options_.settled * static_cast<double>(rounds));
+    };
+    ++rounds_;
+    return turns(rounds_) > turns(rounds_ - 1);
+  }
+
+  Team& Playing() { return settled_turn_ ? *settled_ : *team_; }
 
   const DecisionSpace& space_;
   const MarlOptions options_;
-  const int64_t patience_;  // options_.patience in this space
   const uint64_t seed_;
-  const int64_t samples_;
   int64_t warmup_samples_ = 0;
-  std::vector<std::vector<size_t>> agents_;
-  std::unique_ptr<SoftmaxPolicy> policy_;
-  Elites elites_;     // of this life
-  Elites champions_;  // of all lives
-  uint64_t drawn_ = 0;
-  int64_t observed_ = 0, improved_ = 0, born_ = 0, lives_ = 1;
-  std::vector<Point> points_;  // of the batch, with their costs
-  std::vector<double> costs_;
+  DecisionGroups agents_;
+  CostScale scale_;
+  std::unique_ptr<Team> team_, settled_;
+  bool settled_turn_ = false;  // whose round it is
+  Round round_;
   std::vector<Trial> collected_;
-  std::unordered_set<size_t> seen_;
+  int64_t observed_ = 0, lives_ = 0;
+  int64_t rounds_ = 0;  // since agents settled last
 };
 
 }  // namespace
 
 MethodInfo MarlMethod() {
-  using Options = MarlOptions;
-  return DeclareMethod<MarlSearcher, Options>(
+  using O = MarlOptions;
+  return DeclareMethod<MarlSearcher, O>(
       {.name = "marl",
-       .summary = "agents with a shared reward: one per decision, or per correlated group",
+       .summary = "the paper's agents: actor and critic networks, one pair per decision or group",
        .file_parameters = {"assignment"}},
-      {{"agents", &Options::agents, Range{0, 96}, "agents; 0: one per decision"},
-       {"assignment", &Options::assignment, Choices{}, "file that says which agent decides what"},
-       {"warmup", &Options::warmup, Range{0, 0.9},
+      {{"agents", &O::agents, Range{0, 96}, "agents; 0: one per decision with a choice"},
+       {"assignment", &O::assignment, Choices{}, "file that says which agent decides what"},
+       {"warmup", &O::warmup, Range{0, 0.9},
         "part of the budget that finds the groups, if agents > 0 and no file is given"},
-       {"batch", &Options::batch, Range{2, 10'000}, "samples per lesson"},
-       {"rate", &Options::rate, Range{0, 100}, "size of a lesson's step"},
-       {"top", &Options::top, Range{0.01, 1}, "part of a batch that becomes likelier"},
-       {"elites", &Options::elites, Range{0, 10'000}, "best points kept for imitation"},
-       {"imitate", &Options::imitate, Range{0, 100}, "size of the step towards the elites"},
-       {"explore", &Options::explore, Range{1e-6, 1}, "first chance of a random change"},
-       {"explore_last", &Options::explore_last, Range{1e-6, 1}, "the same once settled"},
-       {"settle", &Options::settle, Range{1, 1e9}, "samples over which exploration falls"},
-       {"patience", &Options::patience, Range{1, 1e9},
-        "samples without a better point after which agents begin anew; in spaces of more than 17 "
-        "decisions it grows with the square of their number"},
-       {"smooth", &Options::smooth, Range{0, 1}, "part of a lesson for neighbouring numbers"}});
+       {"critic", &O::critic, Choices{"own", "central", "shared"},
+        "a critic per agent (IPPO), critics that see all observations (MAPPO), or one for all"},
+       {"reward", &O::reward, Choices{"log", "inverse"}, "-log objective, or 1 / objective"},
+       {"lanes", &O::lanes, Range{1, 4096}, "points drawn with one set of policies"},
+       {"steps", &O::steps, Range{1, 4096}, "rounds of lanes per update"},
+       {"epochs", &O::epochs, Range{1, 100}, "passes over the samples of an update"},
+       {"minibatches", &O::minibatches, Range{1, 64}, "parts of a pass"},
+       {"hidden", &O::hidden, Range{1, 1024}, "width of the two hidden layers"},
+       {"rate", &O::rate, Range{1e-7, 1}, "learning rate of policies and critics"},
+       {"entropy", &O::entropy, Range{0, 10}, "weight of a policy's entropy"},
+       {"clip", &O::clip, Range{0.01, 1}, "largest change of a probability ratio"},
+       {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
+       {"floor", &O::floor, Range{0, 10},
+        "deviation of the advantages of an update below which they count less"},
+       {"patience", &O::patience, Range{0, 1e9},
+        "samples without a better point of their own after which new agents begin; 0: never"},
+       {"settled", &O::settled, Range{0, 1},
+        "part of the rounds in which the best agents that found nothing better go on"}});
 }
 
 }  // namespace tessera

@@ -24,6 +24,7 @@ namespace tessera {
   PART(MethodInfo, PpoMethod)         \
   PART(MethodInfo, PpoDiscreteMethod) \
   PART(MethodInfo, MarlMethod)        \
+  PART(MethodInfo, MarlTableMethod)   \
   PART(MethodInfo, TeamMethod)
 
 TESSERA_SEARCH_METHODS(TESSERA_DECLARE_MAKER)

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-std::unique_ptr<MappingProblem> Problem(const std::string& machine, const std::string& model) {
+std::unique_ptr<MappingProblem> MakeProblem(const std::string& machine, const std::string& model) {
   const Result<Accelerator> accelerator = LoadAccelerator(machine);
   auto problem = MappingProblem::Make({.k = 16, .c = 8, .y = 18, .x = 18, .r = 3, .s = 3},
                                       *accelerator, *ChooseCostModel(model), {});
@@ -26,7 +26,7 @@ constexpr size_t kUnits = 0, kIdle = 1, kInside = 2, kPadding = 3, kWords = 5, k
                  kLevel = 17;
 
 TEST(NestFeatures, CountsUnitsTilesAndFetches) {
-  const auto problem = Problem("maestro-256", "maestro");
+  const auto problem = MakeProblem("maestro-256", "maestro");
   const DecisionSpace& space = problem->space();
   const NestFeatures features(space);
   ASSERT_EQ(features.size(), 2 * kLevel + 2);
@@ -69,7 +69,7 @@ TEST(NestFeatures, CountsUnitsTilesAndFetches) {
 
 // Where the loop that is spread over units stands matters if another one runs inside it.
 TEST(NestFeatures, KnowWhatRunsInsideTheSpreadLoop) {
-  const auto problem = Problem("maestro-256", "maestro");
+  const auto problem = MakeProblem("maestro-256", "maestro");
   const DecisionSpace& space = problem->space();
   const NestFeatures features(space);
   std::vector<double> row(features.size());
@@ -85,7 +85,7 @@ TEST(NestFeatures, KnowWhatRunsInsideTheSpreadLoop) {
 }
 
 TEST(NestFeatures, MoreUnitsLookBetter) {
-  const auto problem = Problem("maestro-256", "maestro");
+  const auto problem = MakeProblem("maestro-256", "maestro");
   const DecisionSpace& space = problem->space();
   const NestFeatures features(space);
   std::vector<double> row(features.size());
@@ -102,7 +102,7 @@ TEST(NestFeatures, MoreUnitsLookBetter) {
 }
 
 TEST(NestFeatures, WorkForHierarchiesAndAreFinite) {
-  const auto problem = Problem("eyeriss-256", "loopnest");
+  const auto problem = MakeProblem("eyeriss-256", "loopnest");
   const NestFeatures features(problem->space());
   ASSERT_GT(features.size(), 0u);
   std::vector<double> row(features.size());

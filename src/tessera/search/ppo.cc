@@ -3,12 +3,13 @@
 // with a categorical head for each decision. The learner is the engine's own (rl/on_policy.h).
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "tessera/result.h"
 #include "tessera/rl/on_policy.h"
-#include "tessera/search/learner_searcher.h"
+#include "tessera/search/learner_lanes.h"
 
 namespace tessera {
 namespace {
@@ -24,6 +25,7 @@ struct PpoSearchOptions {
   double clip = 0.2;
   double deviation = 1.0;
   double penalty = 1.0;
+  double floor = 0.01;
   std::string reward = "log";
 };
 
@@ -36,21 +38,40 @@ std::unique_ptr<Learner> MakeAgent(const LearnerSetup& setup, const PpoSearchOpt
                            .entropy = options.entropy,
                            .actor_rate = options.rate,
                            .critic_rate = options.rate,
-                           .initial_log_deviation = std::log(options.deviation)};
+                           .initial_log_deviation = std::log(options.deviation),
+                           .advantage_floor = options.floor};
   Result<std::unique_ptr<Learner>> made = MakePpo(setup, learner, UnitKind::kJoint);
   TESSERA_CHECK(made.ok());
   return *std::move(made);
 }
 
 template <ActionForm kForm>
-class PpoSearcher final : public LearnerSearcher {
+class PpoSearcher final : public Searcher {
  public:
   PpoSearcher(const SearchSetup& setup, const PpoSearchOptions& options)
-      : LearnerSearcher(setup, OneAgent(setup.space), kForm,
-                        {.lanes = options.lanes,
-                         .penalty = options.penalty,
-                         .log_reward = options.reward == "log"},
-                        [&](const LearnerSetup& own) { return MakeAgent(own, options); }) {}
+      : space_(setup.space), scale_(options.penalty, options.reward == "log") {
+    if (space_.open().empty()) return;
+    lanes_.emplace(space_, OneAgent(space_), kForm, options.lanes, setup.seed,
+                   [&](const LearnerSetup& own) { return MakeAgent(own, options); });
+  }
+
+  std::vector<Point> Propose(int64_t n) override {
+    if (!lanes_) return {Point(space_.size())};
+    if (round_.done()) round_.Begin(lanes_->Draw());
+    return round_.Take(n);
+  }
+
+  void Observe(std::span<const Trial> trials) override {
+    if (!lanes_ || !round_.Add(trials)) return;
+    scale_.Add(round_.trials());
+    lanes_->Learn(round_.trials(), scale_);
+  }
+
+ private:
+  const DecisionSpace& space_;
+  CostScale scale_;
+  std::optional<LearnerLanes> lanes_;
+  Round round_;
 };
 
 const ParameterList<PpoSearchOptions>& Parameters() {
@@ -66,6 +87,8 @@ const ParameterList<PpoSearchOptions>& Parameters() {
       {"clip", &O::clip, Range{0.01, 1}, "largest change of a probability ratio"},
       {"deviation", &O::deviation, Range{0.01, 10}, "first deviation of a Gaussian policy"},
       {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
+      {"floor", &O::floor, Range{0, 10},
+       "deviation of the advantages of an update below which they count less"},
       {"reward", &O::reward, Choices{"log", "inverse"}, "-log objective, or 1 / objective"}};
   return kParameters;
 }

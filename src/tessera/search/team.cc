@@ -332,7 +332,7 @@ class TeamSearcher final : public Searcher {
     return winner;
   }
 
-  // Confidence sampling: what promises the largest gain. Where little is promised, every second
+  // What promises the largest gain. Where little is promised, every second
   // point is one that could be good for all that the critic knows.
   std::vector<Point> Pick(const std::vector<Point>& pool, int64_t n) {
     std::vector<Point> chosen;
@@ -360,7 +360,7 @@ class TeamSearcher final : public Searcher {
   // Algorithm 1 on all samples so far; the agents keep what the best points teach.
   void Regroup() {
     next_regroup_ *= 2;
-    const int64_t agents = std::min<int64_t>(options_.agents, static_cast<int64_t>(space_.size()));
+    const int64_t agents = std::min<int64_t>(options_.agents, std::ssize(space_.open()));
     const Result<AssignmentStudy> study = AssignAgents(
         space_, trials_, {.correlation = {.reward = RewardScale::kLog}, .agents = agents});
     if (!study) return;  // Too few feasible trials: the groups stay.

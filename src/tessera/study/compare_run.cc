@@ -8,13 +8,15 @@
 namespace tessera {
 namespace {
 
-Result<std::unique_ptr<RunResult>> Resume(RunDirectory& directory, const RunContext& context) {
+Result<std::unique_ptr<RunResult>> ResumeCompareFolder(RunDirectory& directory,
+                                                       const RunContext& context) {
   Result<CompareJob> job = LoadCompareJob(directory);
   if (!job) return job.error();
   return RunCompare(*std::move(job), &directory, context);
 }
 
-Result<RunVerification> Verify(const RunDirectory& directory, const VerifyOptions& options) {
+Result<RunVerification> VerifyCompareFolder(const RunDirectory& directory,
+                                            const VerifyOptions& options) {
   Result<CompareJob> job = LoadCompareJob(directory);
   if (!job) return job.error();
   RunVerification verification;
@@ -57,8 +59,8 @@ RunKind CompareRunKind() {
   return {.name = kCompareRun,
           .summary = "search methods against each other on one layer",
           .check_exec = CheckCompareMayExecute,
-          .resume = Resume,
-          .verify = Verify,
+          .resume = ResumeCompareFolder,
+          .verify = VerifyCompareFolder,
           .line = Line};
 }
 

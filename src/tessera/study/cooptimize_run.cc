@@ -11,13 +11,15 @@ namespace {
 using coopt::CooptimizeJob;
 using coopt::CooptimizeResult;
 
-Result<std::unique_ptr<RunResult>> Resume(RunDirectory& directory, const RunContext& context) {
+Result<std::unique_ptr<RunResult>> ResumeCooptimizeFolder(RunDirectory& directory,
+                                                          const RunContext& context) {
   Result<CooptimizeJob> job = coopt::LoadCooptimizeJob(directory);
   if (!job) return job.error();
   return RunCooptimize(*std::move(job), &directory, context);
 }
 
-Result<RunVerification> Verify(const RunDirectory& directory, const VerifyOptions& options) {
+Result<RunVerification> VerifyCooptimizeFolder(const RunDirectory& directory,
+                                               const VerifyOptions& options) {
   RunVerification verification;
   Result<CooptimizeResult> again = coopt::CooptimizeAgain(directory, options, verification.found);
   if (!again) return again.error();
@@ -58,8 +60,8 @@ RunKind CooptimizeRunKind() {
   return {.name = coopt::kCooptimizeRun,
           .summary = "hardware within a budget and schedules, found together",
           .check_exec = [](const RunDirectory&, bool) { return Result<void>(); },
-          .resume = Resume,
-          .verify = Verify,
+          .resume = ResumeCooptimizeFolder,
+          .verify = VerifyCooptimizeFolder,
           .line = Line};
 }
 

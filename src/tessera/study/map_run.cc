@@ -15,13 +15,15 @@ Result<void> CheckExec(const RunDirectory& directory, bool allowed) {
   return settings ? CheckMayExecute(*settings, allowed) : settings.error();
 }
 
-Result<std::unique_ptr<RunResult>> Resume(RunDirectory& directory, const RunContext& context) {
+Result<std::unique_ptr<RunResult>> ResumeMapFolder(RunDirectory& directory,
+                                                   const RunContext& context) {
   Result<MapJob> job = LoadMapJob(directory);
   if (!job) return job.error();
   return RunMap(*std::move(job), &directory, context);
 }
 
-Result<RunVerification> Verify(const RunDirectory& directory, const VerifyOptions& options) {
+Result<RunVerification> VerifyMapFolder(const RunDirectory& directory,
+                                        const VerifyOptions& options) {
   Result<Verification> found = VerifyMapRun(directory, options);
   if (!found) return found.error();
   return RunVerification{.found = *std::move(found)};
@@ -54,8 +56,8 @@ RunKind MapRunKind() {
   return {.name = kMapRun,
           .summary = "the best mapping of every layer of a network",
           .check_exec = CheckExec,
-          .resume = Resume,
-          .verify = Verify,
+          .resume = ResumeMapFolder,
+          .verify = VerifyMapFolder,
           .line = Line};
 }
 

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -156,8 +157,7 @@ void Store::Close::operator()(sqlite3* database) const { sqlite3_close_v2(databa
 
 Result<Store> Store::OpenFile(const std::string& path, int flags) {
   sqlite3* database = nullptr;
-  // A link in the folder of a run is never followed.
-  const int code = sqlite3_open_v2(path.c_str(), &database, flags | SQLITE_OPEN_NOFOLLOW, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
   Store store(database);
   if (code != SQLITE_OK) return StoreError(database, code, "opened");
   sqlite3_busy_timeout(database, kBusyMilliseconds);
@@ -182,6 +182,13 @@ Result<Store> Store::Open(const std::string& path) {
 }
 
 Result<Store> Store::OpenReadOnly(const std::string& path) {
+  // Not with SQLITE_OPEN_NOFOLLOW, which also refuses folders that are reached through links.
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(path, ignored)) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = "the store is a symbolic link; the folder of a run holds none",
+                 .where = {.file = path}};
+  }
   Result<Store> store = OpenFile(path, SQLITE_OPEN_READONLY);
   if (!store) return store;
   const Result<StudyRows> version = store->Query("PRAGMA user_version", {});

@@ -236,6 +236,20 @@ TEST_F(StudyTest, TheStoreAnswersWhateverItsState) {
   EXPECT_EQ(layers->columns, (std::vector<std::string>{"unit", "name", "cycles"}));
 }
 
+TEST_F(StudyTest, FoldersMayBeReachedThroughLinks) {
+  WriteStudy();
+  fs::create_directory(Path("real"));
+  fs::create_directory_symlink(Path("real"), Path("link"));
+  Result<RunDirectory> directory = Create("link/out");
+  ASSERT_TRUE(directory) << directory.error();
+  EXPECT_TRUE(Finished(*directory)->complete());
+  EXPECT_TRUE(QueryStudy(Path("link/out"), "SELECT count(*) FROM units"));
+  // A store that is a link is not followed; the folder is then no run of ours.
+  fs::rename(Path("real/out/study.sqlite"), Path("real/elsewhere"));
+  fs::create_symlink(Path("real/elsewhere"), Path("real/out/study.sqlite"));
+  EXPECT_FALSE(QueryStudy(Path("link/out"), "SELECT count(*) FROM units"));
+}
+
 TEST_F(StudyTest, QueriesOnlyRead) {
   WriteStudy();
   Result<RunDirectory> directory = Create("out");

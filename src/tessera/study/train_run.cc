@@ -10,13 +10,15 @@
 namespace tessera {
 namespace {
 
-Result<std::unique_ptr<RunResult>> Resume(RunDirectory& directory, const RunContext& context) {
+Result<std::unique_ptr<RunResult>> ResumeTrainFolder(RunDirectory& directory,
+                                                     const RunContext& context) {
   const Result<TrainSettings> settings = LoadTrainSettings(directory);
   if (!settings) return settings.error();
   return RunTrain(*settings, &directory, context);
 }
 
-Result<RunVerification> Verify(const RunDirectory& directory, const VerifyOptions& options) {
+Result<RunVerification> VerifyTrainFolder(const RunDirectory& directory,
+                                          const VerifyOptions& options) {
   RunVerification verification;
   Result<TrainOutcome> again = TrainAgain(directory, options, verification.found);
   if (!again) return again.error();
@@ -58,8 +60,8 @@ RunKind TrainRunKind() {
   return {.name = kTrainRun,
           .summary = "agents that learn in an environment",
           .check_exec = [](const RunDirectory&, bool) { return Result<void>(); },
-          .resume = Resume,
-          .verify = Verify,
+          .resume = ResumeTrainFolder,
+          .verify = VerifyTrainFolder,
           .line = Line};
 }
 

@@ -1,5 +1,6 @@
 // The loop around the trainer: when to report, when to save, when to stop.
 #include "tessera/training/train_run.h"
+#include "tessera/base/json_text.h"
 #include "tessera/train.h"
 
 #include <algorithm>
@@ -22,15 +23,13 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Rounds of large teams take seconds: what is lost with the machine should not grow with the team.
 constexpr double kSecondsBetweenCheckpoints = 600;
 // Of progress, where there is no terminal: a log should not fill up.
 constexpr double kSecondsBetweenLines = 10;
 
-std::string ToJsonText(const TrainSettings& settings) {
-  return Json{{"config", Json::parse(ToJsonText(settings.config))},
+std::string SettingsText(const TrainSettings& settings) {
+  return Json{{"config", FromText(ToJsonText(settings.config))},
               {"episodes", settings.episodes},
               {"checkpoint_every", settings.checkpoint_every}}
       .dump();
@@ -201,7 +200,7 @@ Result<RunDirectory> CreateTrainRun(const std::string& path, const TrainSettings
   return RunDirectory::Create(path,
                               {.kind = std::string(kTrainRun),
                                .origin = origin,
-                               .settings = ToJsonText(settings),
+                               .settings = SettingsText(settings),
                                .seed = static_cast<int64_t>(settings.config.seed)},
                               {});
 }
@@ -229,7 +228,7 @@ Result<TrainSettings> LoadTrainSettings(const RunDirectory& directory) {
 }
 
 Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& directory) {
-  return directory.ChangeSettings(ToJsonText(settings));
+  return directory.ChangeSettings(SettingsText(settings));
 }
 
 Result<TrainOutcome> Train(const TrainSettings& settings, int threads, const RunHooks& hooks,

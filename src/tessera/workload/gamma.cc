@@ -166,7 +166,8 @@ class Reader {
   int64_t rows_ = 0;
 };
 
-Result<Network> Read(std::string_view bytes, const std::string& file, const Bindings& bindings) {
+Result<Network> ReadGamma(std::string_view bytes, const std::string& file,
+                          const Bindings& bindings) {
   if (Result<void> ok = RefuseBindings(bindings, file); !ok) return ok.error();
   const Result<std::string> text = ToText(std::string(bytes), file);
   if (!text) return text.error();
@@ -233,7 +234,7 @@ Result<std::string> LayerRow(const NetworkLayer& entry, Losses& losses) {
   return ConvolutionRow(entry, losses);
 }
 
-Result<Export> Write(const Network& network) {
+Result<Export> WriteGamma(const Network& network) {
   Losses losses;
   losses.AddHeader(network);
   losses.Add("layer names: rows have none");
@@ -265,8 +266,8 @@ extern const NetworkFormat kGammaFormat = {
     .summary = "layer tables of GAMMA: no strides, no padding, modelled at input size",
     .extensions = {".csv"},
     .recognises = Recognises,
-    .read = Read,
-    .write = Write,
+    .read = ReadGamma,
+    .write = WriteGamma,
 };
 
 }  // namespace tessera

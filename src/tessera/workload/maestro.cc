@@ -132,7 +132,8 @@ class LayerReader {
   std::optional<Error> error_;
 };
 
-Result<Network> Read(std::string_view bytes, const std::string& file, const Bindings& bindings) {
+Result<Network> ReadMaestro(std::string_view bytes, const std::string& file,
+                            const Bindings& bindings) {
   if (Result<void> ok = RefuseBindings(bindings, file); !ok) return ok.error();
   const Result<std::string> text = ToText(std::string(bytes), file);
   if (!text) return text.error();
@@ -317,7 +318,7 @@ class Writer {
   std::optional<std::string_view> too_large_;  // one of them that the format cannot hold
 };
 
-Result<Export> Write(const Network& network) { return Writer(network).Write(); }
+Result<Export> WriteMaestro(const Network& network) { return Writer(network).Write(); }
 
 bool Recognises(std::string_view bytes) {
   const size_t network = bytes.find("Network");
@@ -332,8 +333,8 @@ extern const NetworkFormat kMaestroFormat = {
     .summary = "MAESTRO network and mapping files; one Layer for each occurrence",
     .extensions = {".m"},
     .recognises = Recognises,
-    .read = Read,
-    .write = Write,
+    .read = ReadMaestro,
+    .write = WriteMaestro,
 };
 
 }  // namespace tessera

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-bool HasName(const NetworkLayer& entry, std::string_view name) {
+bool IsNamed(const NetworkLayer& entry, std::string_view name) {
   return entry.name == name ||
          std::find(entry.also.begin(), entry.also.end(), name) != entry.also.end();
 }
@@ -91,7 +91,7 @@ int64_t UsualBatch(const Network& network) {
 
 Result<const NetworkLayer*> FindLayer(const Network& network, std::string_view selector) {
   for (const NetworkLayer& entry : network.layers) {
-    if (HasName(entry, selector)) return &entry;
+    if (IsNamed(entry, selector)) return &entry;
   }
   const int64_t layers = std::ssize(network.layers);
   if (const Result<int64_t> index = ParseInt(selector)) {

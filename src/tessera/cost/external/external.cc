@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/stop.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/external/process.h"
@@ -16,7 +17,6 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = ExternalAnswer::Kind;
 
 struct Row {
@@ -32,7 +32,7 @@ Result<std::vector<Row>> ReadRows(std::span<const std::string> texts) {
       return Error{.kind = ErrorKind::kSyntax,
                    .message = fmt::format("row {}: {}", i + 1, message)};
     };
-    const Json json = Json::parse(texts[i], nullptr, /*allow_exceptions=*/false);
+    const Json json = FromText(texts[i]);
     if (!json.is_object()) return fail("not a JSON object");
     if (!json.contains("id")) return fail("no 'id'");
     Row row{.text = texts[i], .id = json["id"].dump()};
@@ -52,7 +52,7 @@ int SignalOf(const ProcessEnd& end) {
   return of_command ? end.code - 128 : 0;
 }
 
-std::string Describe(const ProcessEnd& end, const ExternalOptions& options) {
+std::string EndText(const ProcessEnd& end, const ExternalOptions& options) {
   std::string text;
   switch (end.kind) {
     case ProcessEnd::Kind::kExited:
@@ -99,7 +99,7 @@ std::string_view StatusName(Kind kind) {
 }
 
 ExternalAnswer Unanswered(const Row& row, Kind kind, std::string message) {
-  Json line = {{"id", Json::parse(row.id)}, {"status", StatusName(kind)}, {"msg", message}};
+  Json line = {{"id", FromText(row.id)}, {"status", StatusName(kind)}, {"msg", message}};
   return {.kind = kind,
           .line = line.dump(-1, ' ', false, Json::error_handler_t::replace),
           .message = std::move(message)};
@@ -141,7 +141,7 @@ class Run {
   // Whether the line answers a row that is open.
   bool Take(std::string_view line) {
     if (Trim(line).empty()) return false;
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const Json json = FromText(line);
     const bool formed = json.is_object() && json.contains("id") && json.contains("status") &&
                         json["status"].is_string();
     const auto found = formed ? open_.find(json["id"].dump()) : open_.end();
@@ -155,7 +155,7 @@ class Run {
   }
 
   void Blame(size_t i, const ProcessEnd& end) {
-    std::string message = Describe(end, options_);
+    std::string message = EndText(end, options_);
     if (!stray_.empty()) message += fmt::format("; it wrote {}, which answers no row", stray_);
     answers_[i] = Unanswered(rows_[i], KindOf(end), std::move(message));
   }
@@ -230,7 +230,7 @@ Result<std::vector<ExternalAnswer>> RunExternal(const ExternalOptions& options,
 }
 
 Result<Cost> CostOfAnswer(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json json = FromText(line);
   if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) {
     return Error{.kind = ErrorKind::kSyntax,
                  .message = "the answer is not a JSON object with 'status'"};

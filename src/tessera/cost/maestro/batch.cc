@@ -9,14 +9,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/maestro/network.h"
 #include "tessera/cost/maestro/report.h"
 
 namespace tessera::maestro {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array kTypes = {MaestroType::kConv, MaestroType::kDsconv, MaestroType::kNgconv,
                                MaestroType::kTrconv, MaestroType::kGemm};
@@ -358,7 +357,7 @@ Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaul
   const Result<BatchRow> row = ReadRow(line, defaults);
   if (!row) return row.error();
   Json answer;
-  answer["id"] = Json::parse(row->id);
+  answer["id"] = FromText(row->id);
   Answer(*row, analyser, answer);
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kTensorNames = {"input", "filter", "output"};
 
-std::string_view ToString(State state) {
+std::string_view StateName(State state) {
   constexpr std::array<std::string_view, kStates> kNames = {
       "start", "start at the edge",      "start at the edge, last unit cut off", "steady",
       "edge",  "edge, last unit cut off"};
@@ -33,7 +33,7 @@ std::string Sizes(const PerDim<int64_t>& sizes) {
 }
 
 // "C4*Y3*X8", or "1" if there is nothing to multiply.
-std::string Product(const std::vector<std::string>& terms) {
+std::string ProductText(const std::vector<std::string>& terms) {
   return terms.empty() ? "1" : fmt::format("{}", fmt::join(terms, "*"));
 }
 
@@ -136,7 +136,7 @@ class Explainer {
     for (size_t i = 0; i < level.num_maps; ++i) {
       const Map& map = level.maps[i];
       if (c.states[i] == State::kInit) continue;
-      moved.push_back(fmt::format("{} {}", tessera::ToString(map.dim), ToString(c.states[i])));
+      moved.push_back(fmt::format("{} {}", tessera::ToString(map.dim), StateName(c.states[i])));
       const LoopStates states = StatesOf(map, level.units, visit.size[Index(map.dim)]);
       for (size_t s = 1; s < states.num; ++s) {
         if (states.state[s] == c.states[i]) occurrences.push_back(states.occurrences[s]);
@@ -147,9 +147,9 @@ class Explainer {
         moved.empty() ? "every loop at its start" : fmt::format("{}", fmt::join(moved, ", ")));
     const SpatialLoops& spatial = spatial_[visit.level];
     for (const size_t t : {kInput, kFilter}) AddIngress(level, c, t, spatial);
-    Add("    output {} = {} * {}\n", c.volumes.egress, Product(TemporalTerms(level, c, false)),
+    Add("    output {} = {} * {}\n", c.volumes.egress, ProductText(TemporalTerms(level, c, false)),
         UnitsText(spatial.EgressSum(c.factors.code)));
-    const std::string all = Product(TemporalTerms(level, c, true));
+    const std::string all = ProductText(TemporalTerms(level, c, true));
     Add("    MACs {} = {} * {}\n", c.volumes.macs, all, UnitsText(spatial.MacsSum(c.factors.code)));
     if (c.skipped || visit.level + 1 == record_.levels.size()) {
       Add("    of the slowest unit {} = {} * {}\n", c.volumes.critical, all, c.spatial.critical);
@@ -183,7 +183,7 @@ class Explainer {
                                       : starts_at_edge ? extent.edge_full
                                                        : extent.full));
     }
-    Add("    {} {} = {} * {}\n", kTensorNames[t], c.volumes.ingress[t], Product(terms),
+    Add("    {} {} = {} * {}\n", kTensorNames[t], c.volumes.ingress[t], ProductText(terms),
         UnitsText(spatial.IngressSum(t, c.step.mode[t], c.factors.code)));
   }
 

@@ -14,8 +14,8 @@
 namespace tessera::maestro {
 namespace {
 
-constexpr std::array<std::string_view, 3> kTensorNames = {"input", "filter", "output"};
-constexpr auto kTensors = {kInput, kFilter, kOutput};
+constexpr std::array<std::string_view, 3> kNamesInTotals = {"input", "filter", "output"};
+constexpr auto kTensorsInTotals = {kInput, kFilter, kOutput};
 
 class TotalsText {
  public:
@@ -96,24 +96,24 @@ class TotalsText {
 
   void AddAccesses() {
     for (const size_t t : {kInput, kFilter}) {
-      Add("  L2 reads of {} {} = {}\n", kTensorNames[t], a_.l2_reads[t],
+      Add("  L2 reads of {} {} = {}\n", kNamesInTotals[t], a_.l2_reads[t],
           Sum(counted_, [t](const CaseRecord& c) { return c.volumes.ingress[t]; }));
     }
     Add("  L2 writes of output {} = {}\n", a_.l2_writes[kOutput],
         Sum(all_, [](const CaseRecord& c) { return c.volumes.egress; }));
-    for (const size_t t : kTensors) {
+    for (const size_t t : kTensorsInTotals) {
       const int64_t moved = t == kOutput ? a_.l2_reads[t] : a_.l2_writes[t];
-      Add("  L2 {} of {} {} = {}  [its size]\n", t == kOutput ? "reads" : "writes", kTensorNames[t],
-          moved, TensorSize(t));
+      Add("  L2 {} of {} {} = {}  [its size]\n", t == kOutput ? "reads" : "writes",
+          kNamesInTotals[t], moved, TensorSize(t));
     }
     for (const size_t t : {kInput, kFilter}) {
-      Add("  L1 writes of {} {}  [L2 reads]\n", kTensorNames[t], a_.l1_writes[t]);
-      Add("  L1 reads of {} {}  [MACs]\n", kTensorNames[t], a_.l1_reads[t]);
+      Add("  L1 writes of {} {}  [L2 reads]\n", kNamesInTotals[t], a_.l1_writes[t]);
+      Add("  L1 reads of {} {}  [MACs]\n", kNamesInTotals[t], a_.l1_reads[t]);
     }
     Add("  L1 writes and reads of output {} = {}  [MACs, of skipped cases too]\n",
         a_.l1_writes[kOutput], Sum(all_, [](const CaseRecord& c) { return c.volumes.macs; }));
-    for (const size_t t : kTensors) {
-      AddRatio(fmt::format("reuse of {}", kTensorNames[t]),
+    for (const size_t t : kTensorsInTotals) {
+      AddRatio(fmt::format("reuse of {}", kNamesInTotals[t]),
                static_cast<double>(a_.l1_reads[t]) / static_cast<double>(a_.l1_writes[t]),
                fmt::format("{} / {}", a_.l1_reads[t], a_.l1_writes[t]));
     }
@@ -139,25 +139,25 @@ class TotalsText {
       leading.push_back(c);
       if (!c->skipped) break;
     }
-    for (const size_t t : kTensors) {
+    for (const size_t t : kTensorsInTotals) {
       std::vector<int64_t> volumes;
       for (const CaseRecord* c : leading) {
         volumes.push_back(t == kOutput ? c->volumes.egress : c->volumes.ingress[t]);
       }
       if (t == kOutput) volumes = {volumes.back()};
-      Add("  L2 required of {} {} = 2*({})\n", kTensorNames[t], a_.l2_required[t],
+      Add("  L2 required of {} {} = 2*({})\n", kNamesInTotals[t], a_.l2_required[t],
           fmt::join(volumes, " + "));
     }
     AddRequired("L2", L2Required(a_), a_.l2_required);
     const RequiredFrom& from = record_.l1_from;
-    for (const size_t t : kTensors) {
+    for (const size_t t : kTensorsInTotals) {
       std::vector<std::string> terms = {"2"};
       if (t != kOutput && from.cases != 1) terms.push_back(fmt::format("{}", from.cases));
       for (const Dim dim : workload_.coupling[t]) {
         const Extent& extent = record_.levels[from.level].extent[Index(dim)];
         terms.push_back(fmt::format("{}{}", ToString(dim), extent.full));
       }
-      Add("  L1 required of {} {} = {}  [full tiles of level {}]\n", kTensorNames[t],
+      Add("  L1 required of {} {} = {}  [full tiles of level {}]\n", kNamesInTotals[t],
           a_.l1_required[t], fmt::join(terms, "*"), from.level);
     }
     AddRequired("L1", L1Required(a_), a_.l1_required);

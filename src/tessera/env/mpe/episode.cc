@@ -9,13 +9,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/env/mpe/world.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kHorizon = 25;  // MPE2 marks the step that ends an episode
 
@@ -224,7 +223,7 @@ class Player {
 Result<std::string> ReplayEpisode(std::string_view line, const Where& where,
                                   const std::string& compat) {
   const Reader reader(where);
-  Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  Json row = FromText(line);
   if (!row.is_object()) return reader.Bad("not a JSON object");
   for (const char* key : {"scenario", "compat"}) {
     if (row.contains(key) && !row[key].is_string()) {

@@ -67,6 +67,9 @@ struct ReplayBatch {
   void SetRows();
 };
 
+// Regions of ReplayBuffer::Trace; a layout's own ones follow.
+enum : uint64_t { kNowRegion, kNextRegion, kRewardRegion, kLiveRegion, kKindRegion, kFirstRegion };
+
 // A ring of joint records as it lies in memory, for engines that keep a copy of it elsewhere.
 struct RingImage {
   bool compact = false;
@@ -83,6 +86,8 @@ struct RingImage {
 //                first. Slots of a lane are adjacent.
 //   Capacity     at most `capacity` transitions over all lanes, the newest of each lane.
 //   Memory       all of it is reserved at construction; pages are touched as they are first used.
+class CacheSimulator;  // rl/cache_model.h
+
 class ReplayBuffer {
  public:
   virtual ~ReplayBuffer() = default;
@@ -106,6 +111,10 @@ class ReplayBuffer {
 
   // The rewards of another agent for the same rows.
   virtual void GatherRewards(int64_t b, int64_t agent, ReplayBatch& batch) const = 0;
+
+  // The memory that gathering a batch reads and writes, row by row, as a trace. Regions are
+  // numbered from 0; those of the batch itself come first.
+  virtual void Trace(const ReplayBatch& batch, int64_t agent, CacheSimulator& caches) const = 0;
 
   // Bytes that one row of a batch reads and writes.
   virtual int64_t bytes_per_row() const = 0;

@@ -10,6 +10,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/nn/kernels.h"
 #include "tessera/result.h"
+#include "tessera/rl/cache_model.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {
@@ -109,6 +110,24 @@ class JointBuffer final : public ReplayBuffer {
       std::copy_n(rows[r], layout_.features(), batch.now.Row(row));
       std::copy_n(next[r], layout_.base, batch.next.Row(row));
       batch.rewards.At(b, 0)[r] = rows[r][layout_.features() + agent];
+    }
+  }
+
+  void Trace(const ReplayBatch& batch, int64_t agent, CacheSimulator& caches) const override {
+    constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+    const int64_t features = layout_.features();
+    for (int64_t row = 0; row < batch.rows(); ++row) {
+      const int64_t slot = batch.slots[static_cast<size_t>(row)];
+      const bool last = slot % lane_slots_ == lane_slots_ - 1;
+      const int64_t next = slot + (last ? 1 - lane_slots_ : 1);
+      caches.Touch(kFirstRegion, slot * record_ * kFloat, features * kFloat);
+      caches.Touch(kNowRegion, row * features * kFloat, features * kFloat);
+      caches.Touch(kFirstRegion, next * record_ * kFloat, layout_.base * kFloat);
+      caches.Touch(kNextRegion, row * features * kFloat, layout_.base * kFloat);
+      caches.Touch(kFirstRegion, (slot * record_ + features + agent) * kFloat, kFloat);
+      caches.Touch(kRewardRegion, row * kFloat, kFloat);
+      caches.Touch(kKindRegion, slot, 1);
+      caches.Touch(kLiveRegion, row * kFloat, kFloat);
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "tessera/base/aligned_buffer.h"
 #include "tessera/nn/kernels.h"
+#include "tessera/rl/cache_model.h"
 #include "tessera/rl/replay/layouts.h"
 
 namespace tessera {
@@ -91,6 +92,32 @@ class PerAgentBuffer final : public ReplayBuffer {
     for (int64_t r = 0; r < batch.now.RowsIn(b); ++r) {
       const bool terminal = kinds_[static_cast<size_t>(slots[r])] == SlotKind::kTerminated;
       batch.live.At(b, 0)[r] = terminal ? 0.0f : 1.0f;
+    }
+  }
+
+  void Trace(const ReplayBatch& batch, int64_t agent, CacheSimulator& caches) const override {
+    constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+    constexpr uint64_t kArrays = 4;  // of an agent: observations, actions, next ones, rewards
+    const int64_t features = layout_.features();
+    for (int64_t row = 0; row < batch.rows(); ++row) {
+      const int64_t slot = batch.slots[static_cast<size_t>(row)];
+      for (size_t a = 0; a < agents_.size(); ++a) {
+        const AgentArrays& from = agents_[a];
+        const uint64_t own = kFirstRegion + kArrays * a;
+        const int64_t seen = from.observation_size * kFloat, acted = from.action_size * kFloat;
+        caches.Touch(own, slot * seen, seen);
+        caches.Touch(kNowRegion, (row * features + from.offset) * kFloat, seen);
+        caches.Touch(own + 1, slot * acted, acted);
+        caches.Touch(kNowRegion, (row * features + layout_.base + from.action_offset) * kFloat,
+                     acted);
+        caches.Touch(own + 2, slot * seen, seen);
+        caches.Touch(kNextRegion, (row * features + from.offset) * kFloat, seen);
+      }
+      const auto rewards = kFirstRegion + kArrays * static_cast<uint64_t>(agent) + 3;
+      caches.Touch(rewards, slot * kFloat, kFloat);
+      caches.Touch(kRewardRegion, row * kFloat, kFloat);
+      caches.Touch(kKindRegion, slot, 1);
+      caches.Touch(kLiveRegion, row * kFloat, kFloat);
     }
   }
 

@@ -13,6 +13,7 @@
 #include "tessera/cost.h"
 #include "tessera/result.h"
 #include "tessera/search/exact/keep_choices.h"
+#include "tessera/search/exact/neighbours.h"
 
 namespace tessera::exact {
 namespace {
@@ -119,6 +120,26 @@ struct Part {
     return bound;
   }
 };
+
+// Improves the best mapping of a tree by small changes as long as that helps, with at most so many
+// evaluations; returns how many it took.
+int64_t Descend(const Model& model, int64_t most, const std::function<bool()>& stopped,
+                Tree& tree) {
+  int64_t taken = 0;
+  double before = kInfinity;
+  while (tree.best().value < before && taken < most) {
+    before = tree.best().value;
+    const LoopMapping mapping = tree.best().mapping;
+    ForEachNeighbour(model, mapping, [&](const LoopMapping& neighbour) {
+      if (Contains(model, neighbour)) {
+        tree.Try(neighbour);
+        ++taken;
+      }
+      return taken < most && !(stopped && stopped());
+    });
+  }
+  return taken;
+}
 
 // What searching trees of one choice of kept tensors needs.
 struct Searched {
@@ -233,7 +254,9 @@ struct Mapper::State {
   void DiveWhereItFits();
   bool StartFullest();
   void StartOthers();
-  void TryOtherKeeps();
+  bool TryOtherKeeps();
+  bool TryNeighbours(int64_t& left);
+  void Improve(bool other_keeps = true);
   double ValueWith(const KeepSet& keep, const LoopMapping& mapping);
   int64_t SplitSteps(const Part& part) const;
   bool TakeUpWhatWasPutOff(Part& part);
@@ -257,6 +280,7 @@ void Mapper::State::Start() {
 
 // A first mapping where memories cannot hold all that they might.
 void Mapper::State::DiveWhereItFits() {
+  dived.back() = true;  // It does not fit.
   int32_t choice = Fullest();
   while (!Fits(SearchedOf(choice).model)) --choice;  // The first one does.
   Tree& tree = TreeOf(0, choice);
@@ -315,32 +339,54 @@ double Mapper::State::ValueWith(const KeepSet& keep, const LoopMapping& mapping)
 void Mapper::State::StartOthers() {
   if (choices.left_out > 0) others.given_up = 0;
   std::vector<std::pair<double, int32_t>> order;
+  Improve(/*other_keeps=*/false);
   const LoopMapping first = best.mapping;
   for (int32_t k = Fullest() - 1; k >= 0; --k) {
     const double value =
         has_mapping ? ValueWith(choices.sets[static_cast<size_t>(k)], first) : kInfinity;
     order.push_back({value, k});
   }
+  Improve();
   std::ranges::stable_sort(order, {}, &std::pair<double, int32_t>::first);
   for (const auto& [value, choice] : order) Push(others, Branch{.tree = choice});
 }
 
-// The same loops with one tensor more or less at some level, as long as that helps.
-void Mapper::State::TryOtherKeeps() {
-  if (choices.sets.size() == 1 || !has_mapping) return;
-  const std::vector<KeepSet>& sets = choices.sets;
-  double before = kInfinity;
-  while (best.value < before) {
-    before = best.value;
-    const LoopMapping mapping = best.mapping;
-    const KeepSet now = KeptBy(mapping);
-    for (const KeepSet& other : sets) {
-      int differences = 0;
-      for (size_t i = 0; i < now.size(); ++i) {
-        differences += std::popcount(static_cast<unsigned>(now[i] ^ other[i]));
-      }
-      if (differences == 1) ValueWith(other, mapping);
+// The same loops with one tensor more or less at some level; true if that helps.
+bool Mapper::State::TryOtherKeeps() {
+  const double before = best.value;
+  const LoopMapping mapping = best.mapping;
+  const KeepSet now = KeptBy(mapping);
+  for (const KeepSet& other : choices.sets) {
+    int differences = 0;
+    for (size_t i = 0; i < now.size(); ++i) {
+      differences += std::popcount(static_cast<unsigned>(now[i] ^ other[i]));
     }
+    if (differences == 1) ValueWith(other, mapping);
+  }
+  return best.value < before;
+}
+
+// Other loops next to those of the best mapping; true if some are better.
+bool Mapper::State::TryNeighbours(int64_t& left) {
+  const auto choice = std::ranges::find(choices.sets, KeptBy(best.mapping));
+  const auto k = static_cast<int32_t>(choice - choices.sets.begin());
+  Tree& tree = TreeOf(0, k);
+  const double before = best.value;
+  tree.ResetCounters();
+  tree.SetBest(best);
+  left -= Descend(SearchedOf(k).model, left, options.stopped, tree);
+  counters.Add(tree.counters());
+  Take(tree.best(), true);
+  return best.value < before;
+}
+
+// With a choice of kept tensors bounds say little at first, so what is found is improved by small
+// changes as long as that helps: an evaluation takes some microseconds.
+void Mapper::State::Improve(bool other_keeps) {
+  if (choices.sets.size() == 1 || !has_mapping || options.observer != nullptr) return;
+  constexpr int64_t kMostEvaluations = 20'000;
+  int64_t left = kMostEvaluations;
+  while (left > 0 && ((other_keeps && TryOtherKeeps()) || TryNeighbours(left))) {
   }
 }
 
@@ -436,6 +482,9 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
   const double before = best.value;
   for (size_t k = 0; k < nodes.size(); ++k) {
     Outcome& outcome = outcomes[k];
+    if (nodes[k].choices.empty() && !outcome.stopped) {
+      dived[static_cast<size_t>(nodes[k].tree)] = true;
+    }
     Take(outcome.best, true);
     counters.Add(outcome.counters);
     if (outcome.stopped) {
@@ -443,7 +492,6 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
       continue;
     }
     if (outcome.dived) {
-      dived[static_cast<size_t>(nodes[k].tree)] = true;
       if (*outcome.dived < Limit()) Push(part, {.bound = *outcome.dived, .tree = nodes[k].tree});
       continue;
     }
@@ -451,7 +499,7 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
     part.given_up = std::min(part.given_up, outcome.given_up);
     for (Branch& child : outcome.children) Push(part, std::move(child));
   }
-  if (best.value < before) TryOtherKeeps();
+  if (best.value < before) Improve();
   Shrink(part);
 }
 
@@ -498,7 +546,7 @@ void Mapper::Offer(const LoopMapping& mapping) {
   tree.Try(mapping);
   const double before = state.best.value;
   state.Take(tree.best(), true);
-  if (state.started && state.best.value < before) state.TryOtherKeeps();
+  if (state.started && state.best.value < before) state.Improve();
 }
 
 void Mapper::OfferValue(double value) { state_->Take({.value = value}, false); }
@@ -532,6 +580,7 @@ Progress Mapper::progress() const {
                     .gave_up = given_up < state.Limit(),
                     .counters = state.counters,
                     .held = state.held_best,
+                    .choices_unseen = std::ranges::count(state.dived, false),
                     .choices_left_out = state.choices.left_out};
   if (state.has_mapping) progress.best = state.best;
   if (!state.started) return progress;

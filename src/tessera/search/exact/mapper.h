@@ -109,7 +109,8 @@ struct Progress {
   // With decide_keep: what is known of the mappings of which every level holds all that it can.
   std::optional<Candidate> held = {};  // the best one that was found
   double held_bound = kInfinity;       // none of them has a lower value
-  double choices_left_out = 0;         // of kept tensors: too many to look at
+  int64_t choices_unseen = 0;          // of kept tensors, that nobody has looked at yet
+  double choices_left_out = 0;         // and those that are too many to look at
 
   // best / bound - 1, or infinity without a mapping or a bound.
   double Gap() const;

@@ -83,6 +83,7 @@ class Tree {
   // The best mapping so far; only better ones are looked for.
   const Candidate& best() const { return best_; }
   void SetLimit(double value) { best_ = {.value = value}; }
+  void SetBest(const Candidate& best) { best_ = best; }
   const Counters& counters() const { return counters_; }
   void ResetCounters() { counters_ = {}; }
 

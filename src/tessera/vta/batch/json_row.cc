@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 
 namespace tessera::vta {
 
-JsonRow::JsonRow(std::string_view row, const Where& where)
-    : where_(where), row_(Json::parse(row, nullptr, /*allow_exceptions=*/false)) {
+JsonRow::JsonRow(std::string_view row, const Where& where) : where_(where), row_(FromText(row)) {
   if (row_.is_discarded() || !row_.is_object()) Fail("not a JSON object", ErrorKind::kSyntax);
 }
 

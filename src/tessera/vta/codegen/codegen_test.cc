@@ -43,7 +43,7 @@ Epilogue RandomEpilogue(CounterRng& rng) {
           .high = rng.UniformInt(2) == 0 ? 127 : 6};
 }
 
-std::string Describe(const ConvShape& s, const Config& config) {
+std::string ShapeText(const ConvShape& s, const Config& config) {
   return testing::PrintToString(std::vector<int64_t>{s.n, s.ci, s.co, s.h, s.w, s.kh, s.kw,
                                                      s.stride_h, s.stride_w, s.pad_top, s.pad_left,
                                                      s.pad_bottom, s.pad_right}) +
@@ -85,7 +85,7 @@ TEST(Codegen, ReferenceProgramsComputeTheConvolution) {
     if (!Validate(shape, config) || !CheckKnobs(shape, knobs, config).valid()) continue;
     ++programs;
     ExpectRight(GenerateReference(shape, knobs, config, epilogue), shape, epilogue, trial,
-                Describe(shape, config) + " " + ToString(knobs));
+                ShapeText(shape, config) + " " + ToString(knobs));
   }
   EXPECT_GT(programs, 30);
 }
@@ -113,7 +113,7 @@ TEST(Codegen, TiledProgramsComputeTheConvolution) {
     if (!kernel) continue;
     ++programs;
     ExpectRight(*kernel, shape, epilogue, trial,
-                Describe(shape, config) + " " + ToString(schedule));
+                ShapeText(shape, config) + " " + ToString(schedule));
   }
   EXPECT_GT(programs, 80);
 }
@@ -220,10 +220,10 @@ TEST(Codegen, LayersWithVerySmallOutputsCompile) {
     const ConvShape shape = RandomSmallShape(rng);
     const Epilogue epilogue = RandomEpilogue(rng);
     const Config config;
-    ASSERT_TRUE(Validate(shape, config)) << Describe(shape, config);
+    ASSERT_TRUE(Validate(shape, config)) << ShapeText(shape, config);
     const Result<BestConv> best = FindBest(shape, config, epilogue, {.max_evaluations = 20});
-    ASSERT_TRUE(best) << best.error() << " " << Describe(shape, config);
-    const std::string what = Describe(shape, config) + " " + DescribeSchedule(*best);
+    ASSERT_TRUE(best) << best.error() << " " << ShapeText(shape, config);
+    const std::string what = ShapeText(shape, config) + " " + DescribeSchedule(*best);
     if (best->tiled) ExpectSumsApart(best->kernel, what);
     ExpectRight(best->kernel, shape, epilogue, trial, what);
     split += best->tiled && best->tiled->split_products ? 1 : 0;
@@ -266,7 +266,7 @@ TEST(Codegen, SplitProductsChangeOnlyWhatWasRefused) {
     schedule.split_products = true;
     const Result<Kernel> split = GenerateTiled(shape, schedule, config);
     if (!split) continue;
-    const std::string what = Describe(shape, config) + " " + ToString(schedule);
+    const std::string what = ShapeText(shape, config) + " " + ToString(schedule);
     if (plain) {
       EXPECT_EQ(plain->instructions, split->instructions) << what;
       EXPECT_EQ(plain->uops, split->uops) << what;
@@ -325,7 +325,7 @@ TEST(Codegen, BestIsNeverSlowerThanTheReference) {
     ++layers;
     const Result<BestConv> best =
         FindBest(shape, config, epilogue, {.max_evaluations = 60, .timing = timing});
-    ASSERT_TRUE(best) << best.error() << Describe(shape, config);
+    ASSERT_TRUE(best) << best.error() << ShapeText(shape, config);
     ExpectRight(best->kernel, shape, epilogue, trial, DescribeSchedule(*best));
     CycleSimulator simulator(config, timing);
     for (const Knobs& knobs : KnobSpace(shape, config)) {
@@ -335,7 +335,7 @@ TEST(Codegen, BestIsNeverSlowerThanTheReference) {
       ASSERT_TRUE(report) << report.error();
       EXPECT_GE(report->cycles, best->report.cycles) << ToString(knobs);
       EXPECT_GE(report->cycles, ReferenceLowerBound(shape, knobs, config, epilogue, timing))
-          << ToString(knobs) << " " << Describe(shape, config);
+          << ToString(knobs) << " " << ShapeText(shape, config);
     }
   }
   EXPECT_GT(layers, 25);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/memory.h"
 #include "tessera/vta/codegen/best.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/reference.h"
@@ -107,6 +108,18 @@ Result<void> CheckSizes(const CompiledLayer& layer, const ConvData& data) {
   return {};
 }
 
+// The data as arrays and as tiles in the image of a program, what a run of it leaves and what it
+// must be: each about as large as the tensors.
+Result<void> RequireMemoryFor(const ConvShape& shape) {
+  constexpr double kCopies = 4;
+  const auto product = [](auto... sizes) { return (static_cast<double>(sizes) * ...); };
+  const double values = product(shape.n, shape.ci, shape.h, shape.w) +
+                        product(shape.co, shape.ci, shape.kh, shape.kw) +
+                        product(shape.n, shape.co, shape.oh(), shape.ow());
+  return RequireMemory("its tensors and its program", kCopies * values,
+                       "give it more memory, or fewer threads");
+}
+
 }  // namespace
 
 Result<ScheduledConv> ScheduleConv(const ConvShape& shape, const CompileOptions& options) {
@@ -126,6 +139,7 @@ Result<ScheduledConv> ScheduleConv(const ConvShape& shape, const CompileOptions&
 Result<CompiledLayer> CompileConv(const ConvShape& shape, const CompileOptions& options) {
   if (Result<void> valid = Validate(options.config); !valid) return valid.error();
   if (Result<void> valid = Validate(options.timing); !valid) return valid.error();
+  if (Result<void> fits = RequireMemoryFor(shape); !fits) return fits.error();
   Result<ScheduledConv> conv = ScheduleConv(shape, options);
   if (!conv) return conv.error();
   const Traffic traffic = CountTraffic(conv->kernel);

@@ -9,7 +9,7 @@
 namespace tessera::vta {
 namespace {
 
-Instruction Parse(std::string_view text) {
+Instruction ParseLine(std::string_view text) {
   const Result<Instruction> instruction = ParseInstruction(text, {});
   EXPECT_TRUE(instruction) << instruction.error();
   return instruction ? *instruction : Instruction{};
@@ -25,13 +25,13 @@ TEST(Assembly, ReadsLikeThis) {
         "ALU.SHR uop=0..1 iter=1x4 dst=0,1 src=0,1 unused_imm=-1",
         "ALU.MAX uop=0..1 iter=1x4 dst=0,1 src=0,1", "NOP.LOAD push_next", "NOP.COMPUTE pop_next",
         "NOP.STORE", "FINISH"}) {
-    EXPECT_EQ(ToText(Parse(text)), text);
+    EXPECT_EQ(ToText(ParseLine(text)), text);
   }
 }
 
 TEST(Assembly, WhatIsZeroMayBeLeftOut) {
-  EXPECT_EQ(Parse("LOAD.UOP dram=7 size=5x1"),
-            Parse("LOAD.UOP sram=0 dram=7 size=5x1 stride=0 pad=0,0,0,0"));
+  EXPECT_EQ(ParseLine("LOAD.UOP dram=7 size=5x1"),
+            ParseLine("LOAD.UOP sram=0 dram=7 size=5x1 stride=0 pad=0,0,0,0"));
 }
 
 TEST(Assembly, MistakesAreExplainedWhereTheyStand) {
@@ -63,7 +63,7 @@ TEST(Assembly, AnyProgramSurvivesItsText) {
     program.out = {4096 + 64, 32};
     // A micro-op load that lies in the image, so that .uops is exercised.
     const Encoding encoding(config);
-    StoreWord(*encoding.Encode(Parse("LOAD.UOP dram=1344 size=5x1")), &program.dram[512]);
+    StoreWord(*encoding.Encode(ParseLine("LOAD.UOP dram=1344 size=5x1")), &program.dram[512]);
     const std::string text = WriteAssembly(program);
     const Result<Program> again = ParseAssembly(text, "p.s");
     ASSERT_TRUE(again) << again.error() << "\n" << text;

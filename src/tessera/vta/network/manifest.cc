@@ -16,25 +16,25 @@ namespace {
 constexpr int64_t kMost = int64_t{1} << 40;
 constexpr std::string_view kImage = "image";
 
-Result<const Node*> Require(const Node& node, std::string_view key) {
+Result<const Node*> RequireKey(const Node& node, std::string_view key) {
   if (const Node* found = node.Find(key)) return found;
   return node.ErrorHere(ErrorKind::kBadValue, fmt::format("the manifest lacks '{}' here", key));
 }
 
 Result<std::string> RequireText(const Node& node, std::string_view key) {
-  const Result<const Node*> found = Require(node, key);
+  const Result<const Node*> found = RequireKey(node, key);
   if (!found) return found.error();
   return (*found)->AsString();
 }
 
 Result<int64_t> RequireInt(const Node& node, std::string_view key) {
-  const Result<const Node*> found = Require(node, key);
+  const Result<const Node*> found = RequireKey(node, key);
   if (!found) return found.error();
   return (*found)->AsInt(0, kMost);
 }
 
 Result<Region> FindTensor(const Node& step, std::string_view name) {
-  const Result<const Node*> tensors = Require(step, "tensors");
+  const Result<const Node*> tensors = RequireKey(step, "tensors");
   if (!tensors) return tensors.error();
   for (const Node& tensor : (*tensors)->items) {
     const Result<std::string> its_name = RequireText(tensor, "name");
@@ -50,7 +50,7 @@ Result<Region> FindTensor(const Node& step, std::string_view name) {
 }
 
 Result<void> ReadConnections(const Node& step, ManifestEntry& entry) {
-  const Result<const Node*> inputs = Require(step, "inputs");
+  const Result<const Node*> inputs = RequireKey(step, "inputs");
   if (!inputs) return inputs.error();
   for (const Node& input : (*inputs)->items) {
     const Result<std::string> from = input.AsString();
@@ -59,7 +59,7 @@ Result<void> ReadConnections(const Node& step, ManifestEntry& entry) {
     if (!region) return region.error();
     entry.inputs.push_back({*from, *region});
   }
-  const Result<const Node*> output = Require(step, "output");
+  const Result<const Node*> output = RequireKey(step, "output");
   if (!output) return output.error();
   const Result<int64_t> n = RequireInt(**output, "n");
   const Result<int64_t> channels = RequireInt(**output, "channels");

@@ -1,0 +1,16 @@
+"""What if the buffer were larger? The same layer on machines that differ in one size."""
+import tessera
+
+machine = tessera.load_accelerator("eyeriss-256")
+buffer = next(level for level in reversed(machine.levels) if level.entries)
+print(f"{machine.name}: level {buffer.name} has {buffer.entries:,} words")
+
+before = None
+for factor in (0.25, 0.5, 1, 2, 4):
+    entries = int(buffer.entries * factor)
+    other = machine.replace(name=f"{buffer.name}-{entries}", levels={buffer.name: {"entries": entries}})
+    result = tessera.map("alexnet", other, layer=3, objective="energy", method="ga", samples=300)
+    energy = result.total["energy_pj"] / 1e6
+    print(f"  {entries:8,} words: {energy:8.2f} uJ, {result.total['cycles']:,} cycles, {result.status}")
+    before = energy
+assert before is not None

@@ -1,0 +1,61 @@
+"""Networks, accelerators and mappings as objects: built, changed, written, read back, pickled."""
+
+import pickle
+
+import pytest
+
+import tessera
+
+
+def test_networks(tmp_path, golden):
+    network = tessera.load_network("alexnet")
+    assert len(network) == len(network.layers) and network.macs > 0
+    assert pickle.loads(pickle.dumps(network)).layers == network.layers
+    for format in tessera.Network.formats():
+        try:
+            files = network.to(format)
+        except tessera.UnsupportedError:
+            continue
+        assert files
+    (path,) = network.write(tmp_path, "yaml")
+    assert tessera.load_network(path) == network
+    onnx = tessera.Network.from_onnx(golden / "onnx" / "resnet18.classic.onnx")
+    assert onnx.macs > 10**9
+    first = network.layers[0]
+    wider = tessera.replace_layer(first.layer, k=first.layer.k * 2)
+    changed = network.replace(name="wider", layers=[tessera.NetworkLayer(first.name, wider)])
+    assert (changed.name, changed.layers[0].layer.k) == ("wider", 2 * first.layer.k)
+    assert network.layers[0] == first
+
+
+def test_accelerators(tmp_path):
+    machine = tessera.load_accelerator("eyeriss-256")
+    larger = machine.replace(levels={"GLB": {"entries": 131072}})
+    assert larger.level("GLB").entries == 131072 and machine.level("GLB").entries == 65536
+    assert larger != machine and larger.replace(levels={"GLB": {"entries": 65536}}).levels == machine.levels
+    larger.write(tmp_path / "larger.yaml")
+    assert tessera.load_accelerator(tmp_path / "larger.yaml").hierarchy == larger.hierarchy
+    assert pickle.loads(pickle.dumps(larger)).hierarchy == larger.hierarchy
+    array = tessera.load_accelerator("maestro-256").replace(num_pes=512)
+    assert array.pe_array.num_pes == 512
+    with pytest.raises(tessera.UnknownNameError, match="GLB"):
+        machine.replace(levels={"Buf": {}})
+
+
+def test_mappings():
+    result = tessera.map("alexnet", "eyeriss-256", layer=3, method="random", samples=20)
+    mapping = tessera.mapping_from_dict(result.layers[0]["mapping"], "alexnet", "eyeriss-256", 3)
+    names = [name for name, _ in mapping.files("m")]
+    assert "m.map.yaml" in names and "m.txt" in names
+    again = tessera.evaluate("alexnet", "eyeriss-256", mapping, layer=3)
+    assert again.cycles == result.layers[0]["cycles"]
+
+
+def test_signatures_follow_the_flags():
+    import inspect
+
+    names = inspect.signature(tessera.map).parameters
+    assert list(names)[:2] == ["network", "accelerator"]
+    assert {"objective", "method", "samples", "seed", "time_limit", "progress", "out"} <= set(names)
+    assert "method" not in inspect.signature(tessera.prove).parameters
+    assert "samples" in tessera.map.__doc__

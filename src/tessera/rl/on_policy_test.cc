@@ -1,0 +1,117 @@
+// Agents that share a policy or a critic, and actions without an effect.
+#include "tessera/rl/on_policy.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLanes = 16, kChoices = 4;
+
+EnvSpec Spec(bool together) {
+  EnvSpec spec{.name = "bandit"};
+  for (const char* const name : {"a", "b"}) {
+    const bool joins = together && !spec.agents.empty();
+    spec.agents.push_back({.name = name,
+                           .observation_size = joins ? 0 : 2,
+                           .action = {.kind = ActionKind::kChoice, .size = kChoices},
+                           .with_previous = joins});
+  }
+  return spec;
+}
+
+struct Lesson {
+  // The reward of an agent for its action.
+  std::function<float(size_t agent, float action)> reward;
+  // Whether its actions have an effect; empty: all have.
+  std::vector<uint8_t> acted = {};
+};
+
+// The actions of both agents in every lane after some updates.
+std::vector<float> ActionsAfter(const EnvSpec& spec, UnitKind kind, const Lesson& lesson,
+                                int updates) {
+  const auto learner = MakeOnPolicy({.spec = &spec, .lanes = kLanes, .seed = 7},
+                                    {.hidden = 16,
+                                     .steps = 2,
+                                     .epochs = 8,
+                                     .minibatches = 1,
+                                     .entropy = 0,
+                                     .actor_rate = 0.02,
+                                     .critic_rate = 0.02},
+                                    kind);
+  const auto seen = static_cast<size_t>(kLanes * spec.observation_size());
+  const std::vector<float> observations(seen, 0.5f);
+  std::vector<float> actions(kLanes * 2), rewards(kLanes * 2);
+  std::vector<uint8_t> acted;
+  for (int64_t lane = 0; !lesson.acted.empty() && lane < kLanes; ++lane) {
+    acted.insert(acted.end(), lesson.acted.begin(), lesson.acted.end());
+  }
+  const std::vector<EpisodeEnd> ends(kLanes, EpisodeEnd::kTerminated);
+  for (int done = 0; done < updates;) {
+    learner->Act(kLanes, observations, ActMode::kExplore, actions);
+    for (size_t i = 0; i < actions.size(); ++i) rewards[i] = lesson.reward(i % 2, actions[i]);
+    EXPECT_TRUE(learner->Observe({.observations = observations,
+                                  .states = {},
+                                  .actions = actions,
+                                  .rewards = rewards,
+                                  .next_observations = observations,
+                                  .next_states = {},
+                                  .ends = ends,
+                                  .acted = acted}));
+    if (!learner->UpdateDue()) continue;
+    EXPECT_TRUE(learner->Update());
+    ++done;
+  }
+  learner->Act(kLanes, observations, ActMode::kExplore, actions);
+  return actions;
+}
+
+int64_t Hits(const std::vector<float>& actions, size_t agent, float wanted) {
+  int64_t hits = 0;
+  for (size_t i = agent; i < actions.size(); i += 2) hits += actions[i] == wanted;
+  return hits;
+}
+
+// Agent a is to choose 1, agent b 3.
+float WantOneAndThree(size_t agent, float action) {
+  return action == (agent == 0 ? 1.0f : 3.0f) ? 1.0f : 0.0f;
+}
+
+TEST(OnPolicy, EveryKindLearnsWhoeverSharesWhat) {
+  for (const UnitKind kind :
+       {UnitKind::kJoint, UnitKind::kIndependent, UnitKind::kCentral, UnitKind::kShared}) {
+    for (const bool together : {false, true}) {
+      const std::vector<float> actions =
+          ActionsAfter(Spec(together), kind, {.reward = WantOneAndThree}, 60);
+      EXPECT_GE(Hits(actions, 0, 1) + Hits(actions, 1, 3), 2 * kLanes - 4)
+          << static_cast<int>(kind) << together;
+    }
+  }
+}
+
+// What agent b gets for actions without an effect changes nothing about it.
+TEST(OnPolicy, ActionsWithoutAnEffectTeachNothing) {
+  const EnvSpec spec = Spec(false);
+  const auto other = [](size_t agent, float action) {
+    return agent == 0 ? WantOneAndThree(agent, action) : -action;
+  };
+  const auto of_b = [&](const Lesson& lesson) {
+    std::vector<float> actions = ActionsAfter(spec, UnitKind::kIndependent, lesson, 20), own;
+    for (size_t i = 1; i < actions.size(); i += 2) own.push_back(actions[i]);
+    return own;
+  };
+  EXPECT_NE(of_b({.reward = WantOneAndThree}), of_b({.reward = other}));
+  EXPECT_EQ(of_b({.reward = WantOneAndThree, .acted = {1, 0}}),
+            of_b({.reward = other, .acted = {1, 0}}));
+}
+
+// The same where one policy decides for both: its head for b stays as it was born.
+TEST(OnPolicy, AHeadWithoutAnEffectHoldsNobodyBack) {
+  const std::vector<float> actions = ActionsAfter(Spec(true), UnitKind::kIndependent,
+                                                  {.reward = WantOneAndThree, .acted = {1, 0}}, 60);
+  EXPECT_GE(Hits(actions, 0, 1), kLanes - 2);
+  EXPECT_LT(Hits(actions, 1, 3), kLanes - 4);
+}
+
+}  // namespace
+}  // namespace tessera

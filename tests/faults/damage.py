@@ -1,0 +1,258 @@
+"""Damaged folders of runs: random bytes, and forgeries whose seals, hashes and checksums all fit again.
+
+Plain damage has to be found by `verify`. A forgery may hold any number anywhere, so all that is asked of
+`verify` and `resume` is an end in time and in order, and that no number of a result is accepted that is
+not the one of the run, unless `verify` says that it took it on trust.
+"""
+import hashlib, json, os, re, shutil, struct, zlib
+
+import faults
+
+# Small runs: thousands of them are looked at.
+RUNS = {
+    "map": "map net.yaml --layer b --accelerator eyeriss-256 --method random --samples 40 --objective edp",
+    "map-proof": "map net.yaml --layer a --accelerator simple3 --samples 20 --proof-rounds 1",
+    "compare": "compare net.yaml --layer a --accelerator simple3 --methods random,sa --samples 30 --seeds 1",
+    "cooptimize": "cooptimize net.yaml --layer b --budget-macs 64 --generator reference --measurements 2",
+    "cooptimize-array": "cooptimize net.yaml --layer b --target maestro --budget-macs 64 --measurements 4",
+    "train": "train --env cooperative_navigation --episodes 8 --report-every 4 --checkpoint-every 4 "
+             "--set batch=8 --set warmup=10 --set capacity=64 --set hidden=8",
+}
+HOSTILE = (0, -1, 1, 2, -7, 129, 1e9, 2**31 - 1, 2**31, 2**53, 2**63 - 1, -2**63, 2**64, 1e300, -1e300,
+           0.5, 1e-300, None, True, "", "x" * 5000, "\u009b31m", "../../x", [], {}, "nan")
+CHECKPOINT = "checkpoint.safetensors"
+
+
+# ---- What a run's files carry beside their contents ------------------------------------------------------
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_json(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def chain(start, objects):
+    """Lines of a journal, each with the sum of all before it."""
+    lines, previous = [], start
+    for text in objects:
+        previous = hashlib.sha256((previous + text).encode()).hexdigest()[:16]
+        lines.append(text[:-1] + ',"sum":"' + previous + '"}\n')
+    return "".join(lines).encode()
+
+
+def objects_of(data):
+    """The objects of a journal as texts, without their sums."""
+    tail = len(',"sum":"') + 16 + len('"}')
+    return [line[:-tail] + "}" for line in data.decode(errors="replace").splitlines()]
+
+
+def seal(folder):
+    """Makes everything fit that a run says about itself."""
+    header = read_json(folder + "/run.json")
+    header.pop("seal", None)
+    for name in header["inputs"]:
+        header["inputs"][name] = sha256(read(os.path.join(folder, name)))
+    identity = {key: header[key] for key in ("kind", "settings", "seed", "inputs")}
+    header["id"] = sha256(compact(identity).encode())[:16]
+    for name in sorted(os.listdir(folder + "/journal")):
+        path = os.path.join(folder, "journal", name)
+        write(path, chain(f"{header['id']}/{name[:-len('.jsonl')]}", objects_of(read(path))))
+    for name in header.get("results", {}):
+        header["results"][name] = sha256(read(os.path.join(folder, name)))
+    header["seal"] = sha256(compact(header).encode())
+    write(folder + "/run.json", (json.dumps(header, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+# ---- Forgeries -------------------------------------------------------------------------------------------
+
+def places_of(value, path=()):
+    """Paths of all leaves of a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = [place for key, inner in items for place in places_of(inner, path + (key,))]
+    return found or [path]
+
+
+def forged_value(rng, old):
+    if isinstance(old, bool) or not isinstance(old, (int, float)) or rng.random() < 0.4:
+        return rng.choice(HOSTILE)
+    return rng.choice((old + 1, old - 1, old * 2, old / 10, -old, old * 1.0001))
+
+
+def forge_json(rng, value):
+    """One leaf changed, removed or doubled."""
+    places = places_of(value)
+    *path, last = rng.choice(places) or ("no leaf",)
+    inner = value
+    for key in path:
+        inner = inner[key]
+    if not isinstance(inner, (dict, list)):
+        return rng.choice(HOSTILE)
+    if rng.random() < 0.15:
+        del inner[last]
+    else:
+        inner[last] = forged_value(rng, inner[last])
+    return value
+
+
+def forge_journal(rng, data):
+    lines = objects_of(data)
+    if not lines:
+        return data
+    at = rng.randrange(len(lines))
+    how = rng.randrange(5)
+    if how == 0:
+        del lines[at]
+    elif how == 1:
+        lines.insert(at, rng.choice(lines))
+    else:
+        lines[at] = compact(forge_json(rng, json.loads(lines[at])))
+    # The sums are made anew with the seal; their place has to be there.
+    return chain("", [line if line.startswith("{") else '{"line":0}' for line in lines])
+
+
+def forge_checkpoint(rng, data):
+    """Numbers of one array, with its checksum; or its shape or type."""
+    size, = struct.unpack("<Q", data[:8])
+    header, arrays = json.loads(data[8:8 + size]), bytearray(data[8 + size:])
+    names = [key for key in header if key != "__metadata__"]
+    counters = [key for key in names if header[key]["dtype"][0] in "IU"]  # where numbers mean places
+    name = rng.choice(counters if counters and rng.random() < 0.7 else names)
+    entry = header[name]
+    begin, end = entry["data_offsets"]
+    if rng.random() < 0.1:
+        header[name] = forge_json(rng, entry)
+    elif end > begin:
+        width = 4 if entry["dtype"].endswith("32") else 1 if entry["dtype"] == "U8" else 8
+        at = begin + width * rng.randrange((end - begin) // width)
+        if entry["dtype"].startswith("F"):
+            number = rng.choice((0.0, -1.0, 1e30, float("nan"), float("inf"), 0.25))
+            arrays[at:at + width] = struct.pack("<f" if width == 4 else "<d", number)
+        else:
+            number = rng.choice((0, 1, -1, -7, 129, 100000, 10**9, 2**31, 2**48, 2**62, 2**63 - 1, -2**63))
+            arrays[at:at + width] = (number % 256**width).to_bytes(width, "little")
+        header["__metadata__"][name] = format(zlib.crc32(bytes(arrays[begin:end])), "08x")
+    text = json.dumps(header, separators=(",", ":")).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(arrays)
+
+
+def forge(rng, folder):
+    """Changes one file of a run in a way that its format allows, and seals it. The file's name."""
+    names = sorted(faults.files(folder)) + ["run.json"] * 3
+    name = rng.choice(names)
+    path = os.path.join(folder, name)
+    data = read(path)
+    if name.startswith("journal/"):
+        data = forge_journal(rng, data)
+    elif name == CHECKPOINT:
+        data = forge_checkpoint(rng, data)
+    elif name == "run.json":
+        header = json.loads(data)
+        part = rng.choice([key for key in ("settings", "seed", "kind", "command", "version") if key in header])
+        header[part] = forge_json(rng, {part: header[part]}).get(part)
+        data = compact(header).encode()
+    elif name.endswith(".json"):
+        data = json.dumps(forge_json(rng, json.loads(data)), indent=1).encode()
+    else:
+        data = mutated(rng, data)
+    write(path, data)
+    try:
+        seal(folder)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass  # so odd that it cannot even be sealed
+    return name
+
+
+def mutated(rng, good):
+    """Cut off, grown, a bit flipped, a number changed, or a piece copied elsewhere."""
+    data = bytearray(good)
+    choice = rng.randrange(5)
+    if not data or choice == 1:
+        return bytes(data + b"{}\n")
+    at = rng.randrange(len(data))
+    if choice == 0:
+        return bytes(data[:at])
+    if choice == 2:
+        data[at] ^= 1 << rng.randrange(8)
+    elif choice == 3:
+        digits = [i for i, byte in enumerate(data) if 48 <= byte < 58]
+        if digits:
+            data[rng.choice(digits)] = rng.randrange(48, 58)
+    else:
+        to = rng.randrange(len(data))
+        data[to:to + 16] = data[at:at + 16]
+    return bytes(data)
+
+
+# ---- Trials ----------------------------------------------------------------------------------------------
+
+def plain(machine, kind, folder, seconds=10):
+    """A random change in a random file of a finished run is found by verify."""
+    name = machine.random.choice(sorted(faults.files(machine.path(folder))))
+    path = machine.path(os.path.join(folder, name))
+    good = read(path)
+    bad = mutated(machine.random, good)
+    if bad == good:
+        return
+    write(path, bad)
+    try:
+        what = f"{kind}: {name} damaged"
+        if machine.finish(machine.start(["verify", folder]), what, seconds=seconds) == 0:
+            raise faults.Held(f"{what}: verify accepts it")
+    finally:
+        write(path, good)
+
+
+def forged(machine, kind, folder, seconds=10):
+    """A forged run: verify and resume end in order, and no number of the result is believed."""
+    machine.remove("forged")
+    copy = machine.path("forged")
+    shutil.copytree(machine.path(folder), copy)
+    state = machine.random.getstate()
+    name = forge(machine.random, copy)
+    before, after = faults.files(machine.path(folder)), faults.files(copy)
+    if before == after:
+        return
+    what = f"{kind}: {name} forged"
+    try:
+        process = machine.start(["verify", "forged", "--seconds", "2"])
+        code = machine.finish(process, what, seconds=seconds)
+        changed = name if name in ("result.json", "progress.csv") or name.startswith("mappings/") else None
+        if changed and numbers(before[name]) == numbers(after[name]):
+            changed = None
+        if code == 0 and changed and b"trust" not in machine.output:
+            raise faults.Held(f"{what}: verify accepts {changed}")
+        machine.finish(machine.start(["resume", "forged"]), what + ", resumed", seconds=seconds)
+    except faults.Held:
+        keep(machine, kind, name, state)
+        raise
+
+
+def numbers(data):
+    """All numbers of a text, in their order: what nobody may change."""
+    return [float(number) for number in re.findall(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", data)]
+
+
+def keep(machine, kind, name, state):
+    """Leaves a forgery that did harm where somebody can look at it."""
+    machine.random.setstate(state)
+    kept = os.path.join(machine.kept, f"{kind}-{name.replace('/', '-')}-{machine.trials}")
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(machine.path("whole"), kept)
+    forge(machine.random, kept)
