@@ -11,7 +11,7 @@ import faults
 # Small runs: thousands of them are looked at.
 RUNS = {
     "map": "map net.yaml --layer b --accelerator eyeriss-256 --method random --samples 40 --objective edp",
-    "map-proof": "map net.yaml --layer a --accelerator simple3 --samples 20 --proof-rounds 1",
+    "map-proof": "map net.yaml --layer a --accelerator simple3 --no-bypass --samples 20 --proof-rounds 1",
     "compare": "compare net.yaml --layer a --accelerator simple3 --methods random,sa --samples 30 --seeds 1",
     "cooptimize": "cooptimize net.yaml --layer b --budget-macs 64 --generator reference --measurements 2",
     "cooptimize-array": "cooptimize net.yaml --layer b --target maestro --budget-macs 64 --measurements 4",
