@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -109,6 +110,77 @@ struct Hierarchy {
   friend bool operator==(const Hierarchy&, const Hierarchy&) = default;
 };
 
+// ---- What mappings must be like ----------------------------------------------------------------
+//
+// Demands on mappings beyond what sizes and memories ask for: of a user, or of a machine that
+// cannot do everything. From YAML (docs/constraints.md), or from Timeloop's constraint files:
+//
+//   format: tessera-constraints-1
+//   dataflow: weight-stationary                # a named set of demands
+//   fixed: {K_GLB_par: 16}                     # a decision has this value
+//   allowed: {C_GLB: [4, 8]}                   # or one of these
+//   forbidden: {P_GLB: [1, 2]}                 # or none of these
+//   range: {K_RF: {min: 2, max: 8}}            # or one between
+//   ratio: {K_GLB / C_GLB: [0.5, 2]}           # one decision over another
+//   order: {order_GLB: [[C, K], [C, P, Q]]}    # C outside K; C outside P outside Q
+//   types: {fc: {dataflow: output-stationary}} # for layers of a type
+
+struct Constraints {
+  enum class Rule : uint8_t {
+    kAllowed,    // one of `values`
+    kForbidden,  // none of `values`
+    kRange,      // between `min` and `max`
+    kRatio,      // decision / values[0] between `min` and `max`
+    kOrder,      // items `values` in this order, the outermost first
+    kInnermost,  // items `values` are the innermost ones, the innermost first
+    kOutermost,  // and the outermost ones, the outermost last
+    kWhole,      // a factor is the whole size of its dimension
+    kDataflow,   // the dataflow values[0]; no decision is named
+  };
+
+  // One line of a file. Where `decision` is a pattern, it stands for every decision that it fits:
+  // '*' for any characters, '?' for one.
+  struct Demand {
+    std::string decision = {};
+    Rule rule = Rule::kAllowed;
+    std::vector<std::string> values = {};
+    double min = 0, max = std::numeric_limits<double>::infinity();
+
+    // Which type of layers it is about; empty: all.
+    std::string type = {};
+
+    // Of the factors that a pattern fits, not those of these dimensions, and only those of
+    // dimensions that one of `tensors` has (`others`: that none of them has). Empty: all.
+    std::vector<std::string> except = {};
+    std::vector<std::string> tensors = {};
+    bool others = false;
+
+    Where where = {};
+
+    friend bool operator==(const Demand&, const Demand&) = default;
+  };
+
+  std::vector<Demand> demands = {};
+
+  // What a reader could not use, a line each, for people.
+  std::vector<std::string> notes = {};
+
+  friend bool operator==(const Constraints&, const Constraints&) = default;
+};
+
+// "K_GLB = 16", "C_GLB <= 8", "order_GLB: C before K": a demand as people say it.
+std::string ToString(const Constraints::Demand& demand);
+
+// Whether a pattern of names fits all of a name.
+bool FitsPattern(std::string_view pattern, std::string_view name);
+
+// Tessera's own files and those of Timeloop (architecture_constraints, mapspace_constraints,
+// constraints, mapspace); which one follows from the contents.
+Result<Constraints> ParseConstraints(std::string_view text, const std::string& file);
+Result<Constraints> ReadConstraints(const std::string& path);
+
+// ---- Accelerators ------------------------------------------------------------------------------
+
 struct Accelerator {
   std::string name = {};
   std::string source = {};  // where the numbers come from, for people
@@ -116,6 +188,7 @@ struct Accelerator {
   std::vector<std::string> notes = {};
   std::optional<PeArray> pe_array = std::nullopt;
   std::optional<Hierarchy> hierarchy = std::nullopt;
+  Constraints constraints = {};  // on every mapping
 
   friend bool operator==(const Accelerator&, const Accelerator&) = default;
 };

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tessera {
 
@@ -65,6 +66,8 @@ struct Error {
   std::string message = {};
   Where where = {};
   std::string hint = {};  // what to try: "did you mean 'K'?"
+  // Infeasible constraints: a smallest set of them that cannot hold together, one text each.
+  std::vector<std::string> conflict = {};
 };
 
 // "net.m:1:47: unknown dimension 'KK'; did you mean 'K'?", without the parts that are not known.

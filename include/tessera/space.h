@@ -232,35 +232,32 @@ class DecisionSpace {
   std::vector<size_t> open_;
 };
 
-// ---- What a user demands of mappings -----------------------------------------------------------
-//
-// What a user demands of mappings, beyond what the machine does. From YAML:
-//
-//   format: tessera-constraints-1
-//   fixed: {parallel_l2: K, k_l2: 16}          # a decision has this value
-//   forbidden: {cluster: [1, 2]}               # or has none of these
-//   order: {order_l2: [[C, K], [C, Y, X]]}     # C outside K; C outside Y outside X
+// ---- What constraints leave of decisions -------------------------------------------------------
 
-struct Constraints {
-  enum class Rule { kFixed, kForbidden, kOrder };
+// Two decisions that depend on each other: min <= over / under <= max.
+struct Relation {
+  std::string over = {}, under = {};
+  double min = 0, max = std::numeric_limits<double>::infinity();
 
-  // One line of a file: a decision, what is demanded of it, and the labels or items.
-  struct Demand {
-    std::string decision;
-    Rule rule = Rule::kFixed;
-    std::vector<std::string> values = {};
-    Where where = {};
-  };
-
-  std::vector<Demand> demands;
+  bool Holds(double over_value, double under_value) const;
 };
 
-Result<Constraints> ParseConstraints(std::string_view text, const std::string& file);
-Result<Constraints> ReadConstraints(const std::string& path);
+// Removes from `decisions` what the constraints rule out, and returns what they ask of pairs. Names
+// and values that do not exist are errors with a hint. Demands that cannot hold are infeasible: the
+// error names a smallest set of them that contradict each other.
+Result<std::vector<Relation>> Apply(const Constraints& constraints,
+                                    std::vector<Decision>& decisions);
 
-// Removes from `decisions` what the constraints rule out. Names and values that do not exist are
-// errors with a hint; a decision that is left without a value is infeasible.
-Result<void> Apply(const Constraints& constraints, std::vector<Decision>& decisions);
+// The demands that are about layers of a type.
+Constraints ConstraintsOn(const Constraints& constraints, std::string_view type);
+
+// The dataflows that a constraint can name.
+struct DataflowRecipe {
+  std::string_view name;
+  std::string_view summary;
+};
+std::span<const DataflowRecipe> DataflowRecipes();
+std::vector<std::string> DataflowNames();
 
 // ---- Problems ----------------------------------------------------------------------------------
 //
@@ -373,6 +370,13 @@ class MappingSpace : public DecisionSpace {
 
   // The position of the decision that is the machine's number of PEs; size(): none is.
   virtual size_t pes_decision() const { return size(); }
+
+  // Numbers that follow from the decisions and that constraints may be about, too: the factors of
+  // the outermost level. Each has the values that it may take.
+  virtual std::span<const Decision> leftovers() const { return {}; }
+
+  // What constraints ask of pairs of decisions and leftovers.
+  virtual std::span<const Relation> relations() const { return {}; }
 };
 
 struct MappingProblemOptions {

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "tessera/accelerator.h"
+#include "tessera/arch/constraints.h"
 #include "tessera/arch/level_component.h"
 #include "tessera/arch/locate.h"
+#include "tessera/arch/sizes.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
 #include "tessera/base/text.h"
@@ -93,10 +95,12 @@ Result<void> ReadValue(const Node& node, std::optional<Decimal>& value) {
   return Store(node.AsDecimal(), value);
 }
 
+// All fields but `except`, which the caller reads.
 template <typename Struct, size_t kCount>
 Result<void> ReadFields(MapReader& map, const std::array<Field<Struct>, kCount>& fields,
-                        Struct& values) {
+                        Struct& values, std::string_view except = "") {
   for (const Field<Struct>& field : fields) {
+    if (field.key == except) continue;
     const Node* node = map.Find(field.key);
     if (node == nullptr) continue;
     Result<void> read =
@@ -192,6 +196,14 @@ class Reader {
         return ok.error();
       }
     }
+    if (const Node* node = top.Find("constraints")) {
+      MapReader map(*node, "constraints");
+      if (Result<void> ok = map.Check(); !ok) return ok.error();
+      if (Result<void> ok = ReadConstraintSections(map, accelerator.constraints); !ok) {
+        return ok.error();
+      }
+      if (Result<void> ok = map.Finish(); !ok) return ok.error();
+    }
     if (Result<void> ok = top.Finish(); !ok) return ok.error();
     if (Result<void> ok = Validate(accelerator); !ok) return Locate(ok.error(), root_, parts_);
     return accelerator;
@@ -240,7 +252,13 @@ class Reader {
     if (Result<void> ok = map.Check(); !ok) return ok;
     if (const Result<const Node*> name = map.Require("name"); !name) return name.error();
     MemoryLevel level;
-    if (Result<void> ok = ReadFields(map, kLevelFields, level); !ok) return ok;
+    if (Result<void> ok = ReadFields(map, kLevelFields, level, "entries"); !ok) return ok;
+    // A size in bytes is so many words of this level.
+    if (const Node* entries = map.Find("entries")) {
+      if (Result<void> ok = Store(ReadWords(*entries, level.word_bits), level.entries); !ok) {
+        return ok;
+      }
+    }
     parts_.push_back({level.name, &node});
     if (Result<void> ok = ApplyComponent(map, node, node_nm_, level, sources_); !ok) return ok;
     if (const Node* network = map.Find("network")) {
@@ -316,6 +334,9 @@ std::string Write(const Accelerator& accelerator) {
         fmt::format("  arithmetic: {{{}}}\n", WriteFields(kArithmeticFields, hierarchy.arithmetic));
     text += "  levels:\n";
     for (size_t i = 0; i < hierarchy.levels.size(); ++i) text += WriteLevel(hierarchy, i);
+  }
+  if (!accelerator.constraints.demands.empty()) {
+    text += fmt::format("constraints: {{demands: {}}}\n", WriteDemands(accelerator.constraints));
   }
   return text;
 }

@@ -2,13 +2,16 @@
 // common part of the tagged node lists of version 0.4 (docs/accelerators.md says which).
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "tessera/accelerator.h"
 #include "tessera/arch/locate.h"
+#include "tessera/arch/timeloop_constraints.h"
 #include "tessera/arch/timeloop_level.h"
+#include "tessera/arch/timeloop_variables.h"
 #include "tessera/base/checked.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
@@ -250,8 +253,7 @@ class Reader {
     if (!name) return name.error();
     if (Result<void> ok = FanOut(node, name->name, walk); !ok) return ok;
     if (const Node* attributes = node.Find("attributes")) walk.containers.push_back(attributes);
-    ListUnusedConstraints(node, name->name);
-    return {};
+    return ReadDemands(node, "");
   }
 
   Result<void> ReadComponent(const Node& node, Walk& walk) {
@@ -266,15 +268,21 @@ class Reader {
     const size_t levels_before = levels_.size();
     const Placement placement{
         .instances = walk.mesh.x * walk.mesh.y, .mesh_x = walk.mesh.x, .mesh_y = walk.mesh.y};
+    // The level that the fan-out belongs to is the last one until this component is added.
+    const std::string owner = std::exchange(fan_owner_, "");
     Result<void> added = AddClassified(node, placement, walk.containers, Dialect::k04);
-    if (!added || levels_.size() == levels_before) return added;
+    fan_owner_ = owner;
+    if (!added) return added;
+    if (levels_.size() == levels_before) return ReadDemands(node, "");
     walk.spread = false;
+    if (Result<void> ok = ReadDemands(node, levels_.back().level.name); !ok) return ok;
     return ReadKeep(node, walk.parallel, levels_.back());
   }
 
   // Multiplies the mesh by the node's `spatial`. Two fan-outs in a row need a level between them
   // that holds nothing, or one set of loops would have to serve both.
   Result<void> FanOut(const Node& node, const std::string& name, Walk& walk) {
+    fan_owner_.clear();
     const Node* spatial = node.Find("spatial");
     if (spatial == nullptr) return {};
     Mesh by;
@@ -296,6 +304,7 @@ class Reader {
     if (!y) return y.error();
     walk.mesh = {*x, *y};
     walk.spread = true;
+    fan_owner_ = levels_.back().level.name;
     return {};
   }
 
@@ -315,9 +324,18 @@ class Reader {
   Result<void> AddClassified(const Node& node, const Placement& placement,
                              const std::vector<const Node*>& containers, Dialect dialect) {
     const std::string class_name = TextOf(node, "class");
-    const ComponentKind kind = timeloop::KindOfClass(class_name);
+    ComponentKind kind = timeloop::KindOfClass(class_name);
     const Result<IndexedName> name = ReadName(node);
     if (!name) return name.error();
+    // A class of the user's own: what it is follows from its parts, and it has defaults.
+    std::vector<const Node*> defaults = containers;
+    if (const Node* compound = FindCompound(class_name)) {
+      if (kind == ComponentKind::kOther) kind = KindOfParts(*compound, 0);
+      const Node* attributes = compound->Find("attributes");
+      if (attributes != nullptr && attributes->kind == Node::Kind::kMap) {
+        defaults.insert(defaults.begin(), attributes);
+      }
+    }
     if (kind == ComponentKind::kOther) {
       Note(fmt::format("{}: class '{}' is neither storage nor compute, left out", name->name,
                        class_name));
@@ -326,7 +344,38 @@ class Reader {
     static const Node kNone;
     const Node* attributes = node.Find("attributes");
     return AddComponent(node, attributes == nullptr ? kNone : *attributes, kind, placement,
-                        containers, dialect);
+                        defaults, dialect);
+  }
+
+  // A class among the compound components of the file, or null.
+  const Node* FindCompound(const std::string& class_name) const {
+    for (const std::string_view key : {"components", "compound_components"}) {
+      const Node* section = root_.Find(key);
+      const Node* classes = section == nullptr ? nullptr : section->Find("classes");
+      const Node* list = classes != nullptr ? classes : section;
+      if (list == nullptr) continue;
+      for (const Node& item : list->items) {
+        if (TextOf(item, "name") == class_name) return &item;
+      }
+    }
+    return nullptr;
+  }
+
+  // Storage if a part of it is, otherwise compute if a part is.
+  ComponentKind KindOfParts(const Node& compound, int depth) const {
+    constexpr int kMostDepth = 8;  // of classes made of classes
+    ComponentKind kind = ComponentKind::kOther;
+    const Node* parts = compound.Find("subcomponents");
+    if (parts == nullptr || depth > kMostDepth) return kind;
+    for (const Node& part : parts->items) {
+      const std::string class_name = TextOf(part, "class");
+      ComponentKind own = timeloop::KindOfClass(class_name);
+      const Node* nested = FindCompound(class_name);
+      if (own == ComponentKind::kOther && nested != nullptr) own = KindOfParts(*nested, depth + 1);
+      if (own == ComponentKind::kStorage) return own;
+      if (own == ComponentKind::kCompute) kind = own;
+    }
+    return kind;
   }
 
   Result<void> AddComponent(const Node& node, const Node& attribute_node, ComponentKind kind,
@@ -365,20 +414,16 @@ class Reader {
   // constraints: {dataspace: {keep: [...], bypass: [...]}} of a 0.4 component. Of components in
   // parallel each holds only what it names.
   Result<void> ReadKeep(const Node& node, bool parallel, Level& level) {
-    ListUnusedConstraints(node, level.level.name);
     const Node* constraints = node.Find("constraints");
     const Node* dataspace = constraints == nullptr ? nullptr : constraints->Find("dataspace");
     return dataspace == nullptr ? Result<void>() : ReadKeepLists(*dataspace, parallel, level);
   }
 
-  void ListUnusedConstraints(const Node& node, const std::string& name) {
+  // What a node demands of mappings; `level` is empty unless it stores something.
+  Result<void> ReadDemands(const Node& node, const std::string& level) {
     const Node* constraints = node.Find("constraints");
-    if (constraints == nullptr) return;
-    for (const Node::Entry& entry : constraints->entries) {
-      if (entry.key == "dataspace" && node.tag != "!Container") continue;
-      Note(fmt::format("{}: constraints '{}' on line {} are not used", name, entry.key,
-                       entry.key_where.line));
-    }
+    if (constraints == nullptr) return {};
+    return timeloop::ReadNodeConstraints(*constraints, level, fan_owner_, accelerator_.constraints);
   }
 
   // `keep_only` lists what stays, `bypass` what does not. `keep` alone restricts nothing, unless it
@@ -421,8 +466,27 @@ class Reader {
     return tensors;
   }
 
-  // architecture_constraints of the older versions: bypass directives are used, others listed.
+  // Constraints beside the architecture: demands on mappings, and what levels cannot hold.
   Result<void> ReadConstraints() {
+    Result<Constraints> demands = timeloop::ReadConstraints(root_, [&](const std::string& target) {
+      return target == macs_.name || FindLevel(target) != levels_.end();
+    });
+    if (!demands) return demands.error();
+    Constraints& all = accelerator_.constraints;
+    std::ranges::move(demands->demands, std::back_inserter(all.demands));
+    for (const std::vector<std::string>& notes : {demands->notes, all.notes}) {
+      for (const std::string& note : notes) Note(note);
+    }
+    all.notes.clear();
+    return ReadBypasses();
+  }
+
+  std::vector<Level>::iterator FindLevel(const std::string& name) {
+    return std::find_if(levels_.begin(), levels_.end(),
+                        [&](const Level& level) { return level.level.name == name; });
+  }
+
+  Result<void> ReadBypasses() {
     const Node* constraints = root_.Find("architecture_constraints");
     if (constraints == nullptr) constraints = root_.Find("constraints");
     if (constraints == nullptr) return {};
@@ -430,15 +494,9 @@ class Reader {
     const Node& list = targets == nullptr ? *constraints : *targets;
     for (const Node& directive : list.items) {
       const std::string type = TextOf(directive, "type"), target = TextOf(directive, "target");
-      const auto level = std::find_if(levels_.begin(), levels_.end(), [&](const Level& candidate) {
-        return candidate.level.name == target;
-      });
+      const auto level = FindLevel(target);
       const bool bypass = type == "bypass" || type == "dataspace" || type == "datatype";
-      if (!bypass || level == levels_.end()) {
-        Note(fmt::format("constraint of type '{}' on '{}' (line {}) is not used", type, target,
-                         directive.line));
-        continue;
-      }
+      if (!bypass || level == levels_.end()) continue;
       if (Result<void> ok = ReadKeepLists(directive, /*only_kept=*/false, *level); !ok) return ok;
     }
     return {};
@@ -447,7 +505,9 @@ class Reader {
   void ListOtherKeys() {
     for (const Node::Entry& entry : root_.entries) {
       if (entry.key == "architecture" || entry.key == "arch" || entry.key == "constraints" ||
-          entry.key == "architecture_constraints") {
+          entry.key == "architecture_constraints" || entry.key == "mapspace_constraints" ||
+          entry.key == "mapspace" || entry.key == "variables" || entry.key == "components" ||
+          entry.key == "compound_components") {
         continue;
       }
       Note(fmt::format("'{}' on line {} is not part of the accelerator", entry.key,
@@ -460,6 +520,7 @@ class Reader {
   std::vector<Level> levels_;  // from the outside in
   Arithmetic macs_;
   bool has_macs_ = false;
+  std::string fan_owner_;  // the level whose children the node at hand multiplies
   Dialect tree_dialect_ = Dialect::kBefore04;
   std::vector<NamedPart> parts_;
 };
@@ -470,6 +531,7 @@ Result<Accelerator> ReadTimeloop(std::string_view bytes, const std::string& file
   Result<Node> root = ParseDocument(*text, file);
   if (!root) return root.error();
   ResolveMerges(*root);
+  if (Result<void> resolved = timeloop::ResolveVariables(*root); !resolved) return resolved.error();
   return Reader(*root, file).Read();
 }
 

@@ -13,6 +13,12 @@ Accelerator ParseTimeloop(std::string_view text) {
   return accelerator ? *accelerator : Accelerator{};
 }
 
+std::vector<std::string> Texts(const Constraints& constraints) {
+  std::vector<std::string> texts;
+  for (const Constraints::Demand& demand : constraints.demands) texts.push_back(ToString(demand));
+  return texts;
+}
+
 std::string ErrorOf(std::string_view text) {
   const Result<Accelerator> accelerator = ParseAccelerator(text, "arch.yaml");
   return accelerator ? "valid" : ToString(accelerator.error());
@@ -132,8 +138,12 @@ TEST(TimeloopArchitecture, TreesGoFromTheOutsideIn) {
                 "GLB: 'read_bandwith' on line 15 is not used; did you mean 'read_bandwidth'?",
                 "bus: class 'XY_NoC' is neither storage nor compute, left out",
                 "spad: no vector-access-energy, and Timeloop's energy tables are not read: 0 pJ",
-                "mac: no energy, and Timeloop's energy tables are not read: 0 pJ",
-                "constraint of type 'spatial' on 'GLB' (line 34) is not used"}));
+                "mac: no energy, and Timeloop's energy tables are not read: 0 pJ"}));
+  EXPECT_EQ(Texts(accelerator.constraints),
+            (std::vector<std::string>{"keep_Dummy_Inputs = bypass", "keep_Dummy_Outputs = bypass",
+                                      "keep_Dummy_Weights = bypass", "keep_GLB_Weights = bypass",
+                                      "keep_GLB_Inputs = keep", "keep_GLB_Outputs = keep",
+                                      "N_GLB_par = 1"}));
 }
 
 constexpr std::string_view kNodes = R"(architecture:
@@ -213,7 +223,6 @@ TEST(TimeloopArchitecture, NodesGoFromTheOutsideIn) {
   EXPECT_EQ(
       accelerator.notes,
       (std::vector<std::string>{
-          "GLB: constraints 'temporal' on line 17 are not used",
           "inter_PE_spatial: a level that holds nothing, between two fan-outs",
           "spare: not enabled, left out", "'problem' on line 46 is not part of the accelerator"}));
 }

@@ -14,11 +14,13 @@ Json NullIfEmpty(const std::string& text) { return text.empty() ? Json(nullptr) 
 }  // namespace
 
 Json ToJson(const Error& error) {
-  return {{"file", NullIfEmpty(error.where.file)},
-          {"line", NullIfZero(error.where.line)},
-          {"column", NullIfZero(error.where.column)},
-          {"message", error.message},
-          {"hint", NullIfEmpty(error.hint)}};
+  Json json = {{"file", NullIfEmpty(error.where.file)},
+               {"line", NullIfZero(error.where.line)},
+               {"column", NullIfZero(error.where.column)},
+               {"message", error.message},
+               {"hint", NullIfEmpty(error.hint)}};
+  if (!error.conflict.empty()) json["conflict"] = error.conflict;
+  return json;
 }
 
 Json ToJson(const Decimal& decimal) {

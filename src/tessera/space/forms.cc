@@ -1,7 +1,9 @@
 // The spaces, one per form.
 #include "tessera/space/forms.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "tessera/mapping.h"
@@ -13,6 +15,19 @@ namespace {
 
 using SpacePointer = std::unique_ptr<MappingSpace>;
 
+// What the user demands of mappings of a layer.
+Constraints DemandsOn(const Layer& layer, const SpaceOptions& options) {
+  return ConstraintsOn(options.constraints, TypeName(layer));
+}
+
+// And what the machine does, whose constraints are about its hierarchy.
+Constraints DemandsOn(const Layer& layer, const Accelerator& accelerator,
+                      const SpaceOptions& options) {
+  Constraints demands = ConstraintsOn(accelerator.constraints, TypeName(layer));
+  std::ranges::move(DemandsOn(layer, options).demands, std::back_inserter(demands.demands));
+  return demands;
+}
+
 Result<SpacePointer> DataflowSpace(const Layer& layer, const Accelerator& accelerator,
                                    const SpaceRules& rules, const SpaceOptions& options) {
   Result<std::unique_ptr<MaestroSpace>> space =
@@ -22,7 +37,7 @@ Result<SpacePointer> DataflowSpace(const Layer& layer, const Accelerator& accele
                           .kernel_tiles = rules.kernel_tiles,
                           .parallel_kernel = rules.parallel_kernel,
                           .strided_tiles = rules.strided_tiles,
-                          .constraints = options.constraints});
+                          .constraints = DemandsOn(layer, options)});
   if (!space) return space.error();
   return SpacePointer(*std::move(space));
 }
@@ -37,7 +52,7 @@ Result<SpacePointer> LoopsSpace(const Layer& layer, const Accelerator& accelerat
        .spatial_orders = rules.always_order_parallel_loops ? SpatialOrders::kAlways
                                                            : SpatialOrders::kWhereTheyMatter,
        .store_holes = rules.store_holes,
-       .constraints = options.constraints});
+       .constraints = DemandsOn(layer, accelerator, options)});
   if (!space) return space.error();
   return SpacePointer(*std::move(space));
 }

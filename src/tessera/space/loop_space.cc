@@ -1,5 +1,6 @@
 // Legality of loop-nest points, and their mappings.
 #include "tessera/space/loop_space.h"
+#include "tessera/space/loop_space_factors.h"
 
 #include <algorithm>
 #include <bit>
@@ -46,10 +47,6 @@ std::array<uint8_t, LoopProblem::kMaxDimensions> InnermostFirst(const std::vecto
 }
 
 }  // namespace
-
-struct LoopSpace::Factors {
-  std::array<std::array<int64_t, kMaxDims>, LoopMapping::kMaxLevels> temporal, spatial;
-};
 
 // The outermost temporal factor is what the others leave over, 0 if they do not divide the bound.
 // Returns the first dimension of that kind, or dims_.size(). `stop` there leaves the rest unset:
@@ -171,46 +168,9 @@ Result<void> LoopSpace::Check(const Point& point) const {
           fmt::format("{}: capacity {} <= {} ({})", level.name, words, *level.entries, names));
     }
   }
-  return {};
-}
-
-// The decisions that take part in what a point breaks first, in the order of Check.
-std::vector<size_t> LoopSpace::BreakingDecisions(const Point& point) const {
-  std::vector<size_t> breaking;
-  Factors factors;
-  if (const size_t d = FillFactors(point, /*stop=*/false, factors); d < dims_.size()) {
-    for (size_t i = 0; i < levels_.size(); ++i) {
-      breaking.insert(breaking.end(), {dims_[d].temporal[i], dims_[d].spatial[i]});
-    }
-    return breaking;
-  }
-  for (size_t i = 0; i < levels_.size() && breaking.empty(); ++i) {
-    const Level& level = levels_[i];
-    int64_t x = 1, y = 1;
-    for (size_t d = 0; d < dims_.size(); ++d) {
-      (OnX(point, d, i) ? x : y) *= factors.spatial[i][d];
-    }
-    const bool wide = x > level.fan_x || y > level.fan_y;
-    const bool full = level.entries && TileWords(point, factors, i) > *level.entries;
-    for (size_t d = 0; d < dims_.size(); ++d) {
-      if (wide && OnX(point, d, i) == (x > level.fan_x)) breaking.push_back(dims_[d].spatial[i]);
-      for (size_t k = 0; k <= i && full && !wide; ++k) {
-        breaking.insert(breaking.end(), {dims_[d].temporal[k], dims_[d].spatial[k]});
-      }
-    }
-  }
-  return breaking;
-}
-
-// "; constraints that do not go together: ...": of those decisions, the ones that cannot be 1.
-std::string LoopSpace::ForcedFactors(const Point& point) const {
-  std::vector<std::string> forced;
-  for (const size_t k : BreakingDecisions(point)) {
-    if (k == kNone || decisions()[k].Find(1) >= 0) continue;
-    forced.push_back(fmt::format("{} {}", decisions()[k].name(), decisions()[k].Label(point[k])));
-  }
-  if (forced.empty()) return "";
-  return fmt::format("; constraints that do not go together: {}", fmt::join(forced, ", "));
+  if (!constrained_) return {};
+  std::string broken = BrokenConstraint(point, factors);
+  return broken.empty() ? Result<void>() : Broken(std::move(broken));
 }
 
 // The allowed value nearest below that divides `rest` and is at most `most`, or the least that
@@ -229,8 +189,10 @@ int32_t LoopSpace::Fit(const Decision& decision, int32_t index, int64_t rest, in
 }
 
 void LoopSpace::Repair(Point& point) const {
+  if (!bonds_.empty()) FitRelations(point);
   FitFactors(point);
   FitMemories(point);
+  if (constrained_) ReturnToLegal(point);
 }
 
 void LoopSpace::FitFactors(Point& point) const {

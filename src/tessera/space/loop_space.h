@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,8 +57,11 @@ class LoopSpace final : public MappingSpace {
 
   // Of distinct mappings, those that do not fit a memory included: the orders of loops of factor 1
   // and the axes of parallel factors of 1 do not count. Exact up to rounding, unless constraints
-  // rule out some orders.
+  // rule out some orders or relate decisions.
   double Log10Size() const override;
+
+  std::span<const Decision> leftovers() const override { return leftovers_; }
+  std::span<const Relation> relations() const override { return relations_; }
 
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
@@ -82,8 +86,33 @@ class LoopSpace final : public MappingSpace {
   struct Factors;
   struct Plan;
   struct Signature;
+  class Names;
+  class Legality;
+
+  // A relation by position: of a decision, of a leftover (behind them), or kNone: always 1.
+  struct Bond {
+    size_t over = kNone, under = kNone;
+    Relation relation = {};
+  };
 
   LoopSpace(std::vector<Decision> decisions, Plan plan);
+
+  static Result<std::unique_ptr<LoopSpace>> MakeConstrained(Plan plan, const Hierarchy& hierarchy,
+                                                            const LoopSpaceOptions& options);
+  static std::unique_ptr<LoopSpace> Remainder(const Plan& plan, const std::vector<bool>& active);
+  // The space that demands leave, with a legal point; null if there is none.
+  static std::unique_ptr<LoopSpace> Restricted(const Plan& plan, const std::vector<bool>& active);
+  static std::string WhyNot(const Plan& plan, const std::vector<bool>& active);
+  // Whether there is a legal point, or that could not be settled; it is kept.
+  bool FindLegal();
+  void Bind(std::vector<Relation> relations);
+  double ValueAt(const Point& point, const Factors& factors, size_t variable) const;
+  // What the constraints on leftovers and pairs say of a point; empty: they hold.
+  std::string BrokenConstraint(const Point& point, const Factors& factors) const;
+  int64_t LeastWords(size_t level, const std::array<int64_t, kMaxDims>& extent) const;
+  void DropWhatDoesNotFit(Point& point) const;
+  void FitRelations(Point& point) const;
+  void ReturnToLegal(Point& point) const;
 
   size_t FillFactors(const Point& point, bool stop, Factors& factors) const;
   Factors FactorsOf(const Point& point) const;
@@ -92,8 +121,6 @@ class LoopSpace final : public MappingSpace {
   int64_t RankWords(const TensorRank& rank, const std::array<int64_t, kMaxDims>& extent) const;
   int64_t TileWords(const Point& point, const Factors& factors, size_t level,
                     std::string* names = nullptr) const;
-  std::vector<size_t> BreakingDecisions(const Point& point) const;
-  std::string ForcedFactors(const Point& point) const;
   int32_t Fit(const Decision& decision, int32_t index, int64_t rest, int64_t most) const;
   void FitFactors(Point& point) const;
   void FitMemories(Point& point) const;
@@ -110,6 +137,14 @@ class LoopSpace final : public MappingSpace {
   bool store_holes_;
   std::vector<Dim> dims_;
   std::vector<Level> levels_;  // next to the MACs first
+
+  std::vector<Decision> leftovers_;  // outermost factors, by position in dims_
+
+  // What constraints add.
+  bool constrained_ = false;
+  std::vector<Relation> relations_;
+  std::vector<Bond> bonds_;
+  std::optional<Point> legal_;  // a point that is
 };
 
 }  // namespace tessera

@@ -1,5 +1,7 @@
 // The decisions of a loop space, from a problem and a machine.
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -7,6 +9,8 @@
 
 #include "tessera/base/divisors.h"
 #include "tessera/result.h"
+#include "tessera/space/dataflow_recipes.h"
+#include "tessera/space/demands.h"
 #include "tessera/space/loop_space.h"
 
 namespace tessera {
@@ -30,7 +34,108 @@ bool OrderMatters(const Hierarchy& hierarchy, size_t level) {
   return hierarchy.links || network.hop_pj.mantissa() != 0 || network.router_pj.mantissa() != 0;
 }
 
+Error TooManyDecisions(size_t count) {
+  return Error{.kind = ErrorKind::kUnsupported,
+               .message = fmt::format("the space has {} decisions, but a point holds {}", count,
+                                      Point::kCapacity)};
+}
+
+// Names that dimensions of built-in layers have. One that a layer does not have is of size 1 there.
+constexpr std::array<std::string_view, 12> kKnownDims = {"N", "K", "C", "P", "Q", "R",
+                                                         "S", "Y", "X", "G", "H", "M"};
+
 }  // namespace
+
+// What demands may name in a loop space.
+class LoopSpace::Names final : public SpaceNames {
+ public:
+  Names(const LoopProblem& problem, const Hierarchy& hierarchy)
+      : problem_(problem), hierarchy_(hierarchy) {}
+
+  std::string Resolve(const std::string& name) const override {
+    return Renamed(WithRole(AboveLevel(name)));
+  }
+
+  std::string Item(const std::string& name) const override {
+    const std::string own = name == "M" && IsK() ? "K" : name;
+    if (const std::optional<int> d = FindDimension(problem_, own)) {
+      return problem_.dimensions[static_cast<size_t>(*d)].bound > 1 ? own : "";
+    }
+    return std::ranges::find(kKnownDims, name) != kKnownDims.end() ? "" : name;
+  }
+
+  bool HasDimension(std::string_view tensor, std::string_view dimension) const override {
+    const std::optional<int> t = FindTensorOrRole(problem_, tensor);
+    const std::optional<int> d = FindDimension(problem_, dimension);
+    if (!t || !d) return false;
+    for (const TensorRank& rank : problem_.tensors[static_cast<size_t>(*t)].view()) {
+      for (const RankTerm& term : rank.view()) {
+        if (term.dimension == *d) return true;
+      }
+    }
+    return false;
+  }
+
+  int64_t Whole(std::string_view dimension) const override {
+    const std::optional<int> d = FindDimension(problem_, dimension);
+    return d ? problem_.dimensions[static_cast<size_t>(*d)].bound : 1;
+  }
+
+  bool MakesNoDifference(std::string_view decision) const override {
+    for (const MemoryLevel& level : hierarchy_.levels) {
+      if (decision == "order_" + level.name || decision == "par_order_" + level.name) return true;
+    }
+    // A machine names tensors that a layer may not have.
+    return decision.starts_with("keep_") &&
+           std::ranges::any_of(kTensorNames, [&](std::string_view role) {
+             return decision.ends_with(fmt::format("_{}", role)) &&
+                    !FindTensorOrRole(problem_, role);
+           });
+  }
+
+  Result<std::vector<Constraints::Demand>> Dataflow(std::string_view name) const override {
+    return LoopDataflow(name, problem_, hierarchy_);
+  }
+
+ private:
+  // Timeloop's users call output channels M.
+  bool IsK() const { return !FindDimension(problem_, "M") && FindDimension(problem_, "K"); }
+
+  std::string Renamed(const std::string& name) const {
+    return name.starts_with("M_") && IsK() ? "K" + name.substr(1) : name;
+  }
+
+  // "C_^RF_par": at the level whose children RF is among.
+  std::string AboveLevel(const std::string& name) const {
+    const size_t mark = name.find("_^");
+    if (mark == std::string::npos) return name;
+    const size_t end = name.rfind('_');
+    const std::string level = name.substr(mark + 2, end - mark - 2);
+    for (size_t i = 0; i < hierarchy_.levels.size(); ++i) {
+      const std::string& child =
+          i == 0 ? hierarchy_.arithmetic.name : hierarchy_.levels[i - 1].name;
+      if (child != level) continue;
+      return name.substr(0, mark + 1) + hierarchy_.levels[i].name + name.substr(end);
+    }
+    return name;
+  }
+
+  // keep_GLB_Weights: of the tensor that has the role of weights.
+  std::string WithRole(const std::string& name) const {
+    if (!name.starts_with("keep_")) return name;
+    for (const std::string_view role : kTensorNames) {
+      if (!name.ends_with(fmt::format("_{}", role))) continue;
+      const std::optional<int> tensor = FindTensorOrRole(problem_, role);
+      if (!tensor) return name;
+      return name.substr(0, name.size() - role.size()) +
+             std::string(problem_.tensors[static_cast<size_t>(*tensor)].name.view());
+    }
+    return name;
+  }
+
+  const LoopProblem& problem_;
+  const Hierarchy& hierarchy_;
+};
 
 struct LoopSpace::Plan {
   LoopProblem problem = {};
@@ -38,6 +143,16 @@ struct LoopSpace::Plan {
   std::vector<Dim> dims = {};
   std::vector<Level> levels = {};
   std::vector<Decision> decisions = {};
+
+  // Everything that demands may name: the decisions, leftovers by dimension, whether tensors are
+  // held where that is not decided, and numbers that can only be 1.
+  std::vector<Decision> vocabulary = {};
+  struct Keep {
+    size_t level = 0, tensor = 0, place = 0;  // in the vocabulary
+  };
+  std::vector<Keep> undecided_keeps = {};
+  size_t num_open = 0;  // of the vocabulary; constants follow
+  std::vector<ConcreteDemand> demands = {};
 
   size_t Add(Decision decision) {
     decisions.push_back(std::move(decision));
@@ -47,6 +162,9 @@ struct LoopSpace::Plan {
   Result<void> AddLevel(const Hierarchy& hierarchy, size_t i, const LoopSpaceOptions& options);
   void AddFactors(size_t i, bool outermost, int depth);
   void AddKeeps(size_t i, int depth);
+  std::vector<Decision> Leftovers() const;
+  void MakeVocabulary();
+  void AddConstants(size_t i, const std::string& dim);
 };
 
 void LoopSpace::Plan::AddDims() {
@@ -141,12 +259,10 @@ Result<std::unique_ptr<LoopSpace>> LoopSpace::Make(const LoopProblem& problem,
     if (Result<void> added = plan.AddLevel(hierarchy, i, options); !added) return added.error();
   }
   if (plan.decisions.size() > Point::kCapacity) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("the space has {} decisions, but a point holds {}",
-                                        plan.decisions.size(), Point::kCapacity)};
+    return TooManyDecisions(plan.decisions.size());
   }
-  if (Result<void> applied = Apply(options.constraints, plan.decisions); !applied) {
-    return applied.error();
+  if (!options.constraints.demands.empty()) {
+    return MakeConstrained(std::move(plan), hierarchy, options);
   }
   std::vector<Decision> decisions = std::exchange(plan.decisions, {});
   std::unique_ptr<LoopSpace> space(new LoopSpace(std::move(decisions), std::move(plan)));
@@ -154,10 +270,7 @@ Result<std::unique_ptr<LoopSpace>> LoopSpace::Make(const LoopProblem& problem,
   Point smallest(space->size());
   space->Repair(smallest);
   if (Result<void> legal = space->Check(smallest); !legal) {
-    Error error = legal.error();
-    error.message =
-        fmt::format("no mapping is possible: {}{}", error.message, space->ForcedFactors(smallest));
-    return error;
+    return Conflict({}, {}, legal.error().message);
   }
   return space;
 }
@@ -166,7 +279,135 @@ LoopSpace::LoopSpace(std::vector<Decision> decisions, Plan plan)
     : MappingSpace(std::move(decisions)),
       problem_(plan.problem),
       store_holes_(plan.store_holes),
-      dims_(std::move(plan.dims)),
-      levels_(std::move(plan.levels)) {}
+      dims_(plan.dims),
+      levels_(plan.levels),
+      leftovers_(plan.Leftovers()) {}
+
+// --- Constraints
+// --------------------------------------------------------------------------------
+
+std::vector<Decision> LoopSpace::Plan::Leftovers() const {
+  std::vector<Decision> leftovers;
+  for (const Dim& dim : dims) {
+    const std::string name(problem.dimensions[static_cast<size_t>(dim.index)].name.view());
+    leftovers.push_back(
+        Decision::Ordinal(fmt::format("{}_{}", name, levels.back().name), Divisors(dim.bound))
+            .About(DecisionRole::kFactor, 0, name));
+  }
+  return leftovers;
+}
+
+// Factors of a dimension at a level that can only be 1, and axes that are as good as any.
+void LoopSpace::Plan::AddConstants(size_t i, const std::string& dim) {
+  const Level& level = levels[i];
+  const int depth = static_cast<int>(levels.size() - 1 - i);
+  const auto known = [&](const std::string& name) {
+    return std::any_of(vocabulary.begin(), vocabulary.end(),
+                       [&](const Decision& decision) { return decision.name() == name; });
+  };
+  for (const std::string_view suffix : {"", "_par"}) {
+    const std::string name = fmt::format("{}_{}{}", dim, level.name, suffix);
+    if (known(name)) continue;
+    vocabulary.push_back(Decision::Ordinal(name, {1}).About(DecisionRole::kFactor, depth, dim));
+  }
+  const std::string axis = fmt::format("{}_{}_axis", dim, level.name);
+  if (known(axis)) return;
+  std::vector<std::string> labels = {"X", "Y"};
+  const bool loops = known(fmt::format("{}_{}_par", dim, level.name)) &&
+                     std::ranges::any_of(dims, [&](const Dim& own) {
+                       return problem.dimensions[static_cast<size_t>(own.index)].name.view() == dim;
+                     });
+  if (loops && level.HasFan()) labels = {level.fan_x > 1 ? "X" : "Y"};
+  vocabulary.push_back(
+      Decision::Categorical(axis, std::move(labels)).About(DecisionRole::kFactor, depth, dim));
+}
+
+void LoopSpace::Plan::MakeVocabulary() {
+  vocabulary = decisions;
+  for (Decision& leftover : Leftovers()) vocabulary.push_back(std::move(leftover));
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const bool outermost = i + 1 == levels.size();
+    for (size_t t = 0; t < problem.tensor_view().size(); ++t) {
+      if (levels[i].keep_decision[t] != kNone) continue;
+      const bool may = outermost || (levels[i].keep >> t & 1) != 0;
+      std::vector<std::string> labels = {"keep", "bypass"};
+      if (outermost || !may) labels = {may ? "keep" : "bypass"};
+      if (labels.size() > 1) undecided_keeps.push_back({i, t, vocabulary.size()});
+      vocabulary.push_back(
+          Decision::Categorical(
+              fmt::format("keep_{}_{}", levels[i].name, problem.tensors[t].name.view()), labels)
+              .About(DecisionRole::kOther, static_cast<int>(levels.size() - 1 - i)));
+    }
+  }
+  num_open = vocabulary.size();
+  for (size_t i = 0; i < levels.size(); ++i) {
+    for (const LoopDimension& dim : problem.dims()) AddConstants(i, std::string(dim.name.view()));
+    for (const std::string_view dim : kKnownDims) {
+      if (!FindDimension(problem, dim)) AddConstants(i, std::string(dim));
+    }
+  }
+}
+
+Result<std::unique_ptr<LoopSpace>> LoopSpace::MakeConstrained(Plan plan, const Hierarchy& hierarchy,
+                                                              const LoopSpaceOptions& options) {
+  plan.MakeVocabulary();
+  const Names names(plan.problem, hierarchy);
+  Result<std::vector<ConcreteDemand>> demands =
+      MakeConcrete(options.constraints, plan.vocabulary, plan.num_open, names);
+  if (!demands) return demands.error();
+  plan.demands = *std::move(demands);
+  if (plan.decisions.size() + plan.undecided_keeps.size() > Point::kCapacity) {
+    return TooManyDecisions(plan.decisions.size() + plan.undecided_keeps.size());
+  }
+  const size_t count = options.constraints.demands.size();
+  std::vector<bool> active(count, true);
+  if (std::unique_ptr<LoopSpace> space = Restricted(plan, active)) return space;
+  const std::vector<size_t> members = SmallestConflict(
+      count, [&](const std::vector<bool>& part) { return Restricted(plan, part) != nullptr; });
+  active.assign(count, false);
+  for (const size_t member : members) active[member] = true;
+  std::string why = WhyEmpty(plan.demands, members, plan.vocabulary);
+  if (why.empty()) why = WhyNot(plan, active);
+  return Conflict(options.constraints, members, why);
+}
+
+// The space that demands leave, whether or not it has a legal point; null if a decision has no
+// value left.
+std::unique_ptr<LoopSpace> LoopSpace::Remainder(const Plan& plan, const std::vector<bool>& active) {
+  std::vector<Decision> vocabulary = plan.vocabulary;
+  std::optional<std::vector<Relation>> relations = Restrict(plan.demands, active, vocabulary);
+  if (!relations) return nullptr;
+  Plan left = plan;
+  const auto begin = vocabulary.begin();
+  const auto leftovers = begin + std::ssize(plan.decisions);
+  std::vector<Decision> decisions(begin, leftovers);
+  for (const Plan::Keep& keep : plan.undecided_keeps) {
+    // Without a demand the level holds what it may, and that is no decision.
+    if (vocabulary[keep.place].size() > 1) continue;
+    left.levels[keep.level].keep_decision[keep.tensor] = decisions.size();
+    decisions.push_back(vocabulary[keep.place]);
+  }
+  std::unique_ptr<LoopSpace> space(new LoopSpace(std::move(decisions), std::move(left)));
+  space->leftovers_.assign(leftovers, leftovers + std::ssize(space->dims_));
+  space->constrained_ = true;
+  space->Bind(*std::move(relations));
+  return space;
+}
+
+std::unique_ptr<LoopSpace> LoopSpace::Restricted(const Plan& plan,
+                                                 const std::vector<bool>& active) {
+  std::unique_ptr<LoopSpace> space = Remainder(plan, active);
+  return space != nullptr && space->FindLegal() ? std::move(space) : nullptr;
+}
+
+// The inequality that the smallest tiles break, if they do.
+std::string LoopSpace::WhyNot(const Plan& plan, const std::vector<bool>& active) {
+  const std::unique_ptr<LoopSpace> space = Remainder(plan, active);
+  if (space == nullptr) return "";
+  Point smallest(space->size());
+  space->Repair(smallest);
+  const Result<void> legal = space->Check(smallest);
+  return legal ? "" : legal.error().message;
+}
 
 }  // namespace tessera

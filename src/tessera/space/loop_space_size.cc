@@ -82,7 +82,11 @@ std::vector<LoopSpace::Signature> LoopSpace::SignaturesOf(const Dim& dim) const 
       return;
     }
     const auto temporal = [&](int64_t left) {
-      if (level + 1 == count) return split(count, 1, left > 1 ? loops | 1u << level : loops);
+      if (level + 1 == count) {
+        const size_t d = static_cast<size_t>(&dim - dims_.data());
+        if (constrained_ && leftovers_[d].Find(left) < 0) return;
+        return split(count, 1, left > 1 ? loops | 1u << level : loops);
+      }
       const Decision& factors = decisions()[dim.temporal[level]];
       for (int32_t i = 0; i < factors.size(); ++i) {
         const int64_t factor = factors.value(i);

@@ -167,15 +167,17 @@ std::string MessageOf(const std::string& body, Hierarchy hierarchy = ThreeLevels
 TEST(LoopSpace, SaysWhyNothingIsPossible) {
   EXPECT_EQ(MessageOf("fixed: {M_RF: 8, M_GLB: 4}"),
             "no mapping is possible: product of the factors of M divides 16; constraints that do "
-            "not go together: M_RF 8, M_GLB 4");
+            "not go together: M_RF = 8 (c.yaml:2:9), M_GLB = 4 (c.yaml:2:18)");
   EXPECT_EQ(MessageOf("fixed: {M_GLB_par: 16, N_GLB_par: 8, M_GLB_axis: X, N_GLB_axis: X}"),
             "no mapping is possible: GLB: fan-out X 128 <= 16; constraints that do not go "
-            "together: M_GLB_par 16, N_GLB_par 8");
+            "together: M_GLB_par = 16 (c.yaml:2:9), N_GLB_par = 8 (c.yaml:2:24), M_GLB_axis = X "
+            "(c.yaml:2:38), N_GLB_axis = X (c.yaml:2:53)");
   Hierarchy tiny = ThreeLevels();
   tiny.levels[0].entries = 2;
   EXPECT_EQ(MessageOf("", tiny), "no mapping is possible: RF: capacity 3 <= 2 (A 1, B 1, Z 1)");
   EXPECT_EQ(MessageOf("fixed: {M_RF: 5}"),
-            "c.yaml:2:9: M_RF is '5', but must be one of 1, 2, 4, 8, 16");
+            "no mapping is possible: M_RF is one of 1, 2, 4, 8, 16; a constraint that cannot hold: "
+            "M_RF = 5 (c.yaml:2:9)");
 }
 
 // Axes that constraints leave open follow from what fits.

@@ -16,6 +16,7 @@
 #include "tessera/base/divisors.h"
 #include "tessera/cost/maestro/workload.h"
 #include "tessera/result.h"
+#include "tessera/space/dataflow_recipes.h"
 
 namespace tessera {
 namespace {
@@ -110,9 +111,8 @@ Result<void> KeepPartners(Decision& outer, Decision& inner) {
   const int64_t least_inner = inner.value(0), most_outer = outer.value(outer.size() - 1);
   if (least_inner > most_outer) {
     return Error{.kind = ErrorKind::kInfeasible,
-                 .message = fmt::format("{} <= {} <= {} <= {} cannot hold", least_inner,
-                                        inner.name(), outer.name(), most_outer),
-                 .hint = "the constraints contradict each other"};
+                 .message = fmt::format("{} <= {} <= {} <= {}", least_inner, inner.name(),
+                                        outer.name(), most_outer)};
   }
   const auto keep = [](Decision& decision, auto allowed) {
     std::vector<bool> kept;
@@ -127,16 +127,39 @@ Result<void> KeepPartners(Decision& outer, Decision& inner) {
 
 }  // namespace
 
+// What demands may name.
+class MaestroSpace::Names final : public SpaceNames {
+ public:
+  explicit Names(std::span<const Decision> decisions) : decisions_(decisions) {}
+
+  std::string Item(const std::string& name) const override {
+    constexpr std::string_view kKnown = "KCRSYXGNM";
+    const auto order = std::ranges::find_if(
+        decisions_, [](const Decision& decision) { return decision.name() == "order_l2"; });
+    const bool has = std::ranges::find(order->labels(), name) != order->labels().end();
+    return has || name.size() != 1 || kKnown.find(name) == std::string_view::npos ? name : "";
+  }
+
+  Result<std::vector<Constraints::Demand>> Dataflow(std::string_view name) const override {
+    return ArrayDataflow(name, decisions_);
+  }
+
+ private:
+  const std::span<const Decision> decisions_;
+};
+
 struct MaestroSpace::Plan {
   std::vector<Dimension> dimensions = {};
   std::vector<size_t> spatial[2] = {};
   size_t order[2] = {}, parallel[2] = {}, cluster = 0, pes = 0;
+  bool decide_pes = false;
+  size_t num_decisions = 0;
 
   // Adds order, parallel dimension and tiles of a level; level 0 is L2.
   void AddLevel(const std::vector<LayerDim>& dims, int level, std::vector<Decision>& decisions);
 
   // Leaves only values that have a partner in a legal point.
-  Result<void> MakeConsistent(std::vector<Decision>& decisions, bool decide_pes) const;
+  Result<void> MakeConsistent(std::vector<Decision>& decisions) const;
 };
 
 void MaestroSpace::Plan::AddLevel(const std::vector<LayerDim>& dims, int level,
@@ -166,8 +189,7 @@ void MaestroSpace::Plan::AddLevel(const std::vector<LayerDim>& dims, int level,
   }
 }
 
-Result<void> MaestroSpace::Plan::MakeConsistent(std::vector<Decision>& decisions,
-                                                bool decide_pes) const {
+Result<void> MaestroSpace::Plan::MakeConsistent(std::vector<Decision>& decisions) const {
   for (const Dimension& dimension : dimensions) {
     Result<void> pair = KeepPartners(decisions[dimension.outer], decisions[dimension.inner]);
     if (!pair) return pair;
@@ -193,13 +215,69 @@ Result<std::unique_ptr<MaestroSpace>> MaestroSpace::Make(const Layer& layer, con
     decisions.push_back(Decision::Ordinal("num_pe", Sizes(array.num_pes, options.sizes))
                             .About(DecisionRole::kCount, 0));
   }
-  if (Result<void> applied = Apply(options.constraints, decisions); !applied) {
-    return applied.error();
+  plan.decide_pes = options.decide_pes;
+  // Sizes of dimensions that the layer does not have can only be 1.
+  std::vector<Decision> vocabulary = decisions;
+  for (const char dim : std::string_view("kcrsyxgnm")) {
+    for (const std::string_view suffix : kSuffixes) {
+      const std::string name = fmt::format("{}{}", dim, suffix);
+      const bool known = std::ranges::any_of(
+          decisions, [&](const Decision& decision) { return decision.name() == name; });
+      if (!known) vocabulary.push_back(Decision::Ordinal(name, {1}));
+    }
   }
-  if (Result<void> possible = plan.MakeConsistent(decisions, options.decide_pes); !possible) {
-    return possible.error();
+  const Result<std::vector<ConcreteDemand>> demands =
+      MakeConcrete(options.constraints, vocabulary, decisions.size(), Names(decisions));
+  if (!demands) return demands.error();
+  const size_t count = options.constraints.demands.size();
+  plan.num_decisions = decisions.size();
+  std::unique_ptr<MaestroSpace> space =
+      Restricted(plan, vocabulary, *demands, std::vector<bool>(count, true));
+  if (space != nullptr) return space;
+  const std::vector<size_t> members = SmallestConflict(count, [&](const std::vector<bool>& active) {
+    return Restricted(plan, vocabulary, *demands, active) != nullptr;
+  });
+  std::vector<bool> active(count, false);
+  for (const size_t member : members) active[member] = true;
+  std::string why = WhyEmpty(*demands, members, vocabulary);
+  std::vector<Decision> left = vocabulary;
+  if (why.empty() && Restrict(*demands, active, left)) {
+    const Result<void> consistent = plan.MakeConsistent(left);
+    if (!consistent) why = consistent.error().message;
   }
-  return std::unique_ptr<MaestroSpace>(new MaestroSpace(std::move(decisions), std::move(plan)));
+  return Conflict(options.constraints, members, why);
+}
+
+std::unique_ptr<MaestroSpace> MaestroSpace::Restricted(const Plan& plan,
+                                                       const std::vector<Decision>& vocabulary,
+                                                       std::span<const ConcreteDemand> demands,
+                                                       const std::vector<bool>& active) {
+  std::vector<Decision> decisions = vocabulary;
+  std::optional<std::vector<Relation>> relations = Restrict(demands, active, decisions);
+  if (!relations || !plan.MakeConsistent(decisions)) return nullptr;
+  decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(plan.num_decisions),
+                  decisions.end());
+  std::unique_ptr<MaestroSpace> space(new MaestroSpace(std::move(decisions), plan));
+  return space->Bind(*std::move(relations)) ? std::move(space) : nullptr;
+}
+
+// Whether the relations leave a point, as far as that could be settled.
+bool MaestroSpace::Bind(std::vector<Relation> relations) {
+  relations_ = std::move(relations);
+  if (relations_.empty()) return true;
+  const auto position = [&](const std::string& name) {
+    const size_t found = Find(name);
+    return found < size() ? found : DecisionPair::kOne;
+  };
+  for (const Relation& relation : relations_) {
+    pairs_.push_back({position(relation.over), position(relation.under), relation});
+  }
+  for (const Dimension& dimension : dimensions_) {
+    pairs_.push_back({dimension.outer, dimension.inner, {.min = 1}});
+  }
+  if (pes_ < size()) pairs_.push_back({pes_, cluster_, {.min = 1}});
+  Point point(size());
+  return Satisfy(decisions(), pairs_, point) != Found::kNo;
 }
 
 MaestroSpace::MaestroSpace(std::vector<Decision> decisions, Plan plan)
@@ -301,6 +379,18 @@ Result<void> MaestroSpace::Check(const Point& point) const {
   for (const Dimension& dimension : dimensions_) {
     if (Result<void> nested = check(dimension.outer, dimension.inner); !nested) return nested;
   }
+  for (const DecisionPair& pair : pairs_) {
+    const auto value = [&](size_t decision) {
+      return decision == DecisionPair::kOne
+                 ? 1.0
+                 : static_cast<double>(decisions()[decision].value(point[decision]));
+    };
+    if (pair.relation.Holds(value(pair.over), value(pair.under))) continue;
+    return Error{
+        .kind = ErrorKind::kInfeasible,
+        .message = fmt::format("{} / {} = {} / {}, which is not allowed", pair.relation.over,
+                               pair.relation.under, value(pair.over), value(pair.under))};
+  }
   return pes_ < size() ? check(pes_, cluster_) : Result<void>();
 }
 
@@ -312,6 +402,7 @@ void MaestroSpace::Repair(Point& point) const {
   };
   for (const Dimension& dimension : dimensions_) clamp(dimension.outer, dimension.inner);
   if (pes_ < size()) clamp(pes_, cluster_);
+  if (!pairs_.empty()) Satisfy(decisions(), pairs_, point);
 }
 
 double MaestroSpace::Log10Size() const {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tessera/accelerator.h"
@@ -14,6 +15,8 @@
 #include "tessera/network.h"
 #include "tessera/result.h"
 #include "tessera/space.h"
+#include "tessera/space/demands.h"
+#include "tessera/space/relation_search.h"
 
 namespace tessera {
 
@@ -55,7 +58,10 @@ class MaestroSpace final : public MappingSpace {
 
   Result<void> Check(const Point& point) const override;
   void Repair(Point& point) const override;
+  // Without regard to relations.
   double Log10Size() const override;
+
+  std::span<const Relation> relations() const override { return relations_; }
 
  private:
   struct Dimension {
@@ -63,6 +69,14 @@ class MaestroSpace final : public MappingSpace {
     size_t outer, inner;  // positions of its tile decisions
   };
   struct Plan;
+  class Names;
+
+  // What demands leave; null if that is nothing.
+  static std::unique_ptr<MaestroSpace> Restricted(const Plan& plan,
+                                                  const std::vector<Decision>& decisions,
+                                                  std::span<const ConcreteDemand> demands,
+                                                  const std::vector<bool>& active);
+  bool Bind(std::vector<Relation> relations);
 
   MaestroSpace(std::vector<Decision> decisions, Plan plan);
   void AddLevel(const Point& point, int level, Dataflow& dataflow) const;
@@ -70,6 +84,8 @@ class MaestroSpace final : public MappingSpace {
   std::vector<Dimension> dimensions_;  // in the order of the items of order_l2 and order_l1
   std::vector<size_t> spatial_[2];     // dimensions_ by the labels of parallel_l2 and parallel_l1
   size_t order_[2], parallel_[2], cluster_, pes_;  // positions; pes_ is size() if not decided
+  std::vector<Relation> relations_;
+  std::vector<DecisionPair> pairs_;  // of relations, with the nesting of the tiles in them
 };
 
 // Formula 1 of the paper as log10: (n^d * d! * d!/(d-k)!)^l for d dimensions with n tile sizes

@@ -144,7 +144,8 @@ TEST(MaestroSpace, KeepsConstraintsConsistent) {
   const Result<void> checked = CheckSpace(*space, 1);
   EXPECT_TRUE(checked) << checked.error();
   EXPECT_EQ(MessageOf("fixed: {k_l1: 16, k_l2: 8}"),
-            "16 <= k_l1 <= k_l2 <= 8 cannot hold; the constraints contradict each other");
+            "no mapping is possible: 16 <= k_l1 <= k_l2 <= 8; constraints that do not go together: "
+            "k_l1 = 16 (c.yaml:2:9), k_l2 = 8 (c.yaml:2:19)");
 }
 
 TEST(MaestroSpace, SaysWhyAMappingIsOutside) {

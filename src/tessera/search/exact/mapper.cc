@@ -94,6 +94,12 @@ bool Contains(const Model& model, const LoopMapping& mapping) {
         !model.restrictions->AllowsSpatialOrder(i, parallel[0], parallel[1])) {
       return false;
     }
+    const auto value = [&](const Restrictions::Factor& factor) {
+      const LoopLevel& at = mapping.levels[static_cast<size_t>(factor.level)];
+      const auto dim = static_cast<size_t>(factor.dim);
+      return factor.spatial ? at.spatial[dim] : at.temporal[dim];
+    };
+    if (!PairsHold(*model.restrictions, i, value)) return false;
   }
   return std::equal(product, product + model.num_dims, model.bounds);
 }

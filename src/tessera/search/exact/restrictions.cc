@@ -1,6 +1,8 @@
 #include "tessera/search/exact/restrictions.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -15,9 +17,12 @@ bool Contains(const std::vector<int32_t>& allowed, int32_t value) {
 }
 
 // The decision of that name, or null.
-const Decision* Find(const DecisionSpace& space, const std::string& name) {
+const Decision* Find(const MappingSpace& space, const std::string& name) {
   const size_t found = space.Find(name);
-  return found < space.size() ? &space.decisions()[found] : nullptr;
+  if (found < space.size()) return &space.decisions()[found];
+  const auto leftover = std::ranges::find_if(
+      space.leftovers(), [&](const Decision& decision) { return decision.name() == name; });
+  return leftover != space.leftovers().end() ? &*leftover : nullptr;
 }
 
 // The factors that a decision still allows; empty if those are all.
@@ -52,9 +57,15 @@ Restrictions::Orders OrdersOf(const Decision* decision, const LoopProblem& probl
 
 }  // namespace
 
-Restrictions RestrictionsOf(const DecisionSpace& space, const LoopProblem& problem,
+int Restrictions::Pair::level() const {
+  if (!over || !under) return over ? over->level : under ? under->level : -1;
+  return std::min(over->level, under->level);
+}
+
+Restrictions RestrictionsOf(const MappingSpace& space, const LoopProblem& problem,
                             const Hierarchy& hierarchy) {
   Restrictions restrictions;
+  std::map<std::string, Restrictions::Factor> factors;
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     const std::string& name = hierarchy.levels[i].name;
     const int64_t fan = std::max(FanoutX(hierarchy, i), FanoutY(hierarchy, i));
@@ -62,6 +73,8 @@ Restrictions RestrictionsOf(const DecisionSpace& space, const LoopProblem& probl
     for (int d = 0; d < problem.num_dimensions; ++d) {
       const LoopDimension& dim = problem.dimensions[static_cast<size_t>(d)];
       const std::string factor = fmt::format("{}_{}", dim.name.view(), name);
+      factors[factor] = {.level = static_cast<int>(i), .dim = d};
+      factors[factor + "_par"] = {.level = static_cast<int>(i), .dim = d, .spatial = true};
       level.temporal[d] = FactorsOf(Find(space, factor), dim.bound, dim.bound);
       level.spatial[d] = FactorsOf(Find(space, factor + "_par"), dim.bound, fan);
       if (const Decision* axis = Find(space, factor + "_axis")) {
@@ -76,6 +89,14 @@ Restrictions RestrictionsOf(const DecisionSpace& space, const LoopProblem& probl
     restrictions.none = restrictions.none && level.temporal_orders.any && level.spatial_orders.any;
     restrictions.levels.push_back(std::move(level));
   }
+  const auto find = [&](const std::string& name) {
+    const auto found = factors.find(name);
+    return found == factors.end() ? std::optional<Restrictions::Factor>() : found->second;
+  };
+  for (const Relation& relation : space.relations()) {
+    restrictions.pairs.push_back({find(relation.over), find(relation.under), relation});
+  }
+  restrictions.none = restrictions.none && restrictions.pairs.empty();
   return restrictions;
 }
 

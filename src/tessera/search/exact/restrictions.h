@@ -4,6 +4,7 @@
 #define TESSERA_SEARCH_EXACT_RESTRICTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,22 @@ struct Restrictions {
     Orders temporal_orders = {}, spatial_orders = {};
   };
 
-  bool none = true;                // nothing is restricted
+  // One factor of a mapping.
+  struct Factor {
+    int level = 0, dim = 0;
+    bool spatial = false;
+  };
+  // A relation between two factors; a side that is not there is 1.
+  struct Pair {
+    std::optional<Factor> over = {}, under = {};
+    Relation relation = {};
+
+    // The innermost level of the two; below no level: -1.
+    int level() const;
+  };
+
+  bool none = true;  // nothing is restricted
+  std::vector<Pair> pairs = {};
   std::vector<Level> levels = {};  // one per level, if something is
 
   bool AllowsTemporal(int level, int dim, int32_t factor) const;
@@ -42,8 +58,21 @@ struct Restrictions {
   bool AllowsSpatialOrder(int level, std::span<const uint8_t> x, std::span<const uint8_t> y) const;
 };
 
+// Whether the pairs hold whose factors `value(factor)` knows once level `level` is decided, going
+// inwards.
+template <typename Value>
+bool PairsHold(const Restrictions& restrictions, int level, const Value& value) {
+  for (const Restrictions::Pair& pair : restrictions.pairs) {
+    if (pair.level() != level) continue;
+    const double over = pair.over ? static_cast<double>(value(*pair.over)) : 1;
+    const double under = pair.under ? static_cast<double>(value(*pair.under)) : 1;
+    if (!pair.relation.Holds(over, under)) return false;
+  }
+  return true;
+}
+
 // What the decisions of a loop space leave of that problem's mappings.
-Restrictions RestrictionsOf(const DecisionSpace& space, const LoopProblem& problem,
+Restrictions RestrictionsOf(const MappingSpace& space, const LoopProblem& problem,
                             const Hierarchy& hierarchy);
 
 }  // namespace tessera::exact

@@ -138,7 +138,10 @@ bool Tree::AllowsTemporal(int level) const {
   for (int d = 0; d < model_.num_dims; ++d) {
     if (!model_.restrictions->AllowsTemporal(level, d, frames_[level].temporal[d])) return false;
   }
-  return true;
+  return PairsHold(*model_.restrictions, level, [&](const Restrictions::Factor& factor) {
+    const Frame& frame = frames_[static_cast<size_t>(factor.level)];
+    return factor.spatial ? frame.spatial[factor.dim] : frame.temporal[factor.dim];
+  });
 }
 
 // The tiles below a level that may lead to something better, best bound first.
