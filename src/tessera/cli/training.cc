@@ -88,9 +88,11 @@ Flag MakeDeviceFlag(std::string& device) {
           .target = &device,
           .help = "where agents learn: cpu or cuda (default: cpu)",
           .value = "NAME",
-          .choices = [] {
-            return Choices{"cpu", "cuda"};
-          }};
+          .choices =
+              [] {
+                return Choices{"cpu", "cuda"};
+              },
+          .closed = true};
 }
 
 Device DeviceOf(const std::string& name) { return name == "cuda" ? Device::kCuda : Device::kCpu; }
