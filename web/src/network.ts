@@ -70,12 +70,17 @@ function energyTiles(layers: Explained[]): Tile[] {
   return tiles.filter((tile) => tile.value > 0);
 }
 
+// Cycles belong to what limits the layer; those of a memory to its tensors by the words that they move.
 function cycleTiles(layers: Explained[]): Tile[] {
-  return layers.filter(isMapped).map((layer) => ({
-    path: [layer.name, `limited by ${layer.limited_by}`],
-    value: (layer.cycles ?? 0) * layer.count,
-    colour: colourOf(layer.limited_by),
-  }));
+  return layers.filter(isMapped).flatMap((layer): Tile[] => {
+    const cycles = (layer.cycles ?? 0) * layer.count;
+    const level = layer.levels.find((item) => item.name === layer.limited_by);
+    const moved = level ? Object.entries(level.tensors).map(([name, tensor]) => ({ name, words: tensor.reads + tensor.fills + tensor.updates })) : [];
+    const all = moved.reduce((sum, tensor) => sum + tensor.words, 0);
+    if (all === 0) return [{ path: [layer.name, layer.limited_by === "compute" ? "MACs" : layer.limited_by], value: cycles, colour: colourOf("MACs") }];
+    return moved.filter((tensor) => tensor.words > 0).map((tensor) => ({
+      path: [layer.name, layer.limited_by, tensor.name], value: (cycles * tensor.words) / all, colour: colourOf(tensor.name) }));
+  });
 }
 
 // An icicle: layers from left to right by their share; below each its levels, below those tensors.
