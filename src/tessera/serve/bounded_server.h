@@ -5,10 +5,6 @@
 
 #include <cstddef>
 
-// Debian's library was compiled with these words (cpp-httplib.pc), which its types depend on.
-#define CPPHTTPLIB_OPENSSL_SUPPORT
-#define CPPHTTPLIB_ZLIB_SUPPORT
-#define CPPHTTPLIB_BROTLI_SUPPORT
 #include <httplib.h>
 
 namespace tessera {
