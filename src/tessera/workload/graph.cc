@@ -193,7 +193,8 @@ class GraphChecker {
   Result<void> CheckPooling(const GraphNode& node) const {
     if (node.inputs.empty()) return Bad(node, "it needs an input");
     const std::vector<int64_t>& in = Tensor(node.inputs[0]).shape;
-    const std::vector<int64_t>& out = Tensor(node.outputs[0]).shape;
+    std::vector<int64_t> out = Tensor(node.outputs[0]).shape;
+    while (out.size() == 2 || out.size() == 3) out.push_back(1);  // a mean that drops its axes
     const auto fits = [](int64_t size, int64_t pads, int64_t kernel, int64_t dilation,
                          int64_t stride, int64_t result) {
       const int64_t room = size + pads - dilation * (kernel - 1) - 1;
