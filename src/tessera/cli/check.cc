@@ -1,5 +1,7 @@
 // tessera check: reads files, infers shapes and reports every problem.
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -86,12 +88,22 @@ bool HoldsNetwork(std::string_view bytes) {
   });
 }
 
+// Whether a name is that of a file with values behind it: "config.json:phase=decode".
+bool HasSettings(const std::string& name) {
+  for (size_t colon = name.find(':'); colon != std::string::npos;
+       colon = name.find(':', colon + 1)) {
+    std::error_code unknown;
+    if (std::filesystem::exists(name.substr(0, colon), unknown)) return true;
+  }
+  return false;
+}
+
 Finding Check(const std::string& path, const Bindings& bindings) {
   Finding finding{.file = path};
   const Result<std::string> bytes = ReadFile(path);
   if (!bytes && IsIn(AcceleratorPresets(), path)) {
     Store(LoadAccelerator(path), finding.accelerator, finding);
-  } else if (!bytes && IsIn(Zoo(), path.substr(0, path.find(':')))) {
+  } else if (!bytes && (IsIn(Zoo(), path.substr(0, path.find(':'))) || HasSettings(path))) {
     Store(LoadNetwork(path, bindings), finding.network, finding);
   } else if (!bytes) {
     finding.error = bytes.error();
