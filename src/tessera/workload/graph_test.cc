@@ -111,13 +111,13 @@ TEST(Graph, MistakesAreErrorsWithAPlace) {
   EXPECT_EQ(Message(head + "  - {name: a, in: x}\n  - {name: b, in: a}\n  outputs: [a]\n"),
             "n.yaml:10:5: graph: tensor 'b' dangles: no node reads it, and it is no output");
   EXPECT_EQ(Message(head + "  - {name: a, in: x}\n  outputs: [a]\n"),
-            "n.yaml:6:1: graph: layer 'b' occurs 1 times, but the graph has 0 nodes of it");
+            "n.yaml:7:3: graph: layer 'b' occurs 1 times, but the graph has 0 nodes of it");
   EXPECT_EQ(Message(head + "  - {name: b, in: x}\n  - {name: a, in: x}\n  outputs: [a, b]\n"),
             "n.yaml:9:5: graph: node 'b' (conv): 'x' has 128 words, but layer 'b' has 256 there");
   EXPECT_EQ(Message(head + "  - {name: a, type: fc, layer: a, in: x}\n  outputs: [a]\n"),
-            "n.yaml:9:22: layer 'a' is of type conv, not 'fc'");
+            "n.yaml:9:21: layer 'a' is of type conv, not 'fc'");
   EXPECT_EQ(Message(head + "  - {name: c, in: x}\n  outputs: [c]\n"),
-            "n.yaml:9:5: node 'c' has no type, and there is no layer 'c'");
+            "n.yaml:9:5: node 'c' has no type, and there is no layer 'c'; known: a, b");
   EXPECT_EQ(Message(head + "  - {name: a, in: x}\n  - {name: b, in: a, out: a}\n  outputs: [a]\n"),
             "n.yaml:10:5: node 'b' writes 'a', which the node on line 9 writes, too");
   EXPECT_EQ(Message(head + "  - {name: a, in: x}\n  - {name: b, in: a}\n"

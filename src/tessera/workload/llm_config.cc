@@ -214,8 +214,7 @@ Result<size_t> ReadChoice(const std::string& file, const std::string& name, cons
   return Error{.kind = ErrorKind::kBadValue,
                .message = fmt::format("setting {} is {}, but must be {} or {}", Quoted(name),
                                       Quoted(ToString(value)), words[0], words[1]),
-               .where = {.file = file},
-               .hint = DidYouMean(value.word, words)};
+               .where = {.file = file}};
 }
 
 }  // namespace
