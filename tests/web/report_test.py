@@ -200,9 +200,9 @@ class ReportTest(unittest.TestCase):
     self.assertIn(result["hardware"]["name"], [row["machine"] for row in machines])
     self.assertAlmostEqual(min(float(row["cycles"]) for row in machines) / result["cycles"], 1, 9)
     figure = opened.page.locator("figure", has_text="Timeline: ").first
-    before = figure.locator("svg text").last.inner_text()
+    before = figure.locator("svg text").last.text_content()
     figure.get_by_role("button", name="Zoom in").press("Enter")
-    self.assertNotEqual(figure.locator("svg text").last.inner_text(), before)
+    self.assertNotEqual(figure.locator("svg text").last.text_content(), before)
     self.check_quiet(opened)
 
   def test_training_has_phases_and_an_episode(self):
@@ -229,7 +229,7 @@ class ReportTest(unittest.TestCase):
     section = opened.page.locator('section[aria-label="Differences"]')
     self.assertIn("of a's cycles", section.inner_text())
     self.assertEqual(section.locator("tbody tr").count(), 2)
-    section.get_by_role("button", name="product").click()
+    section.get_by_role("button", name="product", exact=True).click()
     self.assertEqual(section.locator(".level.macs").count(), 2)  # both nests
     self.check_quiet(opened)
 

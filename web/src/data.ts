@@ -130,6 +130,11 @@ interface Common {
   live?: unknown; // of a run that goes on (live.ts)
 }
 
+export interface NetworkGraph {
+  nodes: { name: string; type: string; layer: string | null }[]; // in execution order
+  edges: [number, number, number][]; // from, to, words
+}
+
 export interface Run extends Common {
   kind: "map";
   result: {
@@ -156,6 +161,7 @@ export interface Run extends Common {
   explain: { layers: Explained[] } | null;
   explain_error?: string;
   search: Search[];
+  graph: NetworkGraph | null;
   proofs: Record<string, [number, number, number | null][]>; // rounds, bound, value
 }
 

@@ -6,6 +6,7 @@ import { cooptView } from "./coopt";
 import { readData, type AnyRun, type Data, type Run } from "./data";
 import { diffView } from "./diff";
 import { h } from "./dom";
+import { graphChart } from "./graph";
 import { layerView } from "./layer";
 import { networkTable, whereItGoes } from "./network";
 import { searchView } from "./search";
@@ -34,6 +35,7 @@ function mapView(run: Run): HTMLElement {
   select(heaviest(run), false);
   return h("div", {}, verdict(run),
     h("section", { "aria-label": "Network" }, h("h2", {}, "Network"), ...whereItGoes(run),
+      graphChart(run, (name) => select(name, true)) ?? "",
       h("p", { class: "note" }, "Choose a layer to see it below."), networkTable(run, (name) => select(name, true))),
     layer, search);
 }

@@ -149,6 +149,33 @@ Result<Json> ProofData(const RunDirectory& run, const MapJob& job) {
   return json;
 }
 
+Json GraphData(const Network& network) {
+  const Graph& graph = network.graph;
+  if (graph.empty()) return nullptr;
+  const GraphLinks links = Links(graph);
+  std::vector<int64_t> shown(graph.nodes.size(), -1);  // places among the nodes that are drawn
+  Json nodes = Json::array(), edges = Json::array();
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    if (node.view) continue;
+    shown[i] = std::ssize(nodes);
+    const auto layer = static_cast<size_t>(node.layer);
+    const bool macs = node.macs() && layer < network.layers.size();
+    nodes.push_back({{"name", node.name},
+                     {"type", node.type},
+                     {"layer", macs ? Json(network.layers[layer].name) : Json(nullptr)}});
+    for (const int32_t input : node.inputs) {
+      const int32_t root = links.root[static_cast<size_t>(input)];
+      const int32_t from = links.producer[static_cast<size_t>(root)];
+      if (from < 0 || shown[static_cast<size_t>(from)] < 0) continue;
+      edges.push_back({shown[static_cast<size_t>(from)], shown[i],
+                       Words(graph.tensors[static_cast<size_t>(input)])});
+    }
+  }
+  if (nodes.size() > kMostNodes) return nullptr;
+  return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
+}
+
 Result<Json> CooptData(const RunDirectory& run, const Json& result) {
   const std::string chosen =
       result.contains("hardware") ? result["hardware"].value("name", "") : "";

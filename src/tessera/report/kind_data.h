@@ -13,6 +13,11 @@ namespace tessera {
 Result<Json> ProofData(const RunDirectory& run, const MapJob& job);
 inline constexpr size_t kMostProofPoints = 400;
 
+// {"nodes": [{"name", "type", "layer"}], "edges": [[from, to, words]]}: who reads what whom wrote,
+// without views; null where the network has no graph, or more than kMostNodes nodes.
+Json GraphData(const Network& network);
+inline constexpr size_t kMostNodes = 600;
+
 // {"knobs": [names], "machines": [{"name", "values", "area", "cycles", "chosen"}]}: the machines
 // that a run of cooptimize measured with every layer, the fastest ones; and "timelines": for each
 // of its longest programs the busy parts of every stage, at most kMostSpans of each.

@@ -102,6 +102,7 @@ Result<void> AddMapData(const RunDirectory& run, Json& json,
   Result<Json> proofs = ProofData(run, *job);
   if (!proofs) return proofs.error();
   json["proofs"] = *std::move(proofs);
+  json["graph"] = GraphData(job->network);
   json["search"] = Json::array();
   for (size_t i = 0; i < job->network.layers.size(); ++i) {
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(run, i));
