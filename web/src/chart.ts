@@ -18,7 +18,7 @@ function save(name: string, type: string, content: BlobPart): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-const kInlined = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity"];
+const kInlined = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity", "fill-opacity", "stroke-opacity", "paint-order"];
 
 // A copy that looks the same without the page's style.
 function standalone(svg: SVGSVGElement): string {

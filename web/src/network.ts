@@ -3,6 +3,7 @@ import { chart, type Row } from "./chart";
 import { h, picture, s } from "./dom";
 import { isMapped, type Explained, type Run } from "./data";
 import { energy, percent, short, whole } from "./format";
+import { legend } from "./layer";
 import { colourOf } from "./palette";
 import { sortableTable, type Column } from "./table";
 
@@ -121,7 +122,8 @@ export function whereItGoes(run: Run): HTMLElement[] {
   const add = (title: string, unit: string, tiles: Tile[], show: (value: number) => string) => {
     const rows: Row[] = [["layer", "level", "tensor", unit], ...tiles.map((tile): Row =>
       [tile.path[0] ?? "", tile.path[1] ?? "", tile.path[2] ?? "", tile.value])];
-    charts.push(chart(title, rows, icicle(title, tiles, show), "Widths are shares of the network; point at a part for its number."));
+    const names = [...new Set(tiles.map((tile) => tile.path[2] ?? "MACs"))];
+    charts.push(chart(title, rows, h("div", {}, icicle(title, tiles, show), legend(names)), "From top to bottom: layers, memory levels, tensors. Widths are shares of the network; point at a part for its number."));
   };
   add("Where the energy goes", "energy_pj", energyTiles(layers), energy);
   add("Where the cycles go", "cycles", cycleTiles(layers), whole);
