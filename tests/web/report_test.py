@@ -350,6 +350,32 @@ class ServeTest(unittest.TestCase):
     self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
 
 
+class PerfettoTest(unittest.TestCase):
+  """A trace of mappings, opened by Perfetto's own trace processor where its program can be fetched."""
+
+  def test_the_trace_processor_finds_every_slice(self):
+    try:
+      from perfetto.trace_processor import TraceProcessor
+    except ImportError:
+      self.skipTest("the package perfetto is not installed")
+    with tempfile.TemporaryDirectory() as temporary:
+      folder = pathlib.Path(temporary)
+      tessera("map", "alexnet", "--accelerator", "eyeriss-256", "--method", "ga", "--samples", "100", "--out", folder / "run")
+      tessera("report", folder / "run", "--perfetto", folder / "trace.json")
+      events = json.loads((folder / "trace.json").read_text())["traceEvents"]
+      try:
+        processor = TraceProcessor(trace=str(folder / "trace.json"))
+      except Exception as error:  # its program comes from a server that may be out of reach
+        self.skipTest(f"no trace processor: {error}")
+      slices = list(processor.query("select count(*) as n, sum(dur) as dur from slice"))[0]
+      wanted = [event for event in events if event["ph"] == "X"]
+      self.assertEqual(slices.n, len(wanted))
+      self.assertAlmostEqual(slices.dur / 1000 / sum(event["dur"] for event in wanted), 1, 3)
+      tracks = {row.name for row in processor.query("select name from thread where name is not null")}
+      self.assertLessEqual({"layers", "MACs", "DRAM"}, tracks)
+      processor.close()
+
+
 class LargeTest(unittest.TestCase):
   """Long runs give pages that are small and open at once."""
 
