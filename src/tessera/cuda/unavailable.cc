@@ -19,6 +19,7 @@ Error NotBuilt() {
 
 bool Built() { return false; }
 Result<DeviceInfo> FindDevice() { return NotBuilt(); }
+Result<void> BreakDevice() { return NotBuilt(); }
 Result<std::unique_ptr<OffPolicyEngine>> OffPolicyEngine::Make(const EngineSpec& /*spec*/) {
   return NotBuilt();
 }
