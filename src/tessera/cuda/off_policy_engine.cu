@@ -586,7 +586,9 @@ Result<void> Engine::MakeGathered() {
   for (const Result<void>& r : steps) {
     if (!r) return r;
   }
-  return {};
+  // Of samplers without priorities all rows weigh the same; the device's would have written it.
+  const std::vector<float> ones(static_cast<size_t>(rows), 1.0f);
+  return row_weights_.Set(std::span<const float>(ones));
 }
 
 // Draws and gathers the mini-batches of a group; returns the seconds that took.

@@ -438,8 +438,12 @@ Result<void> CheckMapDevice(const MapJob& job, Device device) {
   for (const NetworkLayer& entry : job.network.layers) {
     const Result<std::unique_ptr<MappingProblem>> problem = SearchProblem(job, entry.layer);
     if (!problem) return InLayer(entry.name, problem.error());
-    const Result<std::unique_ptr<DeviceProblem>> made = DeviceProblem::Make(**problem);
-    if (!made) return InLayer(entry.name, made.error());
+    if (Result<void> can = DeviceProblem::Check(**problem); !can) {
+      return InLayer(entry.name, can.error());
+    }
+    // The device itself is the same for all.
+    if (&entry != &job.network.layers.back()) continue;
+    if (const auto made = DeviceProblem::Make(**problem); !made) return made.error();
   }
   return {};
 }

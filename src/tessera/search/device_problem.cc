@@ -125,9 +125,13 @@ double ClockOf(const CostModelChoice& model) {
   return LoopnestOptions{}.clock_ghz;
 }
 
-}  // namespace
+// A problem as host and device see it.
+struct Prepared {
+  loopnest::Setup setup;
+  NestPlan plan;
+};
 
-Result<std::unique_ptr<DeviceProblem>> DeviceProblem::Make(const MappingProblem& problem) {
+Result<Prepared> Prepare(const MappingProblem& problem) {
   if (&problem.model().info() != &kLoopnestModel || problem.loops() == nullptr) {
     return Error{
         .kind = ErrorKind::kUnsupported,
@@ -140,10 +144,24 @@ Result<std::unique_ptr<DeviceProblem>> DeviceProblem::Make(const MappingProblem&
   if (!setup) return setup.error();
   const Result<NestPlan> plan = cuda::MakeNestPlan(*setup);
   if (!plan) return plan.error();
-  Result<std::unique_ptr<cuda::MapEngine>> engine = cuda::MapEngine::Make(*plan);
+  return Prepared{.setup = *std::move(setup), .plan = *plan};
+}
+
+}  // namespace
+
+Result<void> DeviceProblem::Check(const MappingProblem& problem) {
+  if (const Result<Prepared> prepared = Prepare(problem); !prepared) return prepared.error();
+  return {};
+}
+
+Result<std::unique_ptr<DeviceProblem>> DeviceProblem::Make(const MappingProblem& problem) {
+  Result<Prepared> prepared = Prepare(problem);
+  if (!prepared) return prepared.error();
+  Result<std::unique_ptr<cuda::MapEngine>> engine = cuda::MapEngine::Make(prepared->plan);
   if (!engine) return engine.error();
-  return std::unique_ptr<DeviceProblem>(std::make_unique<PricedOnDevice>(
-      problem, *std::move(setup), *plan, ClockOf(problem.model()), *std::move(engine)));
+  return std::unique_ptr<DeviceProblem>(
+      std::make_unique<PricedOnDevice>(problem, std::move(prepared->setup), prepared->plan,
+                                       ClockOf(problem.model()), *std::move(engine)));
 }
 
 }  // namespace tessera

@@ -15,8 +15,11 @@ namespace tessera {
 // memory than a thread has), are priced on the host.
 class DeviceProblem : public Problem {
  public:
-  // Errors: no device; models, machines and layers that are not there, with what to do. The problem
-  // outlives what is made.
+  // Whether a device could price it; looks for none. Errors: models, machines and layers that are
+  // not there, with what to do.
+  static Result<void> Check(const MappingProblem& problem);
+
+  // Errors: as Check; no device. The problem outlives what is made.
   static Result<std::unique_ptr<DeviceProblem>> Make(const MappingProblem& problem);
 
   // Why the device stopped working, if it did. All outcomes since then are failures.
