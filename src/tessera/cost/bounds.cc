@@ -339,7 +339,9 @@ class Bounder {
     if (!exact() || options_.keep.empty()) return 0;
     int64_t words = 0;
     for (int v = 0; v < num_tensors_; ++v) {
-      bool held_below = false;
+      bool held_below = false, passes = false;
+      for (int k = i; k < num_levels_; ++k) passes = passes || Keeps(k, v);
+      if (!passes) continue;
       for (int k = 0; k < i; ++k) held_below = held_below || Keeps(k, v);
       words +=
           held_below ? elements_[v] : std::max(elements_[v], CeilDiv(macs_, MacsPerInstance(i)));

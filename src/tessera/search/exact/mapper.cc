@@ -235,7 +235,8 @@ struct Mapper::State {
   // As choices have it: mappings may say of tensors that there are not that they are held, too.
   KeepSet KeptBy(const LoopMapping& mapping) const {
     KeepSet keep = KeepSets(mapping);
-    for (uint8_t& set : keep) set &= choices.sets.back().back();
+    const auto all = static_cast<uint8_t>((1u << setup.data.problem.num_tensors) - 1);
+    for (uint8_t& set : keep) set &= all;
     return keep;
   }
 
@@ -514,6 +515,7 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   }
   Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
   if (!setup) return setup.error();
+  for (size_t v = 0; v < options.homes.size(); ++v) setup->machine.homes[v] = options.homes[v];
   for (const LoopDimension& dim : problem.dims()) {
     if (dim.bound <= std::numeric_limits<int32_t>::max()) continue;
     return Unsupported(
