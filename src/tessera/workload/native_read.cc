@@ -88,7 +88,7 @@ class Reader {
     return {};
   }
 
-  Result<void> Bind(const std::string& name, int64_t value, const std::string& network) {
+  Result<void> Bind(const std::string& name, const Binding& binding, const std::string& network) {
     const auto parameter = parameters_.find(name);
     if (parameter == parameters_.end()) {
       std::vector<std::string_view> names;
@@ -99,10 +99,11 @@ class Reader {
           .where = {.file = root_.file},
           .hint = names.empty() ? "it has none" : DidYouMean(name, names)};
     }
-    if (value < 0 || value > kMaxSize) {
+    const int64_t value = binding.number;
+    if (!binding.word.empty() || value < 0 || value > kMaxSize) {
       return Error{.kind = ErrorKind::kBadValue,
                    .message = fmt::format("parameter {} is {}, but must be in 0..{}", Quoted(name),
-                                          value, kMaxSize),
+                                          ToString(binding), kMaxSize),
                    .where = {.file = root_.file}};
     }
     parameter->second = value;

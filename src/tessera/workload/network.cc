@@ -74,12 +74,21 @@ Result<Network> MakeNetwork(std::string name, const std::vector<NetworkLayer>& l
 }
 
 int64_t TotalMacs(const Network& network) { return SumOver(network, Macs).value(); }
-int64_t TotalParameters(const Network& network) { return SumOver(network, Parameters).value(); }
+int64_t TotalParameters(const Network& network) {
+  return network.step ? network.step->parameters : SumOver(network, Parameters).value();
+}
 
 int64_t TotalLayers(const Network& network) {
   int64_t total = 0;
   for (const NetworkLayer& entry : network.layers) total += entry.count;
   return total;
+}
+
+Network OnlyLayer(Network network, const NetworkLayer& layer) {
+  network.layers = std::vector<NetworkLayer>{layer};
+  network.graph = {};
+  network.step.reset();
+  return network;
 }
 
 int64_t UsualBatch(const Network& network) {
