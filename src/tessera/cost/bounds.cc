@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
 #include "tessera/cost/compute_cycles.h"
+#include "tessera/cost/keep_bounds.h"
 #include "tessera/cost/loopnest/machine.h"
 #include "tessera/cost/loopnest/problem_data.h"
 
@@ -82,13 +85,14 @@ class Bounder {
     macs_ = Macs(data.problem);
   }
 
-  LoopBounds Run() {
+  // `compute_cycles`: of ComputeCycles, where it is known already.
+  LoopBounds Run(std::optional<int64_t> compute_cycles = {}) {
     LoopBounds bounds;
     bounds.levels.resize(static_cast<size_t>(num_levels_));
     for (int i = 0; i < num_levels_; ++i) {
       bounds.levels[static_cast<size_t>(i)].name = machine_.level_names[static_cast<size_t>(i)];
     }
-    bounds.compute_cycles = ComputeCycles();
+    bounds.compute_cycles = compute_cycles ? *compute_cycles : ComputeCycles();
     for (int v = 0; v < num_tensors_; ++v) {
       if (options_.keep.empty()) {
         TensorOnAnyLevels(v, bounds);
@@ -374,6 +378,26 @@ Result<LoopBounds> LowerBounds(const LoopProblem& problem, const Hierarchy& hier
   }
   const ProblemData data = loopnest::MakeProblemData(problem);
   return Bounder(data, *machine, options).Run();
+}
+
+Result<CostBounds> LeastBounds(const LoopProblem& problem, const Hierarchy& hierarchy,
+                               std::span<const std::vector<uint8_t>> keeps,
+                               std::optional<int64_t>& compute_cycles) {
+  const Result<Machine> machine = loopnest::MakeMachine(hierarchy);
+  if (!machine) return machine.error();
+  if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
+  const ProblemData data = loopnest::MakeProblemData(problem);
+  CostBounds least;
+  for (const std::vector<uint8_t>& keep : keeps) {
+    const BoundOptions options{.keep = keep};
+    const LoopBounds bounds = Bounder(data, *machine, options).Run(compute_cycles);
+    compute_cycles = bounds.compute_cycles;
+    const auto cycles = static_cast<double>(bounds.cycles);
+    least.cycles = least.cycles ? std::min(*least.cycles, cycles) : cycles;
+    least.energy_pj =
+        least.energy_pj ? std::min(*least.energy_pj, bounds.energy_pj) : bounds.energy_pj;
+  }
+  return least;
 }
 
 std::vector<uint8_t> KeepSets(const LoopMapping& mapping) {
