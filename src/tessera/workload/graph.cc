@@ -8,6 +8,7 @@
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
 #include "tessera/network.h"
+#include "tessera/workload/graph_tools.h"
 
 namespace tessera {
 namespace {
@@ -27,8 +28,10 @@ bool IsWritten(TensorKind kind) {
 
 class GraphChecker {
  public:
-  explicit GraphChecker(const Network& network)
-      : network_(network), graph_(network.graph), written_(graph_.tensors.size(), -1) {}
+  GraphChecker(const Network& network, int32_t& node)
+      : network_(network), graph_(network.graph), at_(node), written_(graph_.tensors.size(), -1) {
+    at_ = -1;
+  }
 
   Result<void> Run() {
     if (Result<void> ok = CheckTensors(); !ok) return ok;
@@ -37,6 +40,7 @@ class GraphChecker {
     std::vector<bool> read(graph_.tensors.size(), false);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const GraphNode& node = graph_.nodes[i];
+      at_ = static_cast<int32_t>(i);
       if (node.name.empty() || !names.insert(node.name).second) {
         return Bad(node.name.empty() ? fmt::format("node {} has no name", i + 1)
                                      : fmt::format("two nodes are named {}", Quoted(node.name)));
@@ -46,6 +50,7 @@ class GraphChecker {
       if (Result<void> ok = CheckSizes(node); !ok) return ok;
       if (node.macs()) ++occurrences[static_cast<size_t>(node.layer)];
     }
+    at_ = -1;
     if (Result<void> ok = CheckUse(read); !ok) return ok;
     for (size_t i = 0; i < occurrences.size(); ++i) {
       const NetworkLayer& entry = network_.layers[i];
@@ -188,7 +193,8 @@ class GraphChecker {
   Result<void> CheckPooling(const GraphNode& node) const {
     if (node.inputs.empty()) return Bad(node, "it needs an input");
     const std::vector<int64_t>& in = Tensor(node.inputs[0]).shape;
-    const std::vector<int64_t>& out = Tensor(node.outputs[0]).shape;
+    std::vector<int64_t> out = Tensor(node.outputs[0]).shape;
+    while (out.size() == 2 || out.size() == 3) out.push_back(1);  // a mean that drops its axes
     const auto fits = [](int64_t size, int64_t pads, int64_t kernel, int64_t dilation,
                          int64_t stride, int64_t result) {
       const int64_t room = size + pads - dilation * (kernel - 1) - 1;
@@ -207,7 +213,7 @@ class GraphChecker {
                                  Name(node.inputs[0])));
   }
 
-  Result<void> CheckUse(const std::vector<bool>& read) const {
+  Result<void> CheckUse(const std::vector<bool>& read) {
     for (size_t i = 0; i < graph_.tensors.size(); ++i) {
       const GraphTensor& tensor = graph_.tensors[i];
       if (written_[i] < 0 && IsWritten(tensor.kind)) {
@@ -216,6 +222,7 @@ class GraphChecker {
       const bool kept = tensor.kind == TensorKind::kOutput || tensor.kind == TensorKind::kInput ||
                         (tensor.kind == TensorKind::kCache && written_[i] >= 0);
       if (!read[i] && !kept) {
+        at_ = written_[i];
         return Bad(fmt::format("tensor {} dangles: no node reads it, and it is no output",
                                Quoted(tensor.name)));
       }
@@ -225,6 +232,7 @@ class GraphChecker {
 
   const Network& network_;
   const Graph& graph_;
+  int32_t& at_;                   // the node that is looked at
   std::vector<int32_t> written_;  // by tensor: the node that writes it, of those seen so far
 };
 
@@ -318,9 +326,15 @@ int64_t PeakLiveWords(const Graph& graph) {
   return peak;
 }
 
-Result<void> ValidateGraph(const Network& network) {
+Result<void> ValidateGraph(const Network& network, int32_t& node) {
+  node = -1;
   if (network.graph.empty() && network.graph.tensors.empty()) return {};
-  return GraphChecker(network).Run();
+  return GraphChecker(network, node).Run();
+}
+
+Result<void> ValidateGraph(const Network& network) {
+  int32_t node = -1;
+  return ValidateGraph(network, node);
 }
 
 }  // namespace tessera

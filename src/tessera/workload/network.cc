@@ -51,6 +51,7 @@ Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t c
   parameters_ = parameters;
   std::string unique = names_.Add(std::move(name));
   const auto [known, fresh] = index_.try_emplace(layer, network_.layers.size());
+  last_ = known->second;
   if (fresh) {
     network_.layers.push_back({.name = std::move(unique), .layer = layer, .count = count});
   } else {
