@@ -98,11 +98,11 @@ struct MapSettings {
   double within = 0;       // The next objective may cost this part of the first: 0.01 is 1 %; of
                            // methods with proofs. Default: 0.
   CostLimits limits = {};  // Of every layer. Default: none.
-  MapMethod method = DefaultSearch();      // Default: DefaultSearch().
-  TileSizes sizes = TileSizes::kDivisors;  // Default: kDivisors.
-  bool decide_pes = false;                 // Default: false.
-  bool bypass = true;                      // Loops. Default: true.
-  Factors factors = Factors::kPerfect;     // Of methods with proofs. Default: kPerfect.
+  MapMethod method = DefaultSearch();          // Default: DefaultSearch().
+  TileSizes sizes = TileSizes::kDivisors;      // Default: kDivisors.
+  bool decide_pes = false;                     // Default: false.
+  bool bypass = true;                          // Loops. Default: true.
+  Factors factors = Factors::kPerfect;         // Of methods with proofs. Default: kPerfect.
   InterLayer inter_layer = InterLayer::kNone;  // Of methods with proofs. Default: kNone.
 
   int64_t seed = 1;                       // Default: 1.
@@ -292,7 +292,8 @@ struct PlanStage {
   std::vector<std::pair<std::string, std::string>> homes = {};  // of what it writes: tensor, level
   std::vector<PlanPart> parts = {};
   double cycles = 0, energy_pj = 0, outer_words = 0;
-  double none_cycles = 0, none_energy_pj = 0, none_outer_words = 0;  // the same nodes, homes outside
+  double none_cycles = 0, none_energy_pj = 0,
+         none_outer_words = 0;  // the same nodes, homes outside
 };
 
 // One step of a node's staircase: its optimum while other tensors leave so much room.

@@ -389,15 +389,20 @@ Result<CostBounds> LeastBounds(const LoopProblem& problem, const Hierarchy& hier
   const ProblemData data = loopnest::MakeProblemData(problem);
   CostBounds least;
   for (const std::vector<uint8_t>& keep : keeps) {
-    const BoundOptions options{.keep = keep};
-    const LoopBounds bounds = Bounder(data, *machine, options).Run(compute_cycles);
-    compute_cycles = bounds.compute_cycles;
-    const auto cycles = static_cast<double>(bounds.cycles);
-    least.cycles = least.cycles ? std::min(*least.cycles, cycles) : cycles;
+    const CostBounds bounds = KeepBounds(data, *machine, keep, compute_cycles);
+    least.cycles = least.cycles ? std::min(*least.cycles, *bounds.cycles) : bounds.cycles;
     least.energy_pj =
-        least.energy_pj ? std::min(*least.energy_pj, bounds.energy_pj) : bounds.energy_pj;
+        least.energy_pj ? std::min(*least.energy_pj, *bounds.energy_pj) : bounds.energy_pj;
   }
   return least;
+}
+
+CostBounds KeepBounds(const loopnest::ProblemData& data, const loopnest::Machine& machine,
+                      const std::vector<uint8_t>& keep, std::optional<int64_t>& compute_cycles) {
+  const BoundOptions options{.keep = keep};
+  const LoopBounds bounds = Bounder(data, machine, options).Run(compute_cycles);
+  compute_cycles = bounds.compute_cycles;
+  return {.cycles = static_cast<double>(bounds.cycles), .energy_pj = bounds.energy_pj};
 }
 
 std::vector<uint8_t> KeepSets(const LoopMapping& mapping) {

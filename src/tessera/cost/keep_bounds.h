@@ -10,6 +10,8 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/cost.h"
+#include "tessera/cost/loopnest/machine.h"
+#include "tessera/cost/loopnest/problem_data.h"
 #include "tessera/mapping.h"
 #include "tessera/result.h"
 
@@ -22,6 +24,10 @@ namespace tessera {
 Result<CostBounds> LeastBounds(const LoopProblem& problem, const Hierarchy& hierarchy,
                                std::span<const std::vector<uint8_t>> keeps,
                                std::optional<int64_t>& compute_cycles);
+
+// The same for one choice, for a machine and a problem that are prepared.
+CostBounds KeepBounds(const loopnest::ProblemData& data, const loopnest::Machine& machine,
+                      const std::vector<uint8_t>& keep, std::optional<int64_t>& compute_cycles);
 
 }  // namespace tessera
 

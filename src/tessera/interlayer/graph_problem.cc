@@ -134,7 +134,8 @@ class Maker {
 
   void SetPooling(const GraphNode& from, Node& node) {
     const std::vector<int64_t>& in = graph_.tensors[static_cast<size_t>(from.inputs[0])].shape;
-    const std::vector<int64_t>& out = graph_.tensors[static_cast<size_t>(from.outputs[0])].shape;
+    std::vector<int64_t> out = graph_.tensors[static_cast<size_t>(from.outputs[0])].shape;
+    while (out.size() == 2 || out.size() == 3) out.push_back(1);  // a mean that drops its axes
     if (in.size() != 4 || out.size() != 4) return;
     node.may_slice = true;
     node.window = {from.stride.y, from.kernel.y, from.dilation.y, from.pad.top};
@@ -150,8 +151,8 @@ class Maker {
     const Tensor& between = made_.tensors[static_cast<size_t>(node.outputs[0])];
     return next.may_slice && next.inputs[0] == node.outputs[0] && between.may_stay &&
            between.consumers.size() == 1 && between.consumers[0] == next_index &&
-           std::ranges::count(next.inputs, node.outputs[0]) == 1 &&
-           node.rows == next.input_rows && node.row_words == next.input_row_words;
+           std::ranges::count(next.inputs, node.outputs[0]) == 1 && node.rows == next.input_rows &&
+           node.row_words == next.input_row_words;
   }
 
   void FindChains() {
@@ -182,18 +183,20 @@ int64_t GraphProblem::EntriesOf(size_t home) const {
 
 Result<GraphProblem> MakeGraphProblem(const Network& network, const Accelerator& accelerator) {
   if (network.graph.empty()) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("network '{}' is a list of layers without edges, so nothing "
-                                        "is known about what stays between them",
-                                        network.name),
-                 .hint = "use an ONNX file, a native YAML file with a graph or a network of the "
-                         "zoo, or --inter-layer none"};
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = fmt::format("network '{}' is a list of layers without edges, so nothing "
+                               "is known about what stays between them",
+                               network.name),
+        .hint =
+            "use an ONNX file, a native YAML file with a graph or a network of the "
+            "zoo, or --inter-layer none"};
   }
   if (!accelerator.hierarchy) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("accelerator '{}' has no memory hierarchy",
-                                        accelerator.name),
-                 .hint = "inter-layer mapping is for model loopnest"};
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = fmt::format("accelerator '{}' has no memory hierarchy", accelerator.name),
+        .hint = "inter-layer mapping is for model loopnest"};
   }
   if (Result<void> valid = ValidateGraph(network); !valid) return valid.error();
   Result<GraphProblem> problem = Maker(network, *accelerator.hierarchy).Run();

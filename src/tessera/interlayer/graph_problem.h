@@ -1,6 +1,6 @@
-// A network as the inter-layer optimizer sees it: the nodes that are executed, in order, the tensors
-// that live between them, the levels at which tensors can stay, and the chains that can run in
-// slices. docs/graphs.md has the rules.
+// A network as the inter-layer optimizer sees it: the nodes that are executed, in order, the
+// tensors that live between them, the levels at which tensors can stay, and the chains that can run
+// in slices. docs/graphs.md has the rules.
 #ifndef TESSERA_INTERLAYER_GRAPH_PROBLEM_H_
 #define TESSERA_INTERLAYER_GRAPH_PROBLEM_H_
 
@@ -32,16 +32,16 @@ struct RowWindow {
 
 struct Node {
   std::string name = {};
-  int layer = -1;         // of Network::layers; -1: a vector node
-  bool concat = false;    // a view where all homes are one
-  bool may_slice = false;  // conv, dwconv, pooling
+  int layer = -1;                              // of Network::layers; -1: a vector node
+  bool concat = false;                         // a view where all homes are one
+  bool may_slice = false;                      // conv, dwconv, pooling
   std::vector<int> inputs = {}, outputs = {};  // tensors; inputs as often as they are read
   std::vector<int> slots = {};  // nodes with MACs: the tensor of each loop tensor; -1: home 0
   int64_t elements = 0;         // operations of a vector node
   RowWindow window = {};
-  int64_t rows = 1, input_rows = 1;          // of output and input, where it may be sliced
+  int64_t rows = 1, input_rows = 1;            // of output and input, where it may be sliced
   int64_t row_words = 0, input_row_words = 0;  // words of one of them
-  int64_t row_elements = 0;                  // operations of a vector node for one row
+  int64_t row_elements = 0;                    // operations of a vector node for one row
 };
 
 struct GraphProblem {
@@ -53,7 +53,7 @@ struct GraphProblem {
   std::vector<Tensor> tensors = {};
   std::vector<Node> nodes = {};
 
-  std::vector<int> homes = {};         // levels on chip at which tensors can stay, innermost first
+  std::vector<int> homes = {};  // levels on chip at which tensors can stay, innermost first
   std::vector<bool> holds_weights = {};  // by index of `homes`
 
   int outermost() const { return static_cast<int>(hierarchy.levels.size()) - 1; }

@@ -25,8 +25,8 @@ namespace {
 constexpr double kLayersShare = 0.25;
 constexpr double kHomesShare = 0.5;
 
-constexpr int64_t kNodeBytes = 400;   // about what an open node of a proof takes
-constexpr int64_t kOpenProofs = 64;   // about so many are open at a time
+constexpr int64_t kNodeBytes = 400;  // about what an open node of a proof takes
+constexpr int64_t kOpenProofs = 64;  // about so many are open at a time
 
 class GraphMapper {
  public:
@@ -186,8 +186,7 @@ class GraphMapper {
     for (int i = stage.first; i <= stage.last && !stage.view; ++i) {
       const Node& node = problem_.nodes[static_cast<size_t>(i)];
       if ((stage.pinned >> (i - stage.first) & 1) != 0) {
-        words +=
-            static_cast<double>(problem_.weight_words[static_cast<size_t>(node.layer)]);
+        words += static_cast<double>(problem_.weight_words[static_cast<size_t>(node.layer)]);
       }
       if (node.layer >= 0) continue;
       for (const std::vector<int>* tensors : {&node.inputs, &node.outputs}) {
@@ -281,10 +280,10 @@ class GraphMapper {
     total.utilization = total.cycles > 0 ? macs / units / total.cycles : 0;
     mapping_.seconds = SteadySeconds() - start_;
     mapping_.interrupted = mapping_.interrupted || Stopped();
-    mapping_.stopped_by = mapping_.interrupted      ? MapStop::kInterrupted
-                          : optimized_.proved       ? MapStop::kProved
-                          : optimized_.exhausted    ? MapStop::kRounds
-                                                    : MapStop::kTime;
+    mapping_.stopped_by = mapping_.interrupted   ? MapStop::kInterrupted
+                          : optimized_.proved    ? MapStop::kProved
+                          : optimized_.exhausted ? MapStop::kRounds
+                                                 : MapStop::kTime;
   }
 
   void AddStaircases(InterLayerPlan& made) {
@@ -306,7 +305,8 @@ class GraphMapper {
       made.staircases.push_back(std::move(out));
     }
     std::ranges::sort(made.staircases, [](const StaircaseStep& a, const StaircaseStep& b) {
-      return std::tie(a.layer, a.rows, a.homes, a.room) < std::tie(b.layer, b.rows, b.homes, b.room);
+      return std::tie(a.layer, a.rows, a.homes, a.room) <
+             std::tie(b.layer, b.rows, b.homes, b.room);
     });
   }
 

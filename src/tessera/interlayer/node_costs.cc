@@ -31,6 +31,7 @@ struct NodeCosts::Step {
   Room room = {};
   double bound = 0;  // of the objective; edp: of the energy below `limit` cycles
   bool done = false, infeasible = false;
+  bool given = false;  // its bound is from elsewhere, and nothing was done here yet
   int64_t rounds = 0;
   std::unique_ptr<exact::Mapper> mapper = nullptr;
   int64_t counted = 0;  // evaluations of the mapper so far
@@ -45,7 +46,7 @@ struct NodeCosts::Staircase {
   LoopProblem problem = {};
   std::vector<int> homes = {};
   Spent closed = {};  // lower bounds without search, for all factors
-  Room widest = {};  // that anybody can have who computes the whole layer
+  Room widest = {};   // that anybody can have who computes the whole layer
   std::vector<Step> steps = {};
   std::vector<Found> found = {};
   std::vector<int> multiples = {};  // staircases of the same layer and homes with k times the rows
@@ -128,6 +129,8 @@ int NodeCosts::Find(const NodeKey& key) {
       exact::KeepChoicesOf(made->problem, problem_.hierarchy, options);
   if (choices && choices->left_out == 0 && choices->sets.size() <= kMostKeepBounds) {
     std::optional<int64_t>& compute = compute_cycles_[{key.layer, key.rows}];
+    // How the array can be filled takes longest, and energies do not depend on it.
+    if (options_.objective == Objective::kEnergy && !compute) compute = 1;
     const Result<CostBounds> least =
         LeastBounds(made->problem, problem_.hierarchy, choices->sets, compute);
     if (least) made->closed = {least->cycles.value_or(0), least->energy_pj.value_or(0)};
@@ -136,7 +139,8 @@ int NodeCosts::Find(const NodeKey& key) {
     const Arithmetic& units = problem_.hierarchy.arithmetic;
     made->closed = {macs / static_cast<double>(units.instances()), macs * units.mac_pj.ToDouble()};
   }
-  // What computes k times the rows can do so as k times these, one after the other (docs/graphs.md).
+  // What computes k times the rows can do so as k times these, one after the other
+  // (docs/graphs.md).
   if (key.rows > 0 && !problem_.hierarchy.links) {
     for (int other = 0; other < id; ++other) {
       Staircase& they = *staircases_[static_cast<size_t>(other)];
@@ -268,8 +272,8 @@ void NodeCosts::Take(Staircase& staircase, const LoopMapping& mapping) {
   for (const Found& known : staircase.found) {
     if (known.mapping == mapping) return;
   }
-  Result<loopnest::Setup> setup = loopnest::Prepare(staircase.problem, problem_.hierarchy,
-                                                    loopnest::Semantics::kExact);
+  Result<loopnest::Setup> setup =
+      loopnest::Prepare(staircase.problem, problem_.hierarchy, loopnest::Semantics::kExact);
   if (!setup || mapping.num_levels != setup->machine.num_levels) return;
   for (size_t v = 0; v < staircase.homes.size(); ++v) setup->machine.homes[v] = staircase.homes[v];
   loopnest::Workspace workspace;
@@ -306,7 +310,9 @@ void NodeCosts::Bound(const StepView& step) {
   if (options_.objective == Objective::kEdp) return;
   Staircase& of = *staircases_[static_cast<size_t>(step.staircase)];
   const auto known = std::ranges::find(of.steps, step.room, &Step::room);
-  Step& at = known != of.steps.end() ? *known : of.steps.emplace_back();
+  const bool fresh = known == of.steps.end();
+  Step& at = fresh ? of.steps.emplace_back() : *known;
+  at.given = at.given || fresh;
   at.room = step.room;
   at.bound = std::max(at.bound, step.bound);
   at.done = at.done || step.done;
@@ -336,7 +342,7 @@ NodeCosts::Step& NodeCosts::StepFor(Staircase& staircase, const Room& room) {
   Step* narrowest = nullptr;
   for (Step& step : staircase.steps) {
     if (!Covers(step.room, room)) continue;
-    if (!step.done && step.mapper == nullptr && step.bound > 0 && step.room != room) continue;
+    if (step.given && !step.done && step.room != room) continue;
     if (narrowest == nullptr || Covers(narrowest->room, step.room)) narrowest = &step;
   }
   // What is best with more room than there is does not fit: the room needs a step of its own.
@@ -445,6 +451,7 @@ bool NodeCosts::Refine(int staircase, const Room& room, int64_t rounds, ThreadPo
   }
   Step& step = StepFor(of, room);
   if (step.done || (edp && step.limit == 0)) return false;
+  step.given = false;
   ++of.version;
   ++version_;
   if (edp) {

@@ -1,7 +1,7 @@
-// What a node with MACs costs at least and at most, by the homes of its tensors and by the room that
-// other tensors leave: its staircases. A step is a proof of the exact mapper for one room; it is
-// made when somebody asks and refined round by round. Every mapping found at one step is known to
-// all steps that it fits, and every bound to all steps with less room.
+// What a node with MACs costs at least and at most, by the homes of its tensors and by the room
+// that other tensors leave: its staircases. A step is a proof of the exact mapper for one room; it
+// is made when somebody asks and refined round by round. Every mapping found at one step is known
+// to all steps that it fits, and every bound to all steps with less room.
 #ifndef TESSERA_INTERLAYER_NODE_COSTS_H_
 #define TESSERA_INTERLAYER_NODE_COSTS_H_
 

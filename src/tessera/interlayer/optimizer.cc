@@ -38,14 +38,21 @@ class Refiner {
     while (true) {
       double bound = 0;
       const Plan promised = planner_.Best(Side::kLower, &bound);
-      if (promised.found) best_.bound = std::max(best_.bound, bound);
+      // No plan at all: everything that could be better was ruled out.
+      if (promised.found || best_.plan.found) best_.bound = std::max(best_.bound, bound);
       std::vector<Candidate> candidates = CandidatesOf(promised);
       // What is promised has to be possible before anything else is known.
       Plan known = planner_.Best(Side::kUpper);
-      if (known.found) best_.plan = std::move(known);
+      if (known.found && (!best_.plan.found || ValueOf(known.spent, options_.objective) <
+                                                   ValueOf(best_.plan.spent, options_.objective))) {
+        best_.plan = std::move(known);
+      }
       const double value =
           best_.plan.found ? ValueOf(best_.plan.spent, options_.objective) : kInfinity;
-      if (best_.plan.found) best_.bound = std::min(best_.bound, value);
+      if (best_.plan.found) {
+        best_.bound = std::min(best_.bound, value);
+        planner_.Beat(value);
+      }
       if (options_.tell && best_.plan.found) options_.tell(value, best_.bound);
       best_.proved = value <= best_.bound * (1 + std::max(kEqual, options_.target_gap));
       if (best_.proved || Over()) return best_;
@@ -71,7 +78,7 @@ class Refiner {
     const Front& upper = costs_.Upper(part.staircase, part.room);
     if (upper.empty()) return kInfinity;
     if (lower.empty()) return 0;
-    const auto least = [](const Front& front, double Spent::* member) {
+    const auto least = [](const Front& front, double Spent::*member) {
       double value = kInfinity;
       for (const CostPoint& point : front) value = std::min(value, point.spent.*member);
       return value;
@@ -103,9 +110,8 @@ class Refiner {
 
   // Some rounds for the heaviest; those of which nothing is known come first, all of them.
   bool Work(std::vector<Candidate>& candidates) {
-    std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-      return a.weight > b.weight;
-    });
+    std::ranges::stable_sort(
+        candidates, [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
     double heaviest = 0;
     size_t done = 0;
     bool worked = false;

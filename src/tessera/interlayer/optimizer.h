@@ -1,6 +1,6 @@
-// The optimizer: plans with lower costs say what could be best, plans with upper costs what is known
-// to be possible; work goes to the nodes on which the two differ most, until they meet or the time
-// is over.
+// The optimizer: plans with lower costs say what could be best, plans with upper costs what is
+// known to be possible; work goes to the nodes on which the two differ most, until they meet or the
+// time is over.
 #ifndef TESSERA_INTERLAYER_OPTIMIZER_H_
 #define TESSERA_INTERLAYER_OPTIMIZER_H_
 
@@ -39,8 +39,8 @@ struct OptimizerOptions {
 
 struct Optimized {
   Plan plan = {};
-  double bound = 0;     // no plan has a lower value
-  bool proved = false;  // nothing is left to do, or the target gap is reached
+  double bound = 0;        // no plan has a lower value
+  bool proved = false;     // nothing is left to do, or the target gap is reached
   bool exhausted = false;  // nothing is left to do within the limits of single proofs
   int64_t rounds = 0;
 };

@@ -123,8 +123,8 @@ class PlanSearch {
       if (problem_.nodes[i].layer < 0) continue;
       const auto operations =
           static_cast<double>(Macs(problem_.layers[static_cast<size_t>(problem_.nodes[i].layer)]));
-      rest_[i] += {operations / static_cast<double>(macs.instances()),
-                   operations * macs.mac_pj.ToDouble()};
+      rest_[i] +=
+          {operations / static_cast<double>(macs.instances()), operations * macs.mac_pj.ToDouble()};
     }
   }
 
@@ -169,7 +169,8 @@ class PlanSearch {
     for (const int other : living) {
       if (other == tensor || !IsView(other)) continue;
       const Node& concat =
-          problem_.nodes[static_cast<size_t>(problem_.tensors[static_cast<size_t>(other)].producer)];
+          problem_
+              .nodes[static_cast<size_t>(problem_.tensors[static_cast<size_t>(other)].producer)];
       if (std::ranges::find(concat.inputs, tensor) != concat.inputs.end()) return true;
     }
     return false;
@@ -290,6 +291,7 @@ class PlanSearch {
         ForEachOutputHome(end, 0, [&] {
           const std::optional<Room> room = RoomFor(first, end.outputs);
           if (!room) return;
+          dead_ = DeadAt(first, last, h, end, *room, templates.size());
           for (size_t t = 0; t < templates.size(); ++t) {
             Group(first, last, h, static_cast<int64_t>(t) + 1, templates[t], *room, labels);
           }
@@ -312,9 +314,13 @@ class PlanSearch {
       }
     }
     // One slice and nothing pinned is what homes give, with less room.
+    const size_t row = static_cast<size_t>(slices - 1) << kMostPins;
     const auto use = [&](uint64_t pinned) {
       if (slices == 1 && pinned == 0) return;
-      GroupWith(first, last, home, slices, plan, room, pinned, labels);
+      const size_t place = row + PinNumber(pinned, can_pin);
+      if (place < dead_->size() && (*dead_)[place]) return;
+      const Spent least = GroupWith(first, last, home, slices, plan, room, pinned, labels);
+      if (side_ == Side::kLower && Hopeless(first, last, least)) (*dead_)[place] = true;
     };
     if (std::popcount(can_pin) <= kMostPins) {
       for (uint64_t pinned = can_pin;; pinned = (pinned - 1) & can_pin) {
@@ -323,10 +329,19 @@ class PlanSearch {
       }
     }
     if (side_ == Side::kLower) {
-      return RelaxedGroup(first, last, home, slices, plan, room, can_pin, labels);
+      if ((*dead_)[row]) return;
+      const Spent least = RelaxedGroup(first, last, home, slices, plan, room, can_pin, labels);
+      if (Hopeless(first, last, least)) (*dead_)[row] = true;
+      return;
     }
-    use(0);
-    use(can_pin);
+    if ((*dead_)[row]) return;
+    const auto try_pins = [&](uint64_t pinned) {
+      if (slices > 1 || pinned != 0) {
+        GroupWith(first, last, home, slices, plan, room, pinned, labels);
+      }
+    };
+    try_pins(0);
+    try_pins(can_pin);
     uint64_t some = can_pin;  // The largest weights go first.
     while (some != 0) {
       int largest = -1;
@@ -341,8 +356,38 @@ class PlanSearch {
         }
       }
       some &= ~(uint64_t{1} << largest);
-      if (some != 0) use(some);
+      if (some != 0) try_pins(some);
     }
+  }
+
+  // A number for a subset of what can be pinned: its bits, put together.
+  static size_t PinNumber(uint64_t pinned, uint64_t can_pin) {
+    size_t number = 0, place = 0;
+    for (; can_pin != 0; can_pin &= can_pin - 1, ++place) {
+      if ((pinned >> std::countr_zero(can_pin) & 1) != 0) number |= size_t{1} << place;
+    }
+    return number;
+  }
+
+  // What of the groups at a place is known to be in no better plan.
+  std::vector<bool>* DeadAt(int first, int last, int home, const Node& end, const Room& room,
+                            size_t templates) {
+    Planner::Place place{.first = first, .last = last, .home = home, .room = room};
+    const Node& begin = problem_.nodes[static_cast<size_t>(first)];
+    for (const int tensor : {begin.inputs[0], end.outputs[0]}) {
+      place.codes.push_back(static_cast<int8_t>(LevelOf(tensor)));
+    }
+    std::vector<bool>& dead = planner_.dead_[place];
+    dead.resize(templates << kMostPins, false);
+    return &dead;
+  }
+
+  // Whether no plan with a stage of at least this cost is better than the one that is known.
+  bool Hopeless(int first, int last, const Spent& least) const {
+    if (planner_.before_.empty()) return false;
+    const Spent all = planner_.before_[static_cast<size_t>(first)] + least +
+                      planner_.after_[static_cast<size_t>(last) + 1];
+    return ValueOf(all, options_.objective) >= planner_.known_;
   }
 
   NodeKey SlicedKey(int i, int first, int last, int level, bool pinned) const {
@@ -372,8 +417,9 @@ class PlanSearch {
     return spent;
   }
 
-  void GroupWith(int first, int last, int home, int64_t slices, const Planner::Template& plan,
-                 Room room, uint64_t pinned, const std::vector<int>& labels) {
+  // Returns what the group costs at least; infinite: it is not possible.
+  Spent GroupWith(int first, int last, int home, int64_t slices, const Planner::Template& plan,
+                  Room room, uint64_t pinned, const std::vector<int>& labels) {
     const int level = problem_.homes[static_cast<size_t>(home)];
     Stage stage{.first = first, .last = last, .level = level, .slices = slices, .pinned = pinned};
     Spent fixed;
@@ -384,7 +430,8 @@ class PlanSearch {
       room[static_cast<size_t>(home)] -= words;
       fixed += PinCost(problem_.hierarchy, words, level);
     }
-    if (room[static_cast<size_t>(home)] < 0) return;
+    Spent least{kInfinity, kInfinity};
+    if (room[static_cast<size_t>(home)] < 0) return least;
     std::vector<Way> ways = {{}};
     for (int i = first; i <= last && !ways.empty(); ++i) {
       const SlicedNode& sliced = plan.nodes[static_cast<size_t>(i - first)];
@@ -398,13 +445,21 @@ class PlanSearch {
         Combine(i, key, room, times, stage, ways);
       }
     }
-    for (Way& way : ways) way.spent += fixed;
+    for (Way& way : ways) {
+      way.spent += fixed;
+      least = Least(least, way.spent);
+    }
     Extend(stage, ways, labels);
+    return least;
+  }
+
+  static Spent Least(const Spent& a, const Spent& b) {
+    return {std::min(a.cycles, b.cycles), std::min(a.energy_pj, b.energy_pj)};
   }
 
   // A bound: every node of the group may have all the room, pinned or not, whichever is better.
-  void RelaxedGroup(int first, int last, int home, int64_t slices, const Planner::Template& plan,
-                    const Room& room, uint64_t can_pin, const std::vector<int>& labels) {
+  Spent RelaxedGroup(int first, int last, int home, int64_t slices, const Planner::Template& plan,
+                     const Room& room, uint64_t can_pin, const std::vector<int>& labels) {
     const int level = problem_.homes[static_cast<size_t>(home)];
     Stage stage{.first = first, .last = last, .level = level, .slices = slices};
     Spent least;
@@ -445,8 +500,9 @@ class PlanSearch {
       least += best;
       stage.parts.insert(stage.parts.end(), parts.begin(), parts.end());
     }
-    if (least.energy_pj == kInfinity || least.cycles == kInfinity) return;
+    if (least.energy_pj == kInfinity || least.cycles == kInfinity) return least;
     Extend(stage, std::vector<Way>{{.spent = least}}, labels);
+    return least;
   }
 
   // ---- Adding up ----
@@ -500,6 +556,10 @@ class PlanSearch {
   void Extend(const Stage& stage, const std::vector<Way>& ways, const std::vector<int>& labels) {
     if (ways.empty()) return;
     const size_t after = static_cast<size_t>(stage.last) + 1;
+    if (side_ == Side::kLower) {
+      const auto at = edges_.try_emplace({stage.first, stage.last}, ways.front().spent).first;
+      for (const Way& way : ways) at->second = Least(at->second, way.spent);
+    }
     std::string state;
     for (const int tensor : alive_[after]) {
       state.push_back(static_cast<char>(code_[static_cast<size_t>(tensor)]));
@@ -549,7 +609,26 @@ class PlanSearch {
     return static_cast<int>(stages_.size()) - 1;
   }
 
+  // What leads to every node, and what follows, at least: whatever the homes.
+  void KeepBounds() {
+    const size_t count = problem_.nodes.size();
+    planner_.before_.assign(count + 1, {kInfinity, kInfinity});
+    planner_.after_.assign(count + 1, {kInfinity, kInfinity});
+    planner_.before_[0] = planner_.after_[count] = {};
+    // Edges are in the order of their first nodes.
+    for (const auto& [edge, spent] : edges_) {
+      Spent& to = planner_.before_[static_cast<size_t>(edge.second) + 1];
+      to = Least(to, planner_.before_[static_cast<size_t>(edge.first)] + spent);
+    }
+    for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) {
+      Spent& from = planner_.after_[static_cast<size_t>(edge->first.first)];
+      from =
+          Least(from, planner_.after_[static_cast<size_t>(edge->first.second) + 1] + edge->second);
+    }
+  }
+
   Plan Finish(double* bound, double dropped) {
+    if (side_ == Side::kLower && dropped == kInfinity) KeepBounds();
     Plan plan;
     int best = -1;
     for (const auto& [state, labels] : places_.back()) {
@@ -586,6 +665,8 @@ class PlanSearch {
   std::vector<Spent> rest_;
   std::vector<Label> labels_;
   std::vector<Stage> stages_;
+  std::map<std::pair<int, int>, Spent> edges_;  // least cost of a stage, by its nodes
+  std::vector<bool>* dead_ = nullptr;           // of the place that is looked at
 };
 
 Plan Planner::Best(Side side, double* bound) { return PlanSearch(*this, side).Run(bound); }

@@ -1,12 +1,16 @@
 // The best plan for a network, given what its nodes cost: homes of tensors, groups with their
-// levels, slices and pinned weights. A plan is a path from the first node to the last; what the rest
-// of it depends on is where the tensors are that are still alive. With lower bounds of the nodes'
-// costs the same search gives a lower bound of the network's.
+// levels, slices and pinned weights. A plan is a path from the first node to the last; what the
+// rest of it depends on is where the tensors are that are still alive. With lower bounds of the
+// nodes' costs the same search gives a lower bound of the network's.
 #ifndef TESSERA_INTERLAYER_PLANNER_H_
 #define TESSERA_INTERLAYER_PLANNER_H_
 
+#include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "tessera/interlayer/graph_problem.h"
@@ -28,11 +32,11 @@ struct Part {
 // One node by itself, or a group.
 struct Stage {
   int first = 0, last = 0;
-  int level = -1;      // of a group; -1: none
+  int level = -1;  // of a group; -1: none
   int64_t slices = 1;
-  uint64_t pinned = 0;              // bit k: weights of node first + k
+  uint64_t pinned = 0;                 // bit k: weights of node first + k
   std::vector<int> output_homes = {};  // levels, of the tensors that the last node writes
-  bool view = false;                // a concatenation that costs nothing
+  bool view = false;                   // a concatenation that costs nothing
   Spent spent = {};
   std::vector<Part> parts = {};
 };
@@ -69,6 +73,9 @@ class Planner {
   // what no plan is below.
   Plan Best(Side side, double* bound = nullptr);
 
+  // A plan of this value is known: groups that can only be in worse ones are not looked at again.
+  void Beat(double value) { known_ = std::min(known_, value); }
+
  private:
   struct Template {
     std::vector<SlicedNode> nodes = {};
@@ -76,12 +83,25 @@ class Planner {
   };
   const std::vector<Template>& TemplatesOf(int first, int last);
 
+  // Where a group can be: nodes, home, where its input and output are, what room it has.
+  struct Place {
+    int first = 0, last = 0, home = 0;
+    std::vector<int8_t> codes = {};
+    Room room = {};
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
   friend class PlanSearch;
 
   const GraphProblem& problem_;
   NodeCosts& costs_;
   const PlannerOptions options_;
   std::map<std::pair<int, int>, std::vector<Template>> templates_;
+
+  double known_ = std::numeric_limits<double>::infinity();
+  // Of the last search with lower costs: what leads to a node costs at least, and what follows.
+  std::vector<Spent> before_ = {}, after_ = {};
+  std::map<Place, std::vector<bool>> dead_;  // by slices and pins: cannot be in a better plan
 };
 
 double ValueOf(const Spent& spent, Objective objective);

@@ -38,8 +38,7 @@ std::optional<NodeKey> KeyOf(const Json& line, const GraphProblem& problem) {
     return std::nullopt;
   }
   const auto at = static_cast<size_t>(*layer);
-  if (*rows < 0 || *rows > problem.layer_rows[at] ||
-      (problem.layer_rows[at] > 0 && *rows == 0) ||
+  if (*rows < 0 || *rows > problem.layer_rows[at] || (problem.layer_rows[at] > 0 && *rows == 0) ||
       std::ssize(*homes) != problem.layers[at].num_tensors) {
     return std::nullopt;
   }
@@ -56,9 +55,7 @@ std::optional<NodeKey> KeyOf(const Json& line, const GraphProblem& problem) {
 
 }  // namespace
 
-JournalFile StaircaseFile(const RunDirectory& directory) {
-  return directory.Journal("staircases");
-}
+JournalFile StaircaseFile(const RunDirectory& directory) { return directory.Journal("staircases"); }
 
 Result<std::unique_ptr<StaircaseJournal>> StaircaseJournal::Open(const JournalFile& file,
                                                                  bool restore, const MapJob& job,
@@ -139,11 +136,11 @@ Result<void> StaircaseJournal::Write() {
       lines.push_back(fmt::format("{},\"mapping\":{}}}", KeyText(change.staircase), *mapping));
       continue;
     }
-    lines.push_back(fmt::format(
-        "{},\"room\":[{}],\"bound\":{},\"done\":{},\"infeasible\":{},\"rounds\":{}}}",
-        KeyText(change.staircase), fmt::join(change.step.room, ","),
-        change.step.infeasible ? 0 : change.step.bound, change.step.done, change.step.infeasible,
-        change.step.rounds));
+    lines.push_back(
+        fmt::format("{},\"room\":[{}],\"bound\":{},\"done\":{},\"infeasible\":{},\"rounds\":{}}}",
+                    KeyText(change.staircase), fmt::join(change.step.room, ","),
+                    change.step.infeasible ? 0 : change.step.bound, change.step.done,
+                    change.step.infeasible, change.step.rounds));
   }
   return journal_->Append(lines);
 }

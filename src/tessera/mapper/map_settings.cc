@@ -124,12 +124,13 @@ Result<void> CheckInterLayer(const MapJob& job) {
                  .hint = std::move(hint)};
   };
   if (settings.model->semantics() != loopnest::Semantics::kExact) {
-    return refused("needs model loopnest with semantics exact", "leave --model and --semantics out");
+    return refused("needs model loopnest with semantics exact",
+                   "leave --model and --semantics out");
   }
   if (!job.prove) {
-    return refused(fmt::format("needs proofs, which method {} does not make",
-                               settings.method.ToString()),
-                   "use --method auto or exact");
+    return refused(
+        fmt::format("needs proofs, which method {} does not make", settings.method.ToString()),
+        "use --method auto or exact");
   }
   if (!job.problem.space.constraints.demands.empty() ||
       !job.accelerator.constraints.demands.empty()) {
@@ -145,12 +146,14 @@ Result<void> CheckInterLayer(const MapJob& job) {
     return refused("has one objective", "leave the others out");
   }
   if (job.network.graph.empty()) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("network '{}' is a list of layers without edges, so nothing "
-                                        "is known about what stays between them",
-                                        job.network.name),
-                 .hint = "use an ONNX file, a native YAML file with a graph, or a network of the "
-                         "zoo; or --inter-layer none"};
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = fmt::format("network '{}' is a list of layers without edges, so nothing "
+                               "is known about what stays between them",
+                               job.network.name),
+        .hint =
+            "use an ONNX file, a native YAML file with a graph, or a network of the "
+            "zoo; or --inter-layer none"};
   }
   return {};
 }
