@@ -209,6 +209,7 @@ std::optional<Case> RandomCase(uint64_t number) {
   Case made{.network = RandomNetwork(rng)};
   made.accelerator = {.name = "random", .hierarchy = RandomMachine(rng)};
   made.bypass = number % 4 == 0;
+  if (made.network.layers.empty()) return std::nullopt;
   if (!Validate(made.accelerator) || !ValidateGraph(made.network)) return std::nullopt;
   if (MappingsOf(made.network, *made.accelerator.hierarchy) > (made.bypass ? 40 : 250)) {
     return std::nullopt;

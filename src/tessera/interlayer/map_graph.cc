@@ -233,7 +233,9 @@ class GraphMapper {
       }
     }
     FillTotal(plan);
-    made.status = optimized_.proved && mapping_.total.gap().value_or(1) <= 1e-9
+    constexpr double kEqual = 1e-9;  // relative; values within it are equal
+    const NetworkTotal& total = mapping_.total;
+    made.status = optimized_.proved && total.value <= *total.bound * (1 + kEqual)
                       ? MapStatus::kOptimal
                       : MapStatus::kBounded;
     AddStaircases(made);

@@ -31,7 +31,8 @@ struct NodeCosts::Step {
   Room room = {};
   double bound = 0;  // of the objective; edp: of the energy below `limit` cycles
   bool done = false, infeasible = false;
-  bool given = false;  // its bound is from elsewhere, and nothing was done here yet
+  bool given_up = false;  // edp: the rest of the front
+  bool given = false;     // its bound is from elsewhere, and nothing was done here yet
   int64_t rounds = 0;
   std::unique_ptr<exact::Mapper> mapper = nullptr;
   int64_t counted = 0;  // evaluations of the mapper so far
@@ -222,12 +223,17 @@ const Front& NodeCosts::Lower(int staircase, const Room& room) {
   }
   const bool edp = options_.objective == Objective::kEdp;
   Spent least = of.closed;
-  const Step* widest = nullptr;
+  const Step* front_of = nullptr;
   for (const Step& step : of.steps) {
     if (!Covers(step.room, room)) continue;
     if (step.infeasible) return front;
     if (edp) {
-      if (widest == nullptr || step.proved.size() > widest->proved.size()) widest = &step;
+      // A front that is complete says most, and the one with the least room most of these.
+      const bool better = front_of == nullptr           ? true
+                          : step.done != front_of->done ? step.done
+                          : step.done                   ? Covers(front_of->room, step.room)
+                                      : step.proved.size() > front_of->proved.size();
+      if (better) front_of = &step;
       continue;
     }
     double& value = options_.objective == Objective::kLatency ? least.cycles : least.energy_pj;
@@ -256,14 +262,14 @@ const Front& NodeCosts::Lower(int staircase, const Room& room) {
     front = {{least}};
     return front;
   }
-  if (widest != nullptr) {
-    for (const Spent& proved : widest->proved) front.push_back({proved});
-    if (!widest->done || widest->limit > least.cycles) {
-      const double energy = widest->proved.empty() ? 0 : widest->proved.back().energy_pj;
-      least.energy_pj = std::max({least.energy_pj, energy, widest->bound});
+  if (front_of != nullptr) {
+    for (const Spent& proved : front_of->proved) front.push_back({proved});
+    if (!front_of->done || front_of->limit > least.cycles) {
+      const double energy = front_of->proved.empty() ? 0 : front_of->proved.back().energy_pj;
+      least.energy_pj = std::max({least.energy_pj, energy, front_of->bound});
     }
   }
-  if (widest == nullptr || !widest->done) front.push_back({least});
+  if (front_of == nullptr || !front_of->done) front.push_back({least});
   KeepPareto(front);
   return front;
 }
@@ -429,11 +435,12 @@ void NodeCosts::AdvanceFront(Staircase& staircase, Step& step, int64_t rounds, T
     return;
   }
   if (progress.status != exact::Status::kOptimal || step.proved.size() >= kMostPoints) {
-    step.limit = 0;  // It is given up: what has fewer cycles is bounded by the last energy.
+    step.given_up = true;  // What has fewer cycles is bounded by the last energy.
     return;
   }
   step.proved.push_back({progress.best->cycles, progress.best->energy_pj});
   step.limit = progress.best->cycles - 1;
+  step.done = step.limit < 1;
 }
 
 bool NodeCosts::Refine(int staircase, const Room& room, int64_t rounds, ThreadPool& pool) {
@@ -450,7 +457,7 @@ bool NodeCosts::Refine(int staircase, const Room& room, int64_t rounds, ThreadPo
     }
   }
   Step& step = StepFor(of, room);
-  if (step.done || (edp && step.limit == 0)) return false;
+  if (step.done || step.given_up) return false;
   step.given = false;
   ++of.version;
   ++version_;

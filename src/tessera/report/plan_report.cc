@@ -2,6 +2,8 @@
 #include "tessera/report/plan_report.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -20,6 +22,12 @@ namespace {
 // By Tensor, as the model calls them.
 constexpr std::array<std::string_view, kTensors> kRoles = {"Inputs", "Weights", "Outputs"};
 
+// Cycles and words are whole numbers that may exceed 64 bits in a sum over a network.
+Json Whole(double value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  return std::abs(value) < kExact ? Json(static_cast<int64_t>(value)) : Json(value);
+}
+
 Json HomesJson(const std::array<std::string, kTensors>& homes) {
   Json json = Json::object();
   for (size_t t = 0; t < kTensors; ++t) {
@@ -37,12 +45,12 @@ Result<Json> StageJson(const MapJob& job, const PlanStage& stage) {
   json["view"] = stage.view;
   json["homes"] = Json::object();
   for (const auto& [tensor, level] : stage.homes) json["homes"][tensor] = level;
-  json["cycles"] = stage.cycles;
+  json["cycles"] = Whole(stage.cycles);
   json["energy_pj"] = stage.energy_pj;
-  json["outer_words"] = stage.outer_words;
-  json["saves"] = {{"cycles", stage.none_cycles - stage.cycles},
+  json["outer_words"] = Whole(stage.outer_words);
+  json["saves"] = {{"cycles", Whole(stage.none_cycles - stage.cycles)},
                    {"energy_pj", stage.none_energy_pj - stage.energy_pj},
-                   {"outer_words", stage.none_outer_words - stage.outer_words}};
+                   {"outer_words", Whole(stage.none_outer_words - stage.outer_words)}};
   json["parts"] = Json::array();
   for (const PlanPart& part : stage.parts) {
     const NetworkLayer& layer = job.network.layers[part.layer];
@@ -53,7 +61,7 @@ Result<Json> StageJson(const MapJob& job, const PlanStage& stage) {
                              {"rows", part.rows},
                              {"times", part.times},
                              {"homes", HomesJson(part.homes)},
-                             {"cycles", part.cycles},
+                             {"cycles", Whole(part.cycles)},
                              {"energy_pj", part.energy_pj},
                              {"mapping", FromText(*mapping)}});
   }
@@ -78,7 +86,7 @@ Result<Json> PlanJson(const MapJob& job, const InterLayerPlan& plan) {
                               {"slices", stage.slices},
                               {"pinned", stage.pinned}});
   }
-  json["none"] = {{"cycles", plan.none_cycles},
+  json["none"] = {{"cycles", Whole(plan.none_cycles)},
                   {"energy_pj", plan.none_energy_pj},
                   {"edp", plan.none_cycles * plan.none_energy_pj}};
   json["stages"] = Json::array();
