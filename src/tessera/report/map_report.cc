@@ -11,6 +11,7 @@
 #include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/map.h"
+#include "tessera/report/llm_report.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
 #include "tessera/report/plan_report.h"
@@ -240,6 +241,9 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
     if (!plan) return plan.error();
     json["inter_layer"] = *std::move(plan);
   }
+  if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) {
+    json["language_model"] = ToJson(*figures);
+  }
   if (const std::string note = job.settings.model->PowerNote(); !note.empty()) {
     json["power_note"] = note;
   }
@@ -277,6 +281,7 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
   if (mapping.inter_layer) text += PlanSummary(job, mapping);
+  if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) text += ToText(*figures);
   if (job.prove) text += ProofSummary(job, mapping);
   text += fmt::format("space: {}\n", DescribeSpace(job));
   if (mapping.inter_layer) return text;  // What follows is about single layers.

@@ -123,9 +123,10 @@ Table PlanTable(const InterLayerPlan& plan) {
     table.Add(fmt::format("{}", fmt::join(stage.nodes, "+")),
               stage.level.empty() ? Cell() : Cell(stage.level), stage.slices,
               stage.pinned.empty() ? Cell() : Cell(fmt::format("{}", fmt::join(stage.pinned, " "))),
-              stays.empty() ? Cell() : Cell(fmt::format("{}", fmt::join(stays, " "))), stage.cycles,
-              stage.energy_pj, stage.none_cycles - stage.cycles, saved,
-              stage.none_outer_words - stage.outer_words);
+              stays.empty() ? Cell() : Cell(fmt::format("{}", fmt::join(stays, " "))),
+              static_cast<int64_t>(stage.cycles), stage.energy_pj,
+              static_cast<int64_t>(stage.none_cycles - stage.cycles), saved,
+              static_cast<int64_t>(stage.none_outer_words - stage.outer_words));
   }
   return table;
 }
