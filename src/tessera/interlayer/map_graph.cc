@@ -30,18 +30,20 @@ constexpr int64_t kOpenProofs = 64;  // about so many are open at a time
 
 class GraphMapper {
  public:
-  GraphMapper(const MapJob& job, GraphProblem problem, int threads, const RunHooks& hooks)
+  GraphMapper(const MapJob& job, GraphProblem problem, int threads, const RunHooks& hooks,
+              Device device)
       : job_(job),
         problem_(std::move(problem)),
         threads_(threads),
         hooks_(hooks),
+        device_(device),
         pool_(threads),
         costs_(problem_, CostOptions()) {}
 
   Result<NetworkMapping> Go() {
     MapJob layers = job_;
     layers.settings.budget.seconds *= kLayersShare;
-    Result<NetworkMapping> mapped = MapNetwork(layers, threads_, hooks_);
+    Result<NetworkMapping> mapped = MapNetwork(layers, threads_, hooks_, device_);
     if (!mapped) return mapped;
     mapping_ = *std::move(mapped);
     SetDeadline();
@@ -316,6 +318,7 @@ class GraphMapper {
   const GraphProblem problem_;
   const int threads_;
   const RunHooks& hooks_;
+  const Device device_;
   ThreadPool pool_;
   const double start_ = SteadySeconds();
   double end_ = std::numeric_limits<double>::infinity();
@@ -330,12 +333,15 @@ class GraphMapper {
 }  // namespace
 }  // namespace interlayer
 
-Result<NetworkMapping> MapGraph(const MapJob& job, int threads, const RunHooks& hooks) {
-  if (job.settings.inter_layer == InterLayer::kNone) return MapNetwork(job, threads, hooks);
+Result<NetworkMapping> MapGraph(const MapJob& job, int threads, const RunHooks& hooks,
+                                Device device) {
+  if (job.settings.inter_layer == InterLayer::kNone) {
+    return MapNetwork(job, threads, hooks, device);
+  }
   Result<interlayer::GraphProblem> problem =
       interlayer::MakeGraphProblem(job.network, job.accelerator);
   if (!problem) return problem.error();
-  return interlayer::GraphMapper(job, *std::move(problem), threads, hooks).Go();
+  return interlayer::GraphMapper(job, *std::move(problem), threads, hooks, device).Go();
 }
 
 }  // namespace tessera
