@@ -91,6 +91,10 @@ struct SearchSetup {
   // Good points of similar problems, best first, translated into this space; for methods that take
   // hints. Default: none.
   std::vector<Point> hints = {};
+
+  // What the points are mappings of, for methods that look at layer, machine and objective; not for
+  // prices. Outlives the searcher. Default: null, not known.
+  const MappingProblem* mapping = nullptr;
 };
 
 template <typename Made, typename Setup>
