@@ -91,6 +91,8 @@ struct MapSettings {
                            // methods with proofs. Default: 0.
   CostLimits limits = {};  // Of every layer. Default: none.
   MapMethod method = DefaultSearch();      // Default: DefaultSearch().
+  std::string policy = {};  // "default", "none", the name of a shipped one, or a file. Default:
+                            // empty, "default" for methods policy and auto, otherwise "none".
   TileSizes sizes = TileSizes::kDivisors;  // Default: kDivisors.
   bool decide_pes = false;                 // Default: false.
   bool bypass = true;                      // Loops. Default: true.
@@ -140,6 +142,10 @@ struct MapJob {
   std::optional<MethodChoice> method = {};  // none: method exact, which has no search
   bool prove = false;
   bool any_factors = false;  // also mappings whose factors do not divide
+
+  // What method policy acts by, and what gives other searches and proofs their first mappings.
+  // Default: null, nothing.
+  std::shared_ptr<const policy::Networks> policy = {};
 };
 
 // A job for inputs that are at hand: loads the other files, relative to `folder` (empty: the

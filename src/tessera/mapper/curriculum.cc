@@ -11,6 +11,7 @@
 
 #include "tessera/base/document.h"
 #include "tessera/map.h"
+#include "tessera/mapping.h"
 
 namespace tessera {
 namespace {
@@ -267,6 +268,12 @@ Accelerator Sampled(CounterRng& rng) {
   return made;
 }
 
+// What a mapper sees of a layer; biases and names make no difference to it.
+std::string LoopsOf(const Layer& layer) {
+  const Result<LoopProblem> problem = MakeLoopProblem(layer);
+  return problem ? ToString(*problem) : ToString(layer);
+}
+
 }  // namespace
 
 Result<Curriculum> ParseCurriculum(std::string_view text, const std::string& file) {
@@ -277,13 +284,17 @@ Result<Curriculum> ParseCurriculum(std::string_view text, const std::string& fil
   return made;
 }
 
+bool ExerciseSource::IsHeldOut(const Layer& layer) const {
+  return held_out_.contains(LoopsOf(layer));
+}
+
 Result<ExerciseSource> ExerciseSource::Make(const Curriculum& curriculum) {
   ExerciseSource source;
   source.curriculum_ = curriculum;
   for (const std::string& name : curriculum.held_out) {
     const Result<Network> network = LoadNetwork(name);
     if (!network) return network.error();
-    for (const NetworkLayer& entry : network->layers) source.held_out_.insert(entry.layer);
+    for (const NetworkLayer& entry : network->layers) source.held_out_.insert(LoopsOf(entry.layer));
   }
   for (const std::string& name : curriculum.networks) {
     const Result<Network> network = LoadNetwork(name);

@@ -29,6 +29,7 @@ struct Turn {
   AgentKind kind = AgentKind::kTile;
   size_t values = 0;               // more than one: what is forced is not asked
   std::vector<float> rows = {};    // their features, value after value
+  std::vector<float> priors = {};  // added to their scores; empty: zeros
 };
 
 // One mapping in the making. Contract:

@@ -83,11 +83,14 @@ double Student::LearnKind(size_t kind, const Lessons::Turns& turns, double entro
       const Lessons::Turns::Group& group = turns.groups[g];
       const int64_t at = group.first - first;
       double most = -1e30, sum = 0, mean_log = 0;
-      for (uint32_t i = 0; i < group.values; ++i) most = std::max<double>(most, scores.Get(at + i, 0));
       p.resize(group.values);
       for (uint32_t i = 0; i < group.values; ++i) {
-        p[i] = std::exp(static_cast<double>(scores.Get(at + i, 0)) - most);
-        sum += p[i];
+        p[i] = static_cast<double>(scores.Get(at + i, 0)) + turns.priors[group.first + i];
+        most = std::max(most, p[i]);
+      }
+      for (double& value : p) {
+        value = std::exp(value - most);
+        sum += value;
       }
       for (double& value : p) {
         value /= sum;

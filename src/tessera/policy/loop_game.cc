@@ -156,16 +156,16 @@ class LoopEpisode final : public Episode {
     const bool latency = facts_.context[0] > 0, energy = facts_.context[1] > 0;
     const double cycles = std::log2(nest.cycles), pj = std::log2(nest.energy_per_mac);
     row.Add(latency ? cycles : energy ? pj : cycles + pj);
-    row.Add(cycles / 4);
-    row.Add(pj / 4);
-    for (const double value : nest.outer_per_mac) row.AddLog(value + 1e-4, 8);
-    for (const double value : nest.inner_per_mac) row.AddLog(value + 1e-4, 8);
+    row.Add(cycles);
+    row.Add(pj);
+    for (const double value : nest.outer_per_mac) row.Add(value / nest.energy_per_mac);
+    for (const double value : nest.inner_per_mac) row.Add(value / nest.energy_per_mac);
     row.AddLog(nest.busy / facts_.units, 4);
-    row.AddLog(nest.stall + 1e-3, 8);
+    row.Add(std::clamp(std::log2(nest.stall + 1e-3), -4.0, 2.0) / 4);
     for (size_t t = 0; t < kTensors; ++t) {
-      row.AddLog((nest.outer_per_mac[t] + 1e-4) / nest.energy_per_mac, 8);
+      row.Add(std::clamp(std::log2(nest.outer_per_mac[t] + 1e-4), -8.0, 8.0) / 8);
     }
-    row.Add(std::max(0.0, std::log2(nest.stall + 1e-3)));
+    row.Add(nest.stall > 1 ? 1 : 0);
     out.insert(out.end(), facts_.context.begin(), facts_.context.end());
   }
 
@@ -251,7 +251,8 @@ class LoopEpisode final : public Episode {
     }
     if (phase == Phase::kOrder) {
       for (size_t t = 0; t < kTensors; ++t) {
-        if (level_ == 0 || nest_.Keeps(level_ - 1, t)) stays_[t] = true;
+        if (level_ == 0) stays_[t] = false;  // A MAC has no register.
+        if (level_ > 0 && nest_.Keeps(level_ - 1, t)) stays_[t] = true;
       }
       stayed_before_ = stays_;
       FillWeights();

@@ -123,7 +123,7 @@ NestEstimate LoopNest::Estimate() const {
       const bool macs = next == 0;
       const size_t source = macs ? (Keeps(0, t) ? 0 : Above(t, 0)) : Above(t, next - 1);
       double words = macs ? 1 : Words(t, extent[next - 1]);
-      bool stays = true;
+      bool stays = !macs;  // A MAC has no register: it reads its words again at every step.
       for (size_t j = next; j < levels; ++j) {
         for (const uint8_t d : order[j]) {
           stays = stays && !facts.loops[d].relevant[t];

@@ -44,6 +44,11 @@ size_t HashOf(const std::vector<float>& outline) {
   return hash;
 }
 
+// The first numbers of an outline are logarithms of what the mapping costs by estimate.
+constexpr size_t kCompared = 3;
+// What the estimate is worth before anything is learned: seven percent more, half as likely.
+constexpr float kTrust = 10;
+
 // One of the drafts in the making.
 struct Player {
   std::unique_ptr<Episode> episode;
@@ -62,6 +67,7 @@ void Lessons::Append(const Lessons& other) {
     const auto shift = static_cast<uint32_t>(to.targets.size());
     to.rows.insert(to.rows.end(), from.rows.begin(), from.rows.end());
     to.targets.insert(to.targets.end(), from.targets.begin(), from.targets.end());
+    to.priors.insert(to.priors.end(), from.priors.begin(), from.priors.end());
     for (Turns::Group group : from.groups) {
       group.first += shift;
       to.groups.push_back(group);
@@ -75,7 +81,10 @@ void Lessons::Add(const Turn& turn, size_t chosen, float weight) {
                           .values = static_cast<uint32_t>(turn.values),
                           .weight = weight});
   turns.rows.insert(turns.rows.end(), turn.rows.begin(), turn.rows.end());
-  for (size_t k = 0; k < turn.values; ++k) turns.targets.push_back(k == chosen ? 1.0f : 0.0f);
+  for (size_t k = 0; k < turn.values; ++k) {
+    turns.targets.push_back(k == chosen ? 1.0f : 0.0f);
+    turns.priors.push_back(turn.priors.empty() ? 0.0f : turn.priors[k]);
+  }
 }
 
 std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOptions& options,
@@ -140,20 +149,28 @@ bool Imitate(const Game& game, const Point& target, float weight, Lessons& lesso
   return true;
 }
 
+// What counts is how drafts compare. The agent corrects what the estimate alone would choose, and
+// only between drafts that it knows such cases of: far worse ones look all the same to it.
 Turn ChoiceOf(const std::vector<Draft>& drafts) {
   Turn turn{.kind = AgentKind::kChoice, .values = drafts.size()};
-  float least = std::numeric_limits<float>::max();
-  for (const Draft& draft : drafts) least = std::min(least, draft.outline.front());
+  std::array<float, kCompared> least;
+  least.fill(std::numeric_limits<float>::max());
   for (const Draft& draft : drafts) {
+    for (size_t f = 0; f < kCompared; ++f) least[f] = std::min(least[f], draft.outline[f]);
+  }
+  for (const Draft& draft : drafts) {
+    const size_t first = turn.rows.size();
     turn.rows.insert(turn.rows.end(), draft.outline.begin(), draft.outline.end());
-    // What counts is how it compares with the others.
-    turn.rows[turn.rows.size() - draft.outline.size()] = std::min(8.0f, draft.outline.front() - least);
+    for (size_t f = 0; f < kCompared; ++f) {
+      turn.rows[first + f] = std::min(1.0f, draft.outline[f] - least[f]);
+    }
+    turn.priors.push_back(-kTrust * (draft.outline.front() - least.front()));
   }
   return turn;
 }
 
-Actor::Actor(const Game& game, const Networks& networks, uint64_t seed)
-    : game_(game), networks_(networks), seed_(seed) {}
+Actor::Actor(const Game& game, const Networks& networks, uint64_t seed, const ActorOptions& options)
+    : game_(game), networks_(networks), seed_(seed), options_(options) {}
 
 void Actor::Refill(int64_t count, bool first) {
   std::vector<Draft> drafts =
@@ -169,7 +186,7 @@ void Actor::Refill(int64_t count, bool first) {
     // What amounts to the same as an earlier draft is tried last.
     constexpr double kAgain = 8;
     const bool again = !nests_.insert(HashOf(drafts[i].outline)).second;
-    const double key = scores[i] + (first ? 0 : noise) - (again ? kAgain : 0);
+    const double key = scores[i] + choice.priors[i] + (first ? 0 : noise) - (again ? kAgain : 0);
     pool_.push_back({.draft = std::move(drafts[i]), .key = key});
   }
   std::stable_sort(pool_.begin(), pool_.end(),
@@ -177,8 +194,7 @@ void Actor::Refill(int64_t count, bool first) {
 }
 
 std::vector<Point> Actor::Propose(int64_t count) {
-  // As many drafts are played for the first proposal; and for each of the next ones.
-  constexpr int64_t kFirst = 64, kEach = 8, kMost = 512, kTries = 4;
+  constexpr int64_t kMost = 512, kTries = 4;
   std::vector<Point> points;
   const auto take = [&] {
     points.push_back(pool_.front().draft.point);
@@ -186,12 +202,12 @@ std::vector<Point> Actor::Propose(int64_t count) {
   };
   if (!begun_) {
     begun_ = true;
-    Refill(kFirst, /*first=*/true);
+    Refill(options_.first, /*first=*/true);
     take();
   }
   const int64_t more = count - std::ssize(points);
   if (more <= 0) return points;
-  const int64_t wanted = std::min(kMost, kEach * more);
+  const int64_t wanted = std::min(kMost, options_.each * more);
   for (int64_t i = 0; i < kTries && (i == 0 || std::ssize(pool_) < more); ++i) {
     Refill(wanted, /*first=*/false);
   }

@@ -18,7 +18,7 @@ namespace tessera::policy {
 struct Lessons {
   struct Turns {
     std::vector<float> rows = {};
-    std::vector<float> targets = {};  // by row
+    std::vector<float> targets = {}, priors = {};  // by row
     struct Group {
       uint32_t first = 0, values = 0;  // rows
       float weight = 1;                // negative: away from the target
@@ -62,12 +62,21 @@ bool Imitate(const Game& game, const Point& target, float weight, Lessons& lesso
 // The turn of the agent that chooses between drafts.
 Turn ChoiceOf(const std::vector<Draft>& drafts);
 
+struct ActorOptions {
+  // Drafts from which the first proposal is chosen. Default: 64.
+  int64_t first = 64;
+
+  // Drafts for each of the next ones. Default: 8.
+  int64_t each = 8;
+};
+
 // Proposals without repetition. The first one is the most probable of the drafts that are played
 // first, whatever the seed; the next ones are draws.
 class Actor {
  public:
   // Game and networks outlive it.
-  Actor(const Game& game, const Networks& networks, uint64_t seed);
+  Actor(const Game& game, const Networks& networks, uint64_t seed,
+        const ActorOptions& options = {});
 
   // At most `count` points; fewer once the policy has no others.
   std::vector<Point> Propose(int64_t count);
@@ -82,6 +91,7 @@ class Actor {
   const Game& game_;
   const Networks& networks_;
   const uint64_t seed_;
+  const ActorOptions options_;
   uint64_t rounds_ = 0;
   std::vector<Candidate> pool_;
   std::unordered_set<size_t> seen_, nests_;  // points, and what they amount to
