@@ -79,7 +79,9 @@ class CurriculumReader {
   void Text(std::string_view key, std::string& target) {
     Take(key, target, [](const Node& node) { return node.AsString(); });
   }
-  void Names(std::string_view key, std::vector<std::string>& target) { Take(key, target, ReadNames); }
+  void Names(std::string_view key, std::vector<std::string>& target) {
+    Take(key, target, ReadNames);
+  }
   void Count(std::string_view key, int64_t& target, int64_t least, int64_t most) {
     Take(key, target, [&](const Node& node) { return node.AsInt(least, most); });
   }
@@ -87,7 +89,8 @@ class CurriculumReader {
     Take(key, target, [&](const Node& node) -> Result<double> {
       const Result<double> value = node.AsDouble();
       if (!value || (*value >= 0 && *value <= most)) return value;
-      return node.ErrorHere(ErrorKind::kBadValue, fmt::format("{} is not from 0 to {}", *value, most));
+      return node.ErrorHere(ErrorKind::kBadValue,
+                            fmt::format("{} is not from 0 to {}", *value, most));
     });
   }
   void Share(std::string_view key, double& target) { Number(key, target, 1); }
@@ -143,14 +146,14 @@ T Pick(const std::array<T, N>& values, CounterRng& rng) {
 
 // Sizes as networks have them, primes and odd ones included.
 constexpr std::array<int64_t, 36> kChannels = {
-    3,   4,   8,   12,  16,  20,  24,  32,  40,  48,  64,  72,  80,   88,   96,   112,  120,  128,
+    3,   4,   8,   12,  16,  20,  24,  32,  40,  48,  64,  72,  80,  88,  96,  112, 120,  128,
     144, 160, 192, 224, 240, 256, 320, 384, 448, 480, 512, 576, 640, 672, 768, 960, 1024, 1536};
 constexpr std::array<int64_t, 24> kImages = {1,  2,  4,  5,  7,  8,  10, 12, 13, 14,  16,  20,
                                              24, 26, 28, 32, 35, 40, 52, 56, 64, 104, 112, 128};
 constexpr std::array<int64_t, 6> kKernels = {1, 1, 3, 3, 5, 7};
 constexpr std::array<int64_t, 12> kRows = {1, 1, 1, 4, 16, 32, 64, 100, 128, 197, 256, 512};
-constexpr std::array<int64_t, 22> kWidths = {10,  64,   80,   100,  128,  192,  256,  320,
-                                             384, 512,  576,  640,  768,  1000, 1024, 1280,
+constexpr std::array<int64_t, 22> kWidths = {10,   64,   80,   100,  128,  192,  256,  320,
+                                             384,  512,  576,  640,  768,  1000, 1024, 1280,
                                              1536, 2048, 2304, 3072, 4096, 5000};
 constexpr std::array<int64_t, 5> kHeads = {1, 4, 8, 12, 16};
 constexpr std::array<int64_t, 8> kTokens = {16, 49, 64, 128, 197, 256, 384, 1024};
@@ -207,7 +210,8 @@ Accelerator Varied(const Accelerator& preset, CounterRng& rng) {
   Hierarchy& hierarchy = *made.hierarchy;
   const double size = rng.Uniform() < 0.5 ? 1 : rng.Uniform() < 0.5 ? 0.5 : 2;
   const auto mesh = [&](int64_t& value) {
-    if (value > 1) value = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(value) * size));
+    if (value > 1)
+      value = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(value) * size));
   };
   mesh(hierarchy.arithmetic.mesh_x);
   mesh(hierarchy.arithmetic.mesh_y);
@@ -215,15 +219,17 @@ Accelerator Varied(const Accelerator& preset, CounterRng& rng) {
     mesh(level.mesh_x);
     mesh(level.mesh_y);
     if (level.entries && *level.entries > 8) {
-      const double entries = static_cast<double>(*level.entries) * std::exp2(std::round(4 * rng.Uniform() - 2) / 1);
+      const double entries =
+          static_cast<double>(*level.entries) * std::exp2(std::round(4 * rng.Uniform() - 2) / 1);
       level.entries = std::max<int64_t>(4, static_cast<int64_t>(entries));
     }
-    for (std::optional<Decimal>* words :
-         {&level.read_words_per_cycle, &level.write_words_per_cycle, &level.shared_words_per_cycle}) {
+    for (std::optional<Decimal>* words : {&level.read_words_per_cycle, &level.write_words_per_cycle,
+                                          &level.shared_words_per_cycle}) {
       if (*words) *words = Scaled(**words, std::exp2(std::round(3 * rng.Uniform() - 1.5)));
     }
     const double energy = Factor(rng, 1);
-    for (Decimal* pj : {&level.read_pj, &level.fill_pj, &level.update_pj}) *pj = Scaled(*pj, energy);
+    for (Decimal* pj : {&level.read_pj, &level.fill_pj, &level.update_pj})
+      *pj = Scaled(*pj, energy);
   }
   made.name += "-varied";
   return Validate(made) ? made : preset;
@@ -240,10 +246,12 @@ Accelerator Sampled(CounterRng& rng) {
   hierarchy.arithmetic.mac_pj = Scaled(Decimal(1), Factor(rng, 2));
   const auto level = [&](std::string name, int64_t entries, double pj, double words, int64_t mesh_x,
                          int64_t mesh_y) {
-    MemoryLevel made_level{.name = std::move(name), .entries = entries, .mesh_x = mesh_x, .mesh_y = mesh_y};
+    MemoryLevel made_level{
+        .name = std::move(name), .entries = entries, .mesh_x = mesh_x, .mesh_y = mesh_y};
     made_level.read_pj = made_level.fill_pj = made_level.update_pj = Scaled(Decimal(1), pj);
     if (rng.Uniform() < 0.8) {
-      made_level.read_words_per_cycle = made_level.write_words_per_cycle = Scaled(Decimal(1), words);
+      made_level.read_words_per_cycle = made_level.write_words_per_cycle =
+          Scaled(Decimal(1), words);
     }
     return made_level;
   };
@@ -337,8 +345,9 @@ Exercise ExerciseSource::Draw(uint64_t seed, uint64_t number) const {
   Exercise made;
   made.layer = DrawLayer(rng);
   made.machine = DrawMachine(rng);
-  made.objective = curriculum_.objectives[static_cast<size_t>(
-      rng.UniformInt(std::ssize(curriculum_.objectives)))];
+  made.objective =
+      curriculum_
+          .objectives[static_cast<size_t>(rng.UniformInt(std::ssize(curriculum_.objectives)))];
   made.bypass = rng.Uniform() < curriculum_.bypass;
   return made;
 }

@@ -33,17 +33,17 @@ struct Curriculum {
   std::vector<Objective> objectives = {Objective::kEdp};  // each as often as it is named
   double bypass = 0.8;  // part of the problems in which levels may pass tensors by
 
-  int64_t problems = 1000;         // different ones
-  int64_t rounds = 1;              // of the exact mapper for each; 0: none
-  double taught = 1;               // part of the problems that the exact mapper looks at
-  int64_t improve = 1000;          // evaluations that look for something better near by
-  int64_t epochs = 8;              // of imitation
-  int64_t visits = 4;              // of each problem, for reinforcement
-  int64_t draws = 16;              // mappings per visit
-  int64_t batch = 16;              // problems between two steps of the networks
-  double imitate = 1;              // weight of the best known mapping beside the draws
+  int64_t problems = 1000;  // different ones
+  int64_t rounds = 1;       // of the exact mapper for each; 0: none
+  double taught = 1;        // part of the problems that the exact mapper looks at
+  int64_t improve = 1000;   // evaluations that look for something better near by
+  int64_t epochs = 8;       // of imitation
+  int64_t visits = 4;       // of each problem, for reinforcement
+  int64_t draws = 16;       // mappings per visit
+  int64_t batch = 16;       // problems between two steps of the networks
+  double imitate = 1;       // weight of the best known mapping beside the draws
   double entropy = 0.002;
-  double learning_rate = 1e-3;     // it falls to a tenth
+  double learning_rate = 1e-3;  // it falls to a tenth
   std::vector<int64_t> hidden = {64, 64};
 };
 

@@ -131,7 +131,7 @@ class NetworkMapper {
       return ready.error();
     }
     // A policy gives the proofs something to beat from their first round on.
-    const bool ahead = job_.prove && job_.policy != nullptr && job_.method;
+    const bool ahead = job_.prove && job_.policy != nullptr;
     if (ahead) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
@@ -227,9 +227,8 @@ class NetworkMapper {
     std::vector<Point> hints = PolicyHints(job_, problem, seed);
     const std::vector<Point> similar = HintsOf(solved, made.layer, problem, job_);
     hints.insert(hints.end(), similar.begin(), similar.end());
-    const MethodChoice& method = started_ || job_.policy == nullptr || !job_.prove
-                                     ? *job_.method
-                                     : PolicyChoice();
+    const MethodChoice& method =
+        started_ || job_.policy == nullptr || !job_.prove ? *job_.method : PolicyChoice();
     const Result<std::unique_ptr<Searcher>> searcher = method.Make({.space = problem.space(),
                                                                     .seed = seed,
                                                                     .samples = budget.samples,
@@ -345,7 +344,7 @@ class NetworkMapper {
   SharedProgress progress_;
   NetworkMapping mapping_;
   bool started_ = false;  // the proofs
-  size_t solved_ = 0;  // layers whose results the others may use
+  size_t solved_ = 0;     // layers whose results the others may use
   Prover prover_;
   const double start_ = SteadySeconds();
 };
@@ -357,7 +356,8 @@ Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const L
     return MappingProblem::Make(layer, job.accelerator, job.settings.model, options);
   };
   const bool searched = job.policy == nullptr;  // A policy knows what to pass by.
-  if (searched && job.prove && job.problem.space.decide_keep && job.problem.space.constraints.demands.empty()) {
+  if (searched && job.prove && job.problem.space.decide_keep &&
+      job.problem.space.constraints.demands.empty()) {
     MappingProblemOptions held = job.problem;
     held.space.decide_keep = false;
     if (Result<std::unique_ptr<MappingProblem>> problem = make(held)) return problem;

@@ -315,9 +315,9 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
     if (!copied) return copied.error();
   }
   const auto shipped = Policies();
-  const bool named = settings.policy.empty() || settings.policy == "default" ||
-                     settings.policy == "none" ||
-                     std::ranges::find(shipped, settings.policy, &PolicyInfo::name) != shipped.end();
+  const bool named =
+      settings.policy.empty() || settings.policy == "default" || settings.policy == "none" ||
+      std::ranges::find(shipped, settings.policy, &PolicyInfo::name) != shipped.end();
   if (!named) {
     Result<void> copied = copy(settings.policy, "inputs/policy.safetensors");
     if (!copied) return copied.error();

@@ -105,13 +105,12 @@ struct PolicyTrainer::State {
     const std::unique_ptr<policy::Game> game = problem ? policy::MakeGame(**problem) : nullptr;
     if (game == nullptr) return visit;
     std::vector<policy::Lessons> turns;
-    const std::vector<policy::Draft> drafts =
-        policy::Play(*game, networks,
-                     {.count = curriculum.draws,
-                      .seed = seed + number,
-                      .stream = static_cast<uint64_t>(at),
-                      .greedy_first = true},
-                     &turns);
+    const std::vector<policy::Draft> drafts = policy::Play(*game, networks,
+                                                           {.count = curriculum.draws,
+                                                            .seed = seed + number,
+                                                            .stream = static_cast<uint64_t>(at),
+                                                            .greedy_first = true},
+                                                           &turns);
     const std::unique_ptr<Problem::Workspace> workspace = (*problem)->MakeWorkspace();
     std::vector<double> logs;
     constexpr double kInfeasible = 1e3;
@@ -258,7 +257,7 @@ struct PolicyTrainer::State {
   const ExerciseSource source;
   policy::Networks networks;
   policy::Student student;
-  std::vector<KnownMapping> best;  // by exercise
+  std::vector<KnownMapping> best;   // by exercise
   std::vector<int64_t> saved = {};  // what a writer refers to
   int64_t step = 0;
   PolicyProgress progress;
@@ -299,8 +298,7 @@ std::string PolicyTrainer::DataHash() const {
   std::string all;
   for (int64_t i = 0; i < state_->curriculum.problems; ++i) {
     const Exercise exercise = state_->source.Draw(state_->seed, static_cast<uint64_t>(i));
-    all += fmt::format("{}|{}|{}|{}\n", ToString(exercise.layer),
-                       TextOf(exercise.machine),
+    all += fmt::format("{}|{}|{}|{}\n", ToString(exercise.layer), TextOf(exercise.machine),
                        static_cast<int>(exercise.objective), exercise.bypass);
   }
   return Sha256Hex(all);
@@ -329,9 +327,9 @@ Result<void> PolicyTrainer::Load(const TensorReader& reader) {
   if (!step) return step.error();
   state_->step = *step;
   PolicyProgress& progress = state_->progress;
-  for (auto& [name, target] : {std::pair("training.loss", &progress.loss),
-                               std::pair("training.first", &progress.first),
-                               std::pair("training.best", &progress.best)}) {
+  for (auto& [name, target] :
+       {std::pair("training.loss", &progress.loss), std::pair("training.first", &progress.first),
+        std::pair("training.best", &progress.best)}) {
     const Result<double> value = reader.ReadDouble(name);
     if (!value) return value.error();
     *target = *value;

@@ -101,8 +101,8 @@ void FindLevels(const MappingProblem::LoopForm& form, GameFacts& facts) {
     };
     for (size_t t = 0; t < kTensors; ++t) {
       const size_t own = facts.tensor[t];
-      level.keep[t] = find(
-          fmt::format("keep_{}_{}", machine.name, form.problem.tensors[own].name.view()));
+      level.keep[t] =
+          find(fmt::format("keep_{}_{}", machine.name, form.problem.tensors[own].name.view()));
       if ((space.held(i) >> own & 1) != 0) level.held |= static_cast<uint8_t>(1u << t);
     }
     level.order = find(fmt::format("order_{}", machine.name));

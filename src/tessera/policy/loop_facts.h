@@ -39,14 +39,14 @@ struct LoopFacts {
   size_t dimension = 0;  // in the problem
   int64_t bound = 1;
   std::array<bool, kTensors> relevant = {};
-  bool window = false;   // R or S: slides with another dimension
-  bool slides = false;   // P or Q
+  bool window = false;  // R or S: slides with another dimension
+  bool slides = false;  // P or Q
 };
 
 struct GameFacts {
   const LoopSpace* space = nullptr;
   std::vector<LoopFacts> loops = {};
-  std::vector<LevelFacts> levels = {};  // next to the MACs first
+  std::vector<LevelFacts> levels = {};       // next to the MACs first
   std::array<size_t, kTensors> tensor = {};  // in the problem
   std::array<double, kTensors> total_words = {};
   double macs = 1, mac_pj = 0, units = 1;

@@ -50,7 +50,8 @@ class Reach {
   }
   // With the loops from `first` on.
   double Of(size_t first, int64_t room) const {
-    return static_cast<double>(best_[first][static_cast<size_t>(std::clamp<int64_t>(room, 1, fan_))]);
+    return static_cast<double>(
+        best_[first][static_cast<size_t>(std::clamp<int64_t>(room, 1, fan_))]);
   }
 
  private:
@@ -449,8 +450,7 @@ class LoopEpisode final : public Episode {
         default: DescribeOrder(choice, row); break;
       }
     }
-    TESSERA_CHECK(turn.rows.size() ==
-                  turn.values * kFeatures[static_cast<size_t>(turn.kind)]);
+    TESSERA_CHECK(turn.rows.size() == turn.values * kFeatures[static_cast<size_t>(turn.kind)]);
   }
 
   // 9 numbers.
@@ -515,7 +515,8 @@ class LoopEpisode final : public Episode {
     row.Add(factor == 1 ? 1 : 0);
     row.Add(factor == nest_.rest[at_] ? 1 : 0);
     row.AddLog(static_cast<double>(nest_.rest[at_] / factor), 10);
-    const int64_t x = used_x_ * (choice.on_x ? factor : 1), y = used_y_ * (choice.on_x ? 1 : factor);
+    const int64_t x = used_x_ * (choice.on_x ? factor : 1),
+                  y = used_y_ * (choice.on_x ? 1 : factor);
     row.Add(choice.on_x ? 1 : 0);
     row.AddLog(static_cast<double>(x) / static_cast<double>(level.fan_x), 8);
     row.AddLog(static_cast<double>(y) / static_cast<double>(level.fan_y), 8);
@@ -594,9 +595,10 @@ class LoopEpisode final : public Episode {
     double outer = -2;
     for (size_t j = level_ + 1; j < facts_.outermost(); ++j) {
       if (facts_.levels[j].capacity <= 0) continue;
-      outer = std::log2(nest_.Held(j, at_, factor) / static_cast<double>(facts_.levels[j].capacity) +
-                        1e-6) /
-              10;
+      outer =
+          std::log2(nest_.Held(j, at_, factor) / static_cast<double>(facts_.levels[j].capacity) +
+                    1e-6) /
+          10;
       break;
     }
     row.Add(outer);
@@ -662,7 +664,8 @@ class LoopEpisode final : public Episode {
       row.Add((stays ? could : 0) / 8);
       row.AddLog(weight_[t] * std::exp2(-saved) + 1e-4, 8);
       best += weight_[t] * std::exp2(-saved - (stays ? could : 0));
-      worst += weight_[t] * std::exp2(-saved - (stays ? std::log2(static_cast<double>(factors[d])) : 0));
+      worst +=
+          weight_[t] * std::exp2(-saved - (stays ? std::log2(static_cast<double>(factors[d])) : 0));
       stall = std::max(stall, stall_[t] * std::exp2(-saved - (stays ? could : 0)));
     }
     row.AddLog(best + 1e-4, 4);

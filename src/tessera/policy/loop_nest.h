@@ -17,8 +17,8 @@ using Extents = std::array<int64_t, kMaxDims>;  // by loop
 
 // Words fetched into the tiles of a level, without regard to which loops are innermost.
 struct Fetches {
-  std::array<double, kTensors> words = {};     // of a tile
-  std::array<double, kTensors> per_mac = {};   // pJ per MAC; 0: the level does not hold the tensor
+  std::array<double, kTensors> words = {};    // of a tile
+  std::array<double, kTensors> per_mac = {};  // pJ per MAC; 0: the level does not hold the tensor
   double energy_per_mac = 0;
   double stall = 0;  // cycles that the busiest memory above needs per cycle of the MACs
 };
@@ -40,7 +40,8 @@ struct LoopNest {
   std::array<Extents, kMaxLevels> temporal = {}, spatial = {};
   std::array<Extents, kMaxLevels> extent = {};  // of the tile of a level
   Extents rest = {};                            // of each loop: what is not decided yet
-  std::array<std::vector<uint8_t>, kMaxLevels> order = {};  // loops of more than one step, innermost first
+  std::array<std::vector<uint8_t>, kMaxLevels> order =
+      {};  // loops of more than one step, innermost first
 
   bool Keeps(size_t level, size_t tensor) const { return (keep[level] >> tensor & 1) != 0; }
   // The level next to `level` outward that holds a tensor.

@@ -69,8 +69,9 @@ Result<Networks> Networks::Load(const TensorReader& reader) {
     if (!loaded) return loaded.error();
     for (const float value : parameters) {
       if (std::isfinite(value)) continue;
-      return Error{.kind = ErrorKind::kBadValue,
-                   .message = fmt::format("network '{}' has a number that is none", kAgentNames[k])};
+      return Error{
+          .kind = ErrorKind::kBadValue,
+          .message = fmt::format("network '{}' has a number that is none", kAgentNames[k])};
     }
   }
   return networks;

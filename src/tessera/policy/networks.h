@@ -33,7 +33,9 @@ class Networks {
   std::span<const float> parameters(AgentKind kind) const {
     return parameters_[static_cast<size_t>(kind)].span();
   }
-  std::span<float> parameters(AgentKind kind) { return parameters_[static_cast<size_t>(kind)].span(); }
+  std::span<float> parameters(AgentKind kind) {
+    return parameters_[static_cast<size_t>(kind)].span();
+  }
 
   // The scores of `values` rows; `scratch` grows as it needs.
   void Score(AgentKind kind, size_t values, const float* rows, std::vector<float>& scratch,

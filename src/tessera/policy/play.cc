@@ -15,7 +15,8 @@ namespace {
 size_t LogSoftmax(const float* scores, size_t values, double temperature,
                   std::vector<double>& logs) {
   logs.assign(scores, scores + values);
-  const size_t best = static_cast<size_t>(std::max_element(logs.begin(), logs.end()) - logs.begin());
+  const size_t best =
+      static_cast<size_t>(std::max_element(logs.begin(), logs.end()) - logs.begin());
   const double most = logs[best];
   double sum = 0;
   for (double& value : logs) {
@@ -92,9 +93,9 @@ std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOp
   const auto count = static_cast<size_t>(options.count);
   std::vector<Player> players;
   for (size_t i = 0; i < count; ++i) {
-    players.push_back({.episode = game.Begin(),
-                       .rng = CounterRng(options.seed, StreamId("policy.play"),
-                                         options.stream * 4096 + i)});
+    players.push_back(
+        {.episode = game.Begin(),
+         .rng = CounterRng(options.seed, StreamId("policy.play"), options.stream * 4096 + i)});
   }
   std::vector<Draft> drafts(count);
   if (lessons != nullptr) lessons->assign(count, {});

@@ -42,7 +42,9 @@ std::vector<ShippedPolicy> ReadShipped() {
       made.summary = TextAt(*node, "summary");
       made.command = TextAt(*node, "command");
       made.data_hash = TextAt(*node, "data_hash");
-      if (const Node* seed = node->Find("seed")) made.seed = seed->AsInt().value_or(1);
+      const Node* seed = node->Find("seed");
+      const Result<int64_t> number = seed != nullptr ? seed->AsInt() : int64_t{1};
+      if (number) made.seed = *number;
     }
     policies.push_back(std::move(made));
   }
@@ -52,8 +54,8 @@ std::vector<ShippedPolicy> ReadShipped() {
 // Readers of arrays map files; these bytes become one that has no name.
 Result<Networks> FromBytes(std::string_view bytes) {
   const int fd = ::memfd_create("policy", MFD_CLOEXEC);
-  const bool written = fd >= 0 && ::write(fd, bytes.data(), bytes.size()) ==
-                                      static_cast<ssize_t>(bytes.size());
+  const bool written =
+      fd >= 0 && ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   Result<TensorReader> reader =
       written ? TensorReader::Open(fmt::format("/proc/self/fd/{}", fd))
               : Error{.kind = ErrorKind::kIo, .message = "no memory for a shipped policy"};

@@ -15,7 +15,7 @@ namespace tessera::policy {
 
 struct ShippedPolicy {
   std::string name = {};
-  std::string model = {};    // the cost model whose mappings it makes
+  std::string model = {};  // the cost model whose mappings it makes
   std::string summary = {};
   std::string command = {};  // that trains it again
   int64_t seed = 1;

@@ -12,7 +12,7 @@ namespace tessera {
 
 std::span<const RunKind> RunKinds() {
   static const std::array kKinds = {MapRunKind(), CompareRunKind(), CooptimizeRunKind(),
-                                    TrainRunKind(), StudyRunKind()};
+                                    TrainRunKind(), PolicyRunKind(), StudyRunKind()};
   return kKinds;
 }
 
