@@ -18,7 +18,7 @@ namespace tessera {
 
 // As a file says it (docs/policies.md).
 struct Curriculum {
-  std::string model = "loopnest";
+  std::string model{CostModels().front()->name};  // Default: the first.
 
   // Layers: from networks, and of sizes that are drawn. Layers that a held-out network has are
   // never taken, whichever way they come about.

@@ -1,3 +1,4 @@
+// What training gives a policy, and what it must not have seen.
 #include <cmath>
 #include <fstream>
 #include <set>

@@ -92,7 +92,8 @@ void FillContext(const MappingProblem& problem, Facts& facts) {
   std::array<double, kTensorCount> words = {1, 1, 1};
   for (size_t d = 0; d < facts.dims.size(); ++d) {
     macs *= facts.bounds[d];
-    for (size_t t = 0; t < kTensorCount; ++t) words[t] *= facts.relevant[d][t] ? facts.bounds[d] : 1;
+    for (size_t t = 0; t < kTensorCount; ++t)
+      words[t] *= facts.relevant[d][t] ? facts.bounds[d] : 1;
   }
   add(Log2(macs) / 32);
   for (const double count : words) add(Log2(count) / 24);
@@ -195,7 +196,7 @@ class MaestroEpisode final : public Episode {
     }
     double macs = 1;
     for (const double bound : facts_.bounds) macs *= bound;
-    const double cycles = Log2(facts_.pes / busy) , words = Log2(fetched[0] + 0.2 * fetched[1]);
+    const double cycles = Log2(facts_.pes / busy), words = Log2(fetched[0] + 0.2 * fetched[1]);
     const bool latency = facts_.context[0] > 0, energy = facts_.context[1] > 0;
     add(latency ? cycles : energy ? 0.3 * words : cycles + 0.3 * words);
     add(cycles);
@@ -369,8 +370,8 @@ class MaestroEpisode final : public Episode {
     // How many units the dimensions that are spread could keep busy.
     add(cluster ? Log2(std::min(size, bound(parallel_[1])) / size) : 0);
     add(cluster ? Log2(std::min(outside, bound(parallel_[0])) / std::max(1.0, outside)) : 0);
-    add(cluster ? Log2(std::min(size, bound(parallel_[1])) * std::min(outside, bound(parallel_[0])) /
-                       facts_.pes)
+    add(cluster ? Log2(std::min(size, bound(parallel_[1])) *
+                       std::min(outside, bound(parallel_[0])) / facts_.pes)
                 : Log2(std::min(facts_.pes, bound(d)) / facts_.pes));
     const bool first = parallel_[0] < facts_.dims.size();
     for (size_t t = 0; t < kTensorCount; ++t) {
@@ -381,8 +382,7 @@ class MaestroEpisode final : public Episode {
   }
 
   void DescribeTile(const Ask& ask, int32_t choice, const auto& add) {
-    const double value =
-        static_cast<double>(space_.decisions()[ask.decision].value(choice));
+    const double value = static_cast<double>(space_.decisions()[ask.decision].value(choice));
     DescribeLoop(ask.dim, add);
     const double before = tiles_[ask.level][ask.dim], inner = tiles_[1][ask.dim];
     tiles_[ask.level][ask.dim] = value;
@@ -412,8 +412,9 @@ class MaestroEpisode final : public Episode {
     std::array<double, kTensorCount> least = {1, 1, 1};
     for (size_t d = 0; d < facts_.dims.size(); ++d) {
       const bool open = d > ask.dim;
-      const double size = open ? static_cast<double>(space_.decisions()[facts_.tile[ask.level][d]].value(0))
-                               : tiles_[ask.level][d];
+      const double size =
+          open ? static_cast<double>(space_.decisions()[facts_.tile[ask.level][d]].value(0))
+               : tiles_[ask.level][d];
       for (size_t t = 0; t < kTensorCount; ++t) {
         if (!facts_.relevant[d][t]) continue;
         least[t] *= t == 1 && facts_.window[d] != kNothing
@@ -426,7 +427,8 @@ class MaestroEpisode final : public Episode {
     add(all > facts_.capacity[ask.level] ? 1 : 0);
     add(2 * all > facts_.capacity[ask.level] ? 1 : 0);
     double later = 0;
-    for (size_t d = ask.dim + 1; d < facts_.dims.size(); ++d) later += Log2(Enclosing(ask.level, d));
+    for (size_t d = ask.dim + 1; d < facts_.dims.size(); ++d)
+      later += Log2(Enclosing(ask.level, d));
     add(later / 20);
     for (size_t t = 0; t < kTensorCount; ++t) {
       double reuse = 0;  // steps of other loops

@@ -1,3 +1,4 @@
+// Games, agents and networks of policies.
 #include <cmath>
 #include <set>
 #include <string>
