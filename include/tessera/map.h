@@ -276,8 +276,14 @@ struct NetworkMapping {
 
 // The result does not depend on `threads` (0: one per core), nor on interruptions if the run is
 // resumed, as long as no budget of seconds is set. Errors: layers that the model cannot take,
-// constraints that leave nothing, files that cannot be written.
-Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
+// constraints that leave nothing, files that cannot be written; and as CheckMapDevice. It does not
+// depend on the device, either.
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunHooks& hooks = {},
+                                  Device device = {});
+
+// Whether a device can price what the job's method tries (tessera/env.h: Device). Errors: a build
+// or a machine without it; proofs, models, machines and layers that it does not know.
+Result<void> CheckMapDevice(const MapJob& job, Device device);
 
 // What mappings outside the space of a job cost less, or could, by the network's objective.
 struct SpaceGain {

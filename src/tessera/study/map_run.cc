@@ -46,7 +46,8 @@ Result<std::unique_ptr<RunResult>> RunMap(MapJob job, const RunDirectory* direct
   result->job = std::move(job);
   Result<NetworkMapping> mapping =
       MapNetwork(result->job, context.threads,
-                 {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
+                 {.progress = progress.get(), .stopped = context.stopped, .directory = directory},
+                 context.device);
   if (!mapping) return mapping.error();
   result->mapping = *std::move(mapping);
   return std::unique_ptr<RunResult>(std::move(result));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/workload/native.h"
 
 namespace tessera {
@@ -127,6 +128,24 @@ TEST(Graph, MistakesAreErrorsWithAPlace) {
                            "  - {name: p, type: maxpool, in: b, kernel: 9}\n  outputs: [p]\n"),
             "n.yaml:11:5: the shape of 'p' does not follow from what node 'p' reads; give it as "
             "'shape'");
+}
+
+TEST(Graph, DamagedFilesAreErrorsOrGraphs) {
+  const std::string text = std::string(kLayers) + kResidual;
+  CounterRng rng(1, StreamId("graph_test"));
+  for (size_t at = sizeof(kLayers); at < text.size(); ++at) {
+    std::string damaged = text;
+    damaged[at] = static_cast<char>(32 + rng.UniformInt(95));
+    for (const std::string& bytes : {text.substr(0, at), damaged}) {
+      const Result<Network> network = ReadNativeNetwork(bytes, "n.yaml", {});
+      if (network) {
+        EXPECT_TRUE(ValidateGraph(*network)) << bytes;
+      } else {
+        EXPECT_EQ(network.error().where.file, "n.yaml") << network.error();
+        EXPECT_NE(network.error().kind, ErrorKind::kInternal) << network.error();
+      }
+    }
+  }
 }
 
 // Parts that do not hang together are a network like any other.
