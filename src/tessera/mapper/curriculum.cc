@@ -235,6 +235,24 @@ Accelerator Varied(const Accelerator& preset, CounterRng& rng) {
   return Validate(made) ? made : preset;
 }
 
+// The same for an array of PEs.
+Accelerator VariedArray(const Accelerator& preset, CounterRng& rng) {
+  Accelerator made = preset;
+  const auto scale = [&](int64_t& value, double doublings) {
+    if (value == PeArray::kUnlimited) return;
+    const double factor = std::exp2(std::round((2 * rng.Uniform() - 1) * doublings));
+    value = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(value) * factor));
+  };
+  PeArray& array = *made.pe_array;
+  scale(array.num_pes, 1);
+  scale(array.l1_elements, 1);
+  scale(array.l2_elements, 2);
+  scale(array.noc_elements_per_cycle, 2);
+  scale(array.offchip_elements_per_cycle, 1);
+  made.name += "-varied";
+  return Validate(made) ? made : preset;
+}
+
 // A machine from scratch: an array of PEs with registers, perhaps clusters, buffers, DRAM.
 Accelerator Sampled(CounterRng& rng) {
   constexpr std::array<int64_t, 7> kSides = {4, 8, 12, 14, 16, 32, 64};
@@ -336,8 +354,8 @@ Accelerator ExerciseSource::DrawMachine(CounterRng& rng) const {
   const double kind = rng.Uniform();
   if (machines_.empty() || kind < curriculum_.sampled) return Sampled(rng);
   const Accelerator& preset = machines_[static_cast<size_t>(rng.UniformInt(std::ssize(machines_)))];
-  const bool vary = kind < curriculum_.sampled + curriculum_.varied && preset.hierarchy;
-  return vary ? Varied(preset, rng) : preset;
+  if (kind >= curriculum_.sampled + curriculum_.varied) return preset;
+  return preset.hierarchy ? Varied(preset, rng) : VariedArray(preset, rng);
 }
 
 Exercise ExerciseSource::Draw(uint64_t seed, uint64_t number) const {

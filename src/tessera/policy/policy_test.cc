@@ -102,6 +102,38 @@ TEST(LoopGame, AnyLegalPointCanBePlayed) {
   }
 }
 
+// Dataflows: legal in their space as they are drawn, and all of them within reach.
+TEST(MaestroGame, DrawsAreLegalAndAnyPointCanBePlayed) {
+  const Layer conv{.k = 64, .c = 24, .y = 30, .x = 30, .r = 3, .s = 3};
+  const Layer depthwise{.k = 96, .c = 96, .y = 30, .x = 30, .r = 3, .s = 3, .groups = 96};
+  const Layer product{.type = LayerType::kMatmul, .m = 128, .n = 64, .k = 197};
+  for (const Layer& layer : {conv, depthwise, product}) {
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layer, *LoadAccelerator("maestro-256"),
+                             *ChooseCostModel("maestro", {}), {.objective = Objective::kEdp});
+    ASSERT_TRUE(problem) << problem.error().message;
+    const MappingSpace& space = (*problem)->space();
+    const std::unique_ptr<Game> game = MakeGame(**problem);
+    ASSERT_NE(game, nullptr);
+    for (const Draft& draft : Play(*game, Untrained(*game), {.count = 30, .seed = 3})) {
+      const Result<void> legal = space.Check(draft.point);
+      EXPECT_TRUE(legal) << legal.error().message;
+    }
+    CounterRng rng(7, 7);
+    for (int i = 0; i < 30; ++i) {
+      const Point target = space.Sample(rng, 4);
+      const std::unique_ptr<Episode> episode = game->Begin();
+      Turn turn;
+      while (episode->Next(turn)) {
+        const size_t value = episode->Match(target);
+        ASSERT_LT(value, turn.values) << space.Describe(target);
+        episode->Take(value);
+      }
+      EXPECT_EQ(episode->point(), target) << space.Describe(target);
+    }
+  }
+}
+
 TEST(Actor, ProposesEachPointOnceAndTheFirstWhateverTheSeed) {
   const std::unique_ptr<MappingProblem> problem = ProblemOf(Cases()[1]);
   const std::unique_ptr<Game> game = MakeGame(*problem);
