@@ -28,6 +28,7 @@ struct MapArguments {
   std::optional<std::string> assignment;
   MapBudget budget;
   std::string factors{NameOf(Factors::kPerfect, kFactorsNames)};
+  std::string inter_layer{NameOf(InterLayer::kNone, kInterLayerNames)};
   std::string within;  // a percentage or a part
   std::string batch;   // a file of rows
   int64_t audit = 0;
@@ -104,6 +105,12 @@ std::vector<Flag> Flags(MapArguments& arguments) {
                "may have less to do; BOUNDED, never OPTIMAL)",
        .value = "WHICH",
        .choices = AsChoices<kFactorsNames>},
+      {.name = "--inter-layer",
+       .target = &arguments.inter_layer,
+       .help = "methods auto and exact, networks with a graph: none (each layer by itself), homes "
+               "(tensors may stay on chip), or slices (and chains run slice by slice)",
+       .value = "WHICH",
+       .choices = AsChoices<kInterLayerNames>},
       {.name = "--within",
        .target = &arguments.within,
        .help = "methods auto and exact: the first objective may be this much above its least value "
@@ -216,6 +223,15 @@ Result<MapJob> MakeJob(const MapArguments& arguments, std::optional<MapMethod> m
   Result<MapInputs> inputs = LoadInputs(problem, context);
   if (!inputs) return inputs.error();
   inputs->settings.factors = *factors;
+  const auto inter_layer =
+      FindName<InterLayer>("inter-layer mapping", arguments.inter_layer, kInterLayerNames);
+  if (!inter_layer) return inter_layer.error();
+  if (pareto && *inter_layer != InterLayer::kNone) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "objective pareto is about single layers",
+                 .hint = "leave out --inter-layer"};
+  }
+  inputs->settings.inter_layer = *inter_layer;
   if (!arguments.within.empty()) {
     const Result<double> within = ParsePart(arguments.within);
     if (!within) return within.error();
@@ -270,6 +286,8 @@ extern const Command kMapCommand = {
           "search, then proofs, without a clock: the same result on every machine"},
          {"tessera map alexnet --layer 5 --accelerator simple3 --objective pareto",
           "which mappings trade cycles against energy"},
+         {"tessera map resnet18 --accelerator eyeriss-256 --objective energy --inter-layer slices",
+          "which tensors stay on chip, and what runs slice by slice"},
          {"tessera map resnet18 --accelerator simple3 --method ga --points 4096 --device cuda",
           "mappings priced on a graphics processor, many at a time"},
          {"tessera map --method exact --batch rows.jsonl --semantics timeloop3",
