@@ -8,7 +8,6 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/base/temporary_folder.h"
-#include "tessera/cost.h"
 #include "tessera/policy/game.h"
 #include "tessera/policy/learn.h"
 #include "tessera/policy/networks.h"
