@@ -86,6 +86,11 @@ struct Arithmetic {
   int64_t word_bits = 16;
   Decimal mac_pj = 0;
 
+  // What pooling, additions, softmax and the like run on (docs/graphs.md). None: an element takes
+  // what a MAC takes, and as many lanes as there are MACs work on them.
+  std::optional<Decimal> vector_op_pj = std::nullopt;
+  std::optional<int64_t> vector_lanes = std::nullopt;
+
   int64_t instances() const { return mesh_x * mesh_y; }
   friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
 };

@@ -15,6 +15,7 @@
 #include "tessera/report/llm_report.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
+#include "tessera/report/plan_report.h"
 #include "tessera/space/maestro_space.h"
 
 namespace tessera {
@@ -137,6 +138,7 @@ Json BudgetJson(const MapSettings& settings, bool prove) {
 // What lies outside the space.
 Json GainsJson(const MapJob& job, const NetworkMapping& mapping) {
   Json json = Json::array();
+  if (mapping.inter_layer) return json;  // They are about single layers.
   for (const SpaceGain& gain : GainsOf(job, mapping)) {
     json.push_back({{"restriction", gain.restriction},
                     {"gained", OrNull(gain.gained)},
@@ -192,6 +194,9 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
         ExportMapping(MappingStem(i, layer.name), layer.layer, job.accelerator, *layer.mapping);
     if (!files) return files.error();
     std::move(files->begin(), files->end(), std::back_inserter(all));
+  }
+  if (mapping.inter_layer) {
+    all.push_back({"staircases.svg", StaircaseChart(job, *mapping.inter_layer)});
   }
   all.push_back({"result.json", ToText(json)});
   Result<std::string> page = MapPage(job, mapping);
@@ -254,6 +259,12 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
                    {"area_um2", AreaJson(total.area_um2)},
                    {"utilization", total.utilization},
                    {"samples", total.samples}};
+  if (mapping.inter_layer) {
+    json["total"]["status"] = ToString(mapping.inter_layer->status);
+    Result<Json> plan = PlanJson(job, *mapping.inter_layer);
+    if (!plan) return plan.error();
+    json["inter_layer"] = *std::move(plan);
+  }
   if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) {
     json["language_model"] = ToJson(*figures);
   }
@@ -293,9 +304,11 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
+  if (mapping.inter_layer) text += PlanSummary(job, mapping);
   if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) text += ToText(*figures);
   if (job.prove) text += ProofSummary(job, mapping);
   text += fmt::format("space: {}\n", DescribeSpace(job));
+  if (mapping.inter_layer) return text;  // What follows is about single layers.
   for (const SpaceGain& gain : GainsOf(job, mapping)) text += gain.text + "\n";
   return text;
 }
@@ -328,7 +341,9 @@ Result<RunView> ViewOfMap(const MapRunResult& result) {
   Result<std::vector<ExportedFile>> files = ResultFiles(job, mapping, *json);
   if (!files) return files.error();
   RunView view{.json = *std::move(json),
-               .text = ToText(LayerTable(mapping)) + Summary(job, mapping),
+               .text = ToText(LayerTable(mapping)) +
+                       (mapping.inter_layer ? ToText(PlanTable(*mapping.inter_layer)) : "") +
+                       Summary(job, mapping),
                .closer = Closer(job, mapping),
                .files = *std::move(files),
                .times = {{"seconds", mapping.seconds}},
