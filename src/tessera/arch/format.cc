@@ -14,9 +14,10 @@
 
 namespace tessera {
 
-#define TESSERA_ACCELERATOR_FORMATS(PART)            \
-  PART(AcceleratorFormat, kNativeAcceleratorFormat)  \
-  PART(AcceleratorFormat, kMaestroAcceleratorFormat) \
+#define TESSERA_ACCELERATOR_FORMATS(PART)               \
+  PART(AcceleratorFormat, kNativeAcceleratorFormat)     \
+  PART(AcceleratorFormat, kMaestroAcceleratorFormat)    \
+  PART(AcceleratorFormat, kTimeloop04AcceleratorFormat) \
   PART(AcceleratorFormat, kTimeloopAcceleratorFormat)
 
 TESSERA_ACCELERATOR_FORMATS(TESSERA_DECLARE_PART)
@@ -47,6 +48,17 @@ Error NoSuchPreset(const std::string& name) {
 }  // namespace
 
 std::span<const AcceleratorFormat* const> AcceleratorFormats() { return kFormats; }
+
+Result<const AcceleratorFormat*> FindAcceleratorFormat(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const AcceleratorFormat* format : kFormats) {
+    if (format->name == name) return format;
+    names.push_back(format->name);
+  }
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("unknown format {}", Quoted(name)),
+               .hint = DidYouMean(name, names)};
+}
 
 const AcceleratorFormat* RecogniseAccelerator(std::string_view bytes) {
   const auto found =

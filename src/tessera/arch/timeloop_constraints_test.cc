@@ -101,7 +101,7 @@ TEST(TimeloopConstraints, OfAMachineRoundTrip) {
       (std::vector<std::string>{"K_DRAM = the whole size", "C_DRAM <= 8",
                                 "*_DRAM = 1 except of K, C", "C_DRAM_par = 4",
                                 "keep_RF_Weights = keep", "keep_RF_* = bypass except of Weights"}));
-  const std::string text = AcceleratorFormats().front()->write(*machine);
+  const std::string text = AcceleratorText(*machine);
   const Result<Accelerator> again = ParseAccelerator(text, "m.yaml");
   ASSERT_TRUE(again) << again.error() << text;
   EXPECT_EQ(again->constraints, machine->constraints);

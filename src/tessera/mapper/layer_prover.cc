@@ -19,7 +19,7 @@ namespace tessera {
 
 Result<void> LayerProver::Make(int64_t max_nodes) {
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer_.layer, job_.accelerator, job_.settings.model, job_.problem);
+      ProblemOf(job_, layer_.layer, layer_.name);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -124,7 +124,7 @@ Result<void> LayerProver::StartNext() {
   limit(job_.problem.objective, value_ * (1 + job_.settings.within));
   for (size_t k = 0; k < at_; ++k) limit(next_[k], ValueOf(*cost_, next_[k]));
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer_.layer, job_.accelerator, job_.settings.model, job_.problem);
+      ProblemOf(job_, layer_.layer, layer_.name);
   if (!problem) return problem.error();
   const auto& [loops, hierarchy] = *(*problem)->loops();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, options);

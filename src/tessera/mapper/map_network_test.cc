@@ -240,7 +240,7 @@ TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
   EXPECT_EQ(any.status, MapStatus::kBounded);
   EXPECT_EQ(any.bound, any.bounds.Of(Objective::kLatency));
 
-  settings.constraints = "some.yaml";
+  settings.constraints = {"some.yaml"};
   settings.model = *ChooseCostModel("loopnest", {{"semantics", "timeloop3"}});
   EXPECT_FALSE(MakeJob(settings, network));
 }
@@ -254,6 +254,8 @@ TEST(MapSettings, SurviveTheirFile) {
   settings.then = {Objective::kEnergy, Objective::kEdp};
   settings.within = 0.01;
   settings.limits.Of(Objective::kEnergy) = 2.5e9;
+  settings.constraints = {"a.yaml", "b.yaml"};
+  settings.dataflow = "nvdla";
   const std::string text = ToJsonText(settings);
   const Result<MapSettings> read = ParseMapSettings(text, "run.json");
   ASSERT_TRUE(read) << read.error();

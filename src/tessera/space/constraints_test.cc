@@ -101,8 +101,8 @@ TEST(Constraints, AreForLayersByType) {
       "types: {fc: {dataflow: output-stationary, range: {k_l2: {min: 2}}}}\n",
       "c.yaml");
   ASSERT_TRUE(constraints) << constraints.error();
-  EXPECT_EQ(ConstraintsOn(*constraints, "fc").demands.size(), 3u);
-  EXPECT_EQ(ConstraintsOn(*constraints, "conv").demands.size(), 1u);
+  EXPECT_EQ(ConstraintsOn(*constraints, "fc", "").demands.size(), 3u);
+  EXPECT_EQ(ConstraintsOn(*constraints, "conv", "").demands.size(), 1u);
 }
 
 TEST(Constraints, SayWhatIsWrong) {

@@ -192,9 +192,11 @@ class Reader {
       layer.type = LayerType::kFullyConnected;
       return fields.Done(layer);
     }
-    fields.Size("Y", layer.y);
+    // Without Y and R the inputs are a row, and one number is about that.
+    fields.row = map.Find("Y") == nullptr && map.Find("R") == nullptr;
+    fields.Size("Y", layer.y, /*required=*/!fields.row);
     fields.Size("X", layer.x);
-    fields.Size("R", layer.r);
+    fields.Size("R", layer.r, /*required=*/!fields.row);
     fields.Size("S", layer.s);
     fields.PairOf("stride", layer.stride, 1);
     fields.PairOf("dilation", layer.dilation, 1);
@@ -216,6 +218,7 @@ class Reader {
     Reader* reader;
     MapReader& map;
     std::optional<Error> error;
+    bool row = false;  // of a convolution along X only
 
     void Size(std::string_view key, int64_t& value, bool required = true) {
       const Node* node = map.Find(key);
@@ -238,7 +241,7 @@ class Reader {
       if (error || node == nullptr) return;
       const std::vector<int64_t> sizes = List(*node, key, least, {1, 2});
       if (sizes.empty()) return;
-      pair = {sizes.front(), sizes.back()};
+      pair = {row && sizes.size() == 1 ? pair.y : sizes.front(), sizes.back()};
     }
 
     void PaddingOf(std::string_view key, Padding& pad) {
@@ -248,6 +251,8 @@ class Reader {
       if (sizes.empty()) return;
       if (sizes.size() == 4) {
         pad = {sizes[0], sizes[1], sizes[2], sizes[3]};
+      } else if (row && sizes.size() == 1) {
+        pad = {.left = sizes[0], .right = sizes[0]};
       } else {
         pad = {sizes.front(), sizes.back(), sizes.front(), sizes.back()};
       }

@@ -54,6 +54,13 @@ TEST(Native, ReadsEveryFieldOfEveryType) {
                    .stride = {2, 3},
                    .pad = {1, 0, 1, 0},
                    .output_pad = {1, 1}}));
+  // Without Y and R the inputs are a row.
+  EXPECT_EQ(ReadLayer("name: a, type: conv, K: 8, C: 4, X: 99, S: 5, stride: 2, pad: 2"),
+            (Layer{.k = 8, .c = 4, .x = 99, .s = 5, .stride = {1, 2}, .pad = {0, 2, 0, 2}}));
+  EXPECT_EQ(
+      ReadLayer("name: a, type: dwconv, K: 4, C: 4, X: 9, S: 3, dilation: 2, pad: [0, 1]"),
+      (Layer{
+          .k = 4, .c = 4, .x = 9, .s = 3, .groups = 4, .dilation = {1, 2}, .pad = {0, 1, 0, 1}}));
   EXPECT_EQ(ReadLayer("name: a, type: fc, K: 8, C: 4"),
             (Layer{.type = LayerType::kFullyConnected, .k = 8, .c = 4}));
   EXPECT_EQ(ReadLayer("name: a, type: gemm, H: 2, M: 3, N: 4, K: 5"),
