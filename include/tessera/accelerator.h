@@ -125,6 +125,7 @@ struct Hierarchy {
 //   range: {K_RF: {min: 2, max: 8}}            # or one between
 //   ratio: {K_GLB / C_GLB: [0.5, 2]}           # one decision over another
 //   order: {order_GLB: [[C, K], [C, P, Q]]}    # C outside K; C outside P outside Q
+//   utilization: {min: 0.5}                    # parallel factors use half of the MACs or more
 //   types: {fc: {dataflow: output-stationary}} # for layers of a type
 //   layers: {"conv*": {fixed: {K_RF: 4}}}      # for layers whose name fits a pattern
 
@@ -139,6 +140,7 @@ struct Constraints {
     kOutermost,  // and the outermost ones, the outermost last
     kWhole,      // a factor is the whole size of its dimension
     kDataflow,   // the dataflow values[0]; no decision is named
+    kParallel,   // parallel factors use at least the part `min` of all MACs; none is named
   };
 
   // One line of a file. Where `decision` is a pattern, it stands for every decision that it fits:
@@ -249,7 +251,8 @@ struct AcceleratorFormat {
 // All formats, in the order of `tessera list formats`.
 std::span<const AcceleratorFormat* const> AcceleratorFormats();
 
-// Errors: unknown names, with a hint.
+// The format of a name; the name of a tool alone, as formats of networks have it, is the first that
+// is common: timeloop, maestro. Errors: unknown names, with a hint.
 Result<const AcceleratorFormat*> FindAcceleratorFormat(std::string_view name);
 
 // A machine in Tessera's own format, which holds everything.

@@ -236,7 +236,10 @@ class DecisionSpace {
 
 // ---- What constraints leave of decisions -------------------------------------------------------
 
-// Two decisions that depend on each other: min <= over / under <= max.
+// Two decisions that depend on each other: min <= over / under <= max. If `over` is kUtilization,
+// nothing is under it, and the product of all parallel factors over the MACs is at least `min`.
+inline constexpr std::string_view kUtilization = "utilization";
+
 struct Relation {
   std::string over = {}, under = {};
   double min = 0, max = std::numeric_limits<double>::infinity();

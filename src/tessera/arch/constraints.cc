@@ -22,9 +22,9 @@ using enum Constraints::Rule;
 constexpr std::string_view kFormat = "tessera-constraints-1";
 
 // Names of rules in the list of demands, in the order of Constraints::Rule.
-constexpr std::array<std::string_view, 9> kRuleNames = {"allowed",   "forbidden", "range",
-                                                        "ratio",     "order",     "innermost",
-                                                        "outermost", "whole",     "dataflow"};
+constexpr std::array<std::string_view, 10> kRuleNames = {
+    "allowed",   "forbidden", "range", "ratio",    "order",
+    "innermost", "outermost", "whole", "dataflow", "utilization"};
 
 // As TypeName(layer) says them; the network's headers are not for this folder.
 constexpr std::array<std::string_view, 5> kLayerTypes = {"conv", "dwconv", "trconv", "fc", "gemm"};
@@ -192,9 +192,27 @@ Result<void> ReadDataflow(MapReader& reader, const Scope& scope, Constraints& ou
   return {};
 }
 
+Result<void> ReadUtilization(MapReader& reader, const Scope& scope, Constraints& out) {
+  const Node* node = reader.Find("utilization");
+  if (node == nullptr) return {};
+  Demand demand{
+      .rule = kParallel, .type = scope.type, .layer = scope.layer, .where = node->where()};
+  const Node* least = node->kind == Node::Kind::kMap ? node->Find("min") : node;
+  const Result<double> part = least == nullptr ? Result<double>(0) : least->AsDouble();
+  if (least == nullptr || !part || !(*part > 0 && *part <= 1) ||
+      (node->kind == Node::Kind::kMap && node->entries.size() > 1)) {
+    return node->ErrorHere(ErrorKind::kBadValue, "expected a part of the MACs above 0, at most 1",
+                           "write utilization: 0.5 or {min: 0.5}");
+  }
+  demand.min = *part;
+  out.demands.push_back(std::move(demand));
+  return {};
+}
+
 // What a file demands of all layers, or of those of a scope.
 Result<void> ReadPlain(MapReader& reader, const Scope& scope, Constraints& out) {
   if (Result<void> ok = ReadDataflow(reader, scope, out); !ok) return ok;
+  if (Result<void> ok = ReadUtilization(reader, scope, out); !ok) return ok;
   Result<void> ok = ReadSection(
       reader, "fixed", [&](const Node::Entry& entry) { return ReadFixed(entry, scope, out); });
   if (!ok) return ok;
@@ -336,8 +354,8 @@ Result<Demand> ReadListed(const Node& node) {
   demand.others = !not_of.empty();
   demand.tensors = demand.others ? not_of : of;
   const bool pair = demand.rule == kRatio || demand.rule == kDataflow;
-  if ((demand.rule == kDataflow) != demand.decision.empty() ||
-      (pair && demand.values.size() != 1)) {
+  const bool nameless = demand.rule == kDataflow || demand.rule == kParallel;
+  if (nameless != demand.decision.empty() || (pair && demand.values.size() != 1)) {
     return node.ErrorHere(ErrorKind::kBadValue, fmt::format("a demand '{}' is not complete", rule));
   }
   if (!from.empty()) demand.where = ParseWhere(from);
@@ -381,6 +399,7 @@ std::string PlainText(const Demand& demand) {
     case kInnermost: return fmt::format("{}: innermost {}", demand.decision, values);
     case kOutermost: return fmt::format("{}: outermost {}", demand.decision, values);
     case kWhole: return fmt::format("{} = the whole size", demand.decision);
+    case kParallel: return WithLimits("utilization", demand.min, demand.max);
     case kDataflow: break;
   }
   return fmt::format("dataflow {}", values);

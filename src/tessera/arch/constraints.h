@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// Adds what the sections of a map demand: dataflow, fixed, allowed, forbidden, range, ratio, order,
+// Adds what the sections of a map demand: dataflow, utilization, fixed, allowed, forbidden, range, ratio, order,
 // types, layers, demands. Other keys are left to the reader of the map.
 Result<void> ReadConstraintSections(MapReader& reader, Constraints& constraints);
 

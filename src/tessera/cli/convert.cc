@@ -126,18 +126,17 @@ Result<void> ConvertAccelerator(const ConvertArguments& arguments, Context& cont
                  .message = "an accelerator has no layers and no sizes to bind",
                  .hint = "leave out --layer and --bind"};
   }
-  // The words for networks of the same tools are understood, too.
-  std::string to = arguments.to;
-  if (to == "timeloop") to = "timeloop-arch";
-  if (to == "maestro") to = "maestro-hw";
-  const Result<const AcceleratorFormat*> format = FindAcceleratorFormat(to);
+  const Result<const AcceleratorFormat*> format = FindAcceleratorFormat(arguments.to);
   if (!format) return format.error();
-  if ((*format)->write == nullptr) return NotWritable(to, Writable(AcceleratorFormats()));
+  if ((*format)->write == nullptr) {
+    return NotWritable((*format)->name, Writable(AcceleratorFormats()));
+  }
   const Result<Accelerator> machine = LoadAccelerator(arguments.network.name);
   if (!machine) return machine.error();
   const Result<AcceleratorExport> exported = (*format)->write(*machine);
   if (!exported) return exported.error();
-  return Finish("accelerator", machine->name, to, exported->files, exported->lost, context);
+  return Finish("accelerator", machine->name, (*format)->name, exported->files, exported->lost,
+                context);
 }
 
 Result<void> Run(const ConvertArguments& arguments, Context& context) {

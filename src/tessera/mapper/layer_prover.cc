@@ -54,6 +54,7 @@ Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   journal_ = *std::move(opened);
   before_ = proof_ = written_ = record.proof;
   bound_ = std::max(bound_, record.bound);
+  without_bypass_ = held_before_ = record.held;
   if (!record.mapping) return {};
   // Priced again: a journal is no reason to believe a number.
   const Result<Cost> cost = Evaluate(*model_, *record.mapping);
@@ -185,8 +186,11 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
   choices_left_out_ = progress.choices_left_out;
   choices_unseen_ = progress.choices_unseen;
   if (options_.decide_keep) {
-    without_bypass_ = WithoutBypass{.bound = std::max(bound_, progress.held_bound)};
-    if (progress.held) {
+    const WithoutBypass before = held_before_.value_or(WithoutBypass{});
+    without_bypass_ = before;
+    without_bypass_->bound = std::max({bound_, before.bound, progress.held_bound});
+    if (progress.held &&
+        progress.held->value < before.value.value_or(std::numeric_limits<double>::infinity())) {
       without_bypass_->value = progress.held->value;
       without_bypass_->cycles = progress.held->cycles;
       without_bypass_->energy_pj = progress.held->energy_pj;
@@ -209,7 +213,7 @@ Result<void> LayerProver::Write(bool new_mapping) {
     text = *std::move(made);
   }
   written_ = proof_;
-  return journal_->Append(std::vector{ProofLine(proof_, bound_, value_, text)});
+  return journal_->Append(std::vector{ProofLine(proof_, bound_, value_, text, without_bypass_)});
 }
 
 Result<void> LayerProver::Close() {

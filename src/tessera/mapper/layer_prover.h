@@ -94,7 +94,7 @@ class LayerProver {
   std::unique_ptr<exact::Mapper> chooser_;  // for next_[at_]
   int64_t chooser_rounds_ = 0;
   std::optional<MapStop> stop_;
-  std::optional<WithoutBypass> without_bypass_;
+  std::optional<WithoutBypass> without_bypass_, held_before_;  // the latter of an earlier run
   std::vector<NextObjective> then_;
   double choices_left_out_ = 0;
   int64_t choices_unseen_ = 0;

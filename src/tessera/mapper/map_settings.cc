@@ -191,8 +191,10 @@ void SplitEntries(MapJob& job) {
            std::ranges::all_of(job.accelerator.constraints.demands, alike);
   };
   std::vector<NetworkLayer> layers;
+  std::vector<size_t> first_of;  // of each entry as it was
   for (NetworkLayer& entry : job.network.layers) {
     const size_t first = layers.size();
+    first_of.push_back(first);
     std::vector<std::string> also = std::exchange(entry.also, {});
     layers.push_back(std::move(entry));
     for (std::string& name : also) {
@@ -204,12 +206,25 @@ void SplitEntries(MapJob& job) {
       }
       --layers[first].count;
       if (at == layers.size()) {
-        layers.push_back({.name = std::move(name), .layer = layers[first].layer});
+        layers.push_back(
+            {.name = std::move(name), .layer = layers[first].layer, .types = layers[first].types});
       } else {
         ++layers[at].count;
         layers[at].also.push_back(std::move(name));
       }
     }
+  }
+  // Nodes of the graph are occurrences, by their names.
+  for (GraphNode& node : job.network.graph.nodes) {
+    if (!node.macs()) continue;
+    const size_t first = first_of[static_cast<size_t>(node.layer)];
+    size_t at = first;
+    while (at < layers.size() && layers[at].layer == layers[first].layer &&
+           std::ranges::count(OccurrencesOf(layers[at]), node.name) == 0) {
+      ++at;
+    }
+    const bool found = at < layers.size() && layers[at].layer == layers[first].layer;
+    node.layer = static_cast<int32_t>(found ? at : first);
   }
   job.network.layers = std::move(layers);
 }

@@ -206,6 +206,12 @@ class Verifier {
     CompareNumber(proof, what + ": proof", "evaluations",
                   static_cast<double>(proved.proof.evaluations));
     CompareText(proof, what + ": proof", "complete", proved.proof.complete ? "true" : "false");
+    if (!proved.held && !json.contains("without_bypass")) return;
+    const WithoutBypass held = proved.held.value_or(WithoutBypass{});
+    const Json without = json.value("without_bypass", Json::object());
+    CompareNumber(without, what + ": without_bypass", "value", held.value);
+    CompareNumber(without, what + ": without_bypass", "bound",
+                  std::isfinite(held.bound) ? std::optional(held.bound) : std::nullopt);
   }
 
   // The reported mapping, read from its text, checked and priced anew.

@@ -101,6 +101,9 @@ std::string ValuesText(const Decision& decision) {
 }
 
 std::string RelationText(const Relation& relation) {
+  if (relation.over == kUtilization) {
+    return ToString({.rule = Constraints::Rule::kParallel, .min = relation.min});
+  }
   return ToString({.decision = relation.over,
                    .rule = Constraints::Rule::kRatio,
                    .values = {relation.under},

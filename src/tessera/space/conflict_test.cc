@@ -29,8 +29,8 @@ const T& Pick(const std::vector<T>& values, CounterRng& rng) {
 // -----------------------------------------------------------------------------------
 
 struct Case {
-  LoopProblem problem;
-  Hierarchy hierarchy;
+  LoopProblem problem = {};
+  Hierarchy hierarchy = {};
   bool decide_keep = true;
 
   std::string Dim(size_t d) const { return std::string(problem.dimensions[d].name.view()); }
@@ -96,6 +96,7 @@ struct Question {
   std::map<std::string, std::set<std::string>> axes = {};
   std::map<std::string, std::vector<Demand>> orders = {};
   std::vector<unsigned> must, must_not;  // hold, by level
+  double utilization = 0;
 };
 
 class Oracle {
@@ -128,7 +129,7 @@ class Oracle {
     }
     chosen_.clear();
     for (const Split& split : splits) chosen_.push_back(&split);
-    const bool factors = MayStill(question) && FansFit();
+    const bool factors = MayStill(question) && FansFit() && BusyEnough(question);
     chosen_.clear();
     return factors && OrdersHold(mapping, question) && KeepsHold(mapping, question);
   }
@@ -173,6 +174,10 @@ class Oracle {
            *LoopDataflow(demand.values.front(), made_.problem, made_.hierarchy)) {
         Add(part, question);
       }
+      return;
+    }
+    if (demand.rule == kParallel) {
+      question.utilization = std::max(question.utilization, demand.min);
       return;
     }
     if (demand.decision.starts_with("*_")) {
@@ -329,7 +334,17 @@ class Oracle {
                question.axes, [&](const auto& axis) { return AxisHolds(axis.first, axis.second); });
   }
 
+  bool BusyEnough(const Question& question) const {
+    int64_t used = 1;
+    for (const Split* split : chosen_) {
+      for (size_t i = 0; i < made_.levels(); ++i) used *= split->spatial[i];
+    }
+    const auto macs = static_cast<double>(made_.hierarchy.arithmetic.instances());
+    return static_cast<double>(used) >= question.utilization * macs;
+  }
+
   bool Holds(const Question& question) const {
+    if (!BusyEnough(question)) return false;
     for (size_t i = 0; i < made_.levels(); ++i) {
       unsigned may = (1u << made_.problem.num_tensors) - 1;
       if (!made_.hierarchy.keeps.empty()) {
@@ -407,7 +422,7 @@ class Demands {
 
   Demand Next() {
     Demand demand{.decision = Factor()};
-    switch (rng_.UniformInt(13)) {
+    switch (rng_.UniformInt(14)) {
       case 0:
       case 1: demand.values = {Number()}; break;
       case 2: demand.values = {Number(), Number()}; break;
@@ -439,6 +454,7 @@ class Demands {
         demand.values = {"1"};
         demand.except = {Dim()};
         break;
+      case 12: demand = {.rule = kParallel, .min = Pick<double>({0.25, 0.5, 0.75, 1}, rng_)}; break;
       default:
         const std::vector<std::string> names = DataflowNames();
         demand = {.rule = kDataflow, .values = {Pick(names, rng_)}};

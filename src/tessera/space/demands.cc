@@ -60,6 +60,13 @@ class Concretizer {
       }
       return {};
     }
+    if (demand.rule == kParallel) {
+      if (!names_.HasUtilization()) {
+        return At(demand, ErrorKind::kUnsupported, "the space knows no utilization");
+      }
+      made_.push_back({.demand = demand, .source = source_});
+      return {};
+    }
     if (!IsPattern(demand.decision)) return AddNamed(demand);
     bool any = false;
     for (const Decision& decision : decisions_.first(num_open_)) {
@@ -173,6 +180,7 @@ class Concretizer {
                   fmt::format("{} is not an order, so its values have none", decision.name()));
       case kAllowed:
       case kForbidden: break;
+      case kParallel:
       case kDataflow: return {};
     }
     for (const std::string& label : demand.values) {
@@ -292,6 +300,10 @@ std::optional<std::vector<Relation>> Restrict(std::span<const ConcreteDemand> de
   for (size_t i = 0; i < decisions.size(); ++i) index.emplace(decisions[i].name(), i);
   for (const auto& [demand, source] : demands) {
     if (!active[source]) continue;
+    if (demand.rule == kParallel) {
+      relations.push_back({.over = std::string(kUtilization), .min = demand.min});
+      continue;
+    }
     if (demand.rule == kRatio) {
       relations.push_back({.over = demand.decision,
                            .under = demand.values.front(),

@@ -94,6 +94,8 @@ class LoopSpace::Names final : public SpaceNames {
            });
   }
 
+  bool HasUtilization() const override { return true; }
+
   Result<std::vector<Constraints::Demand>> Dataflow(std::string_view name) const override {
     return LoopDataflow(name, problem_, hierarchy_);
   }

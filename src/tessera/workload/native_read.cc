@@ -160,7 +160,7 @@ class Reader {
     }
 
     MapReader map(node, fmt::format("layer of type '{}'", *type_name));
-    for (const std::string_view key : {"type", "name", "also", "count"}) map.Find(key);
+    for (const std::string_view key : {"type", "name", "also", "count", "types"}) map.Find(key);
     Result<Layer> layer = ReadFields(map, *type_name);
     // A misspelt key comes before the key that is missing because of it.
     if (Result<void> known = map.Finish(); !known) return known;
@@ -174,9 +174,14 @@ class Reader {
     const Result<int64_t> count = ReadCount(map.Find("count"), std::ssize(*also));
     if (!count) return count.error();
 
+    const Result<ElementTypes> types = ReadTypes(map.Find("types"));
+    if (!types) return types.error();
     Result<void> added = builder.Add(*name, *layer, *count - std::ssize(*also));
+    if (added) builder.SetTypes(*types);
     for (const std::string& other : *also) {
-      if (added) added = builder.Add(other, *layer);
+      if (!added) break;
+      added = builder.Add(other, *layer);
+      if (added) builder.SetTypes(*types);
     }
     if (!added) {
       Error error = added.error();
@@ -340,6 +345,23 @@ class Reader {
     return node->ErrorHere(
         ErrorKind::kBadValue,
         fmt::format("count is {}, but the layer has {} names", *count, others + 1));
+  }
+
+  // One word for all tensors, or one each for inputs, weights and outputs.
+  static Result<ElementTypes> ReadTypes(const Node* node) {
+    if (node == nullptr) return ElementTypes{};
+    const bool list = node->kind == Node::Kind::kSequence;
+    if (list && node->items.size() != 3) {
+      return node->ErrorHere(ErrorKind::kBadValue, "expected types of inputs, weights and outputs",
+                             "write float32 or [int8, int8, int32]");
+    }
+    std::vector<std::string> words;
+    for (const Node& item : list ? std::span(node->items) : std::span(node, 1)) {
+      Result<std::string> word = item.AsString();
+      if (!word) return word.error();
+      words.push_back(*std::move(word));
+    }
+    return ElementTypes{words.front(), words[words.size() / 2], words.back()};
   }
 
   Result<std::vector<std::string>> ReadAlso(const Node* node) {

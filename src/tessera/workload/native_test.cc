@@ -155,6 +155,16 @@ TEST(Native, WritingAndReadingKeepsEverythingElse) {
   EXPECT_EQ(*again, network);
 }
 
+TEST(Native, TypesOfElementsSurvive) {
+  const auto read = Read(WithLayer("name: a, type: fc, K: 8, C: 4, types: [int8, int8, int32]"));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->layers[0].types, (ElementTypes{"int8", "int8", "int32"}));
+  EXPECT_EQ(*Read(WriteNativeNetwork(*read)), *read);
+  const auto one = Read(WithLayer("name: a, type: fc, K: 8, C: 4, types: float16"));
+  EXPECT_EQ(one->layers[0].types, (ElementTypes{"float16", "float16", "float16"}));
+  EXPECT_FALSE(Read(WithLayer("name: a, type: fc, K: 8, C: 4, types: [int8, int8]")));
+}
+
 TEST(Native, WritesOnlyWhatDiffersFromTheDefaults) {
   NetworkBuilder builder(Network{.name = "t"});
   ASSERT_TRUE(builder.Add("a", {.k = 8, .c = 4, .y = 9, .x = 9, .r = 3, .s = 3}));
