@@ -485,7 +485,8 @@ class Reader {
     if (Result<void> ok = ReadBypasses(); !ok) return ok;
     // What a level cannot hold need not be demanded of mappings.
     std::erase_if(all.demands, [&](const Constraints::Demand& demand) {
-      if (demand.rule != Constraints::Rule::kAllowed || demand.values.front() != "bypass") {
+      if (demand.rule != Constraints::Rule::kAllowed || demand.values.front() != "bypass" ||
+          demand.decision.ends_with('*')) {
         return false;
       }
       return std::ranges::any_of(levels_, [&](const Level& level) {

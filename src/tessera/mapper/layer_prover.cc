@@ -39,6 +39,21 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   if (!model) return model.error();
   model_ = *std::move(model);
   bound_ = layer_.bound.value_or(0);
+  return StartInside(**problem);
+}
+
+// Where constraints leave little, exact search may take long to find anything; a space knows a
+// mapping that they allow.
+Result<void> LayerProver::StartInside(const MappingProblem& problem) {
+  const bool constrained = !job_.problem.space.constraints.demands.empty() ||
+                           !job_.accelerator.constraints.demands.empty();
+  if (!constrained) return {};
+  Point point(problem.space().size());
+  problem.space().Repair(point);
+  if (!problem.space().Check(point) || !problem.Evaluate(point).feasible()) return {};
+  const Mapping mapping = problem.space().Decode(point);
+  if (Result<void> taken = TakeMapping(std::get<LoopMapping>(mapping)); !taken) return taken;
+  mapper_->Offer(*mapping_);
   return {};
 }
 

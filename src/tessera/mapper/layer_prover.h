@@ -61,6 +61,7 @@ class LayerProver {
   bool busy = false;  // some thread works on it
 
  private:
+  Result<void> StartInside(const MappingProblem& problem);
   Result<void> Round(ThreadPool& pool);
   Result<void> Take(const exact::Progress& progress);
   std::optional<MapStop> StopAfter(bool more, const exact::Progress& progress) const;

@@ -201,7 +201,10 @@ class NetworkMapper {
 
   Result<void> Search(size_t index) {
     LayerMapping& made = mapping_.layers[index];
-    if (job_.prove && prover_.Done(index)) return CountRecorded(index, made, StopReason::kTarget);
+    const bool settled = made.cost || (made.proof && made.proof->complete);
+    if (job_.prove && prover_.Done(index) && settled) {
+      return CountRecorded(index, made, StopReason::kTarget);
+    }
     // Layers whose turn comes after the time for searches have their first mapping.
     const double whole = job_.settings.budget.seconds;
     if (job_.prove && whole > 0 && SteadySeconds() >= start_ + whole / 2) {

@@ -426,11 +426,11 @@ TEST(MapSettings, NamesThatDoNotExistHaveHints) {
     return read ? "no error" : ToString(read.error());
   };
   EXPECT_EQ(message("\"marl-table\"", "\"gaa\""),
-            "run.json:1:202: unknown search method 'gaa'; did you mean 'ga'?");
+            "run.json:1:216: unknown search method 'gaa'; did you mean 'ga'?");
   EXPECT_EQ(message("\"latency\"", "\"speed\"").substr(0, 41),
-            "run.json:1:183: unknown objective 'speed'");
+            "run.json:1:197: unknown objective 'speed'");
   EXPECT_EQ(message("\"strict\"", "\"strickt\""),
-            "run.json:1:57: unknown legality 'strickt'; did you mean 'strict'?");
+            "run.json:1:71: unknown legality 'strickt'; did you mean 'strict'?");
 }
 
 TEST(Export, MappingsComeBackFromTheirText) {

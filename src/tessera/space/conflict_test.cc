@@ -170,8 +170,8 @@ class Oracle {
 
   void Add(const Demand& demand, Question& question) const {
     if (demand.rule == kDataflow) {
-      for (const Demand& part :
-           *LoopDataflow(demand.values.front(), made_.problem, made_.hierarchy)) {
+      const auto parts = LoopDataflow(demand.values.front(), made_.problem, made_.hierarchy);
+      for (const Demand& part : *parts) {
         Add(part, question);
       }
       return;

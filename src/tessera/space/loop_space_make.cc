@@ -349,20 +349,24 @@ void LoopSpace::Plan::MakeVocabulary() {
     for (size_t t = 0; t < problem.tensor_view().size(); ++t) {
       if (levels[i].keep_decision[t] != kNone) continue;
       const bool may = outermost || (levels[i].keep >> t & 1) != 0;
-      std::vector<std::string> labels = {"keep", "bypass"};
-      if (outermost || !may) labels = {may ? "keep" : "bypass"};
-      if (labels.size() > 1) undecided_keeps.push_back({i, t, vocabulary.size()});
-      vocabulary.push_back(
-          Decision::Categorical(
-              fmt::format("keep_{}_{}", levels[i].name, problem.tensors[t].name.view()), labels)
-              .About(DecisionRole::kOther, static_cast<int>(levels.size() - 1 - i)));
+      Decision keep = Decision::Categorical(
+                          fmt::format("keep_{}_{}", levels[i].name, problem.tensors[t].name.view()),
+                          {"keep", "bypass"})
+                          .About(DecisionRole::kOther, static_cast<int>(levels.size() - 1 - i));
+      if (outermost || !may) {
+        TESSERA_CHECK(keep.Keep({may, !may}));
+      } else {
+        undecided_keeps.push_back({i, t, vocabulary.size()});
+      }
+      vocabulary.push_back(std::move(keep));
     }
   }
   num_open = vocabulary.size();
   for (size_t i = 0; i < levels.size(); ++i) {
     for (const LoopDimension& dim : problem.dims()) AddConstants(i, std::string(dim.name.view()));
     for (const std::string_view dim : kKnownDims) {
-      if (!FindDimension(problem, dim)) AddConstants(i, std::string(dim));
+      const bool is_k = dim == "M" && FindDimension(problem, "K");  // as Names has it
+      if (!FindDimension(problem, dim) && !is_k) AddConstants(i, std::string(dim));
     }
   }
 }
