@@ -157,6 +157,13 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   }
   if (Result<void> ok = CheckCount(macs.name, "word_bits", macs.word_bits); !ok) return ok;
   if (Result<void> ok = CheckNotNegative(macs.name, "mac_pj", macs.mac_pj); !ok) return ok;
+  if (Result<void> ok = CheckNotNegative(macs.name, "vector_op_pj", macs.vector_op_pj.value_or(0));
+      !ok) {
+    return ok;
+  }
+  if (Result<void> ok = CheckCount(macs.name, "vector_lanes", macs.vector_lanes.value_or(1)); !ok) {
+    return ok;
+  }
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     if (Result<void> ok = CheckLevel(hierarchy.levels[i]); !ok) return ok;
     if (Result<void> ok = CheckMesh(hierarchy, i); !ok) return ok;

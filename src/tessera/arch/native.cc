@@ -39,13 +39,15 @@ constexpr std::array<Field<PeArray>, 8> kPeArrayFields = {{
     {"offchip_elements_per_cycle", &PeArray::offchip_elements_per_cycle},
 }};
 
-constexpr std::array<Field<Arithmetic>, 6> kArithmeticFields = {{
+constexpr std::array<Field<Arithmetic>, 8> kArithmeticFields = {{
     {"name", &Arithmetic::name},
     {"mesh_x", &Arithmetic::mesh_x},
     {"mesh_y", &Arithmetic::mesh_y},
     {"word_bits", &Arithmetic::word_bits},
     {"mac_pj", &Arithmetic::mac_pj},
     {"area_um2", &Arithmetic::area_um2},
+    {"vector_op_pj", &Arithmetic::vector_op_pj},
+    {"vector_lanes", &Arithmetic::vector_lanes},
 }};
 
 constexpr std::array<Field<MemoryLevel>, 18> kLevelFields = {{
