@@ -153,6 +153,9 @@ std::vector<std::string> Losses(const Accelerator& accelerator) {
   const Hierarchy& hierarchy = *accelerator.hierarchy;
   std::vector<std::string> lost;
   if (!hierarchy.bypass) lost.emplace_back("bypass: false: a constraint of Timeloop's mapper");
+  if (hierarchy.arithmetic.vector_op_pj || hierarchy.arithmetic.vector_lanes) {
+    lost.emplace_back("vector_op_pj, vector_lanes: Timeloop knows MACs only");
+  }
   if (hierarchy.links) lost.emplace_back("links: Timeloop decides by itself where they are");
   for (const MemoryLevel& level : hierarchy.levels) {
     if (level.technology == "DRAM" || level.technology == "SRAM") continue;

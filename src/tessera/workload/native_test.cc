@@ -230,7 +230,8 @@ TEST(Native, SaysWhatIsWrongWithALayer) {
       {"name: a, type: fc, KK: 8, K: 8, C: 4",
        "t.yaml:4:23: unknown key 'KK' in a layer of type 'fc'; did you mean 'K'?"},
       {"name: a, type: fc, K: 8, C: 4, Y: 1",
-       "t.yaml:4:35: unknown key 'Y' in a layer of type 'fc'; known: type, name, also, count, N, "
+       "t.yaml:4:35: unknown key 'Y' in a layer of type 'fc'; known: type, name, also, count, "
+       "types, N, "
        "K, C, bias"},
       {"name: a, type: fc, K: 8, CC: 4",
        "t.yaml:4:29: unknown key 'CC' in a layer of type 'fc'; did you mean 'C'?"},
