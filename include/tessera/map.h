@@ -99,7 +99,9 @@ struct MapSettings {
   double within = 0;       // The next objective may cost this part of the first: 0.01 is 1 %; of
                            // methods with proofs. Default: 0.
   CostLimits limits = {};  // Of every layer. Default: none.
-  MapMethod method = DefaultSearch();          // Default: DefaultSearch().
+  MapMethod method = DefaultSearch();  // Default: DefaultSearch().
+  std::string policy = {};  // "default", "none", the name of a shipped one, or a file. Default:
+                            // empty, "default" for method policy, otherwise "none".
   TileSizes sizes = TileSizes::kDivisors;      // Default: kDivisors.
   bool decide_pes = false;                     // Default: false.
   bool bypass = true;                          // Loops. Default: true.
@@ -150,6 +152,10 @@ struct MapJob {
   std::optional<MethodChoice> method = {};  // none: method exact, which has no search
   bool prove = false;
   bool any_factors = false;  // also mappings whose factors do not divide
+
+  // What method policy acts by, and what gives other searches and proofs their first mappings.
+  // Default: null, nothing.
+  std::shared_ptr<const policy::Networks> policy = {};
 };
 
 // A job for inputs that are at hand: loads the other files, relative to `folder` (empty: the
@@ -391,6 +397,42 @@ struct AuditResult {
 // Repeats the proofs of a run, as many rounds as they took, with up to `most` mappings per rule and
 // layer. Errors: runs without proofs, and as Verify.
 Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t most);
+
+// ---- Training policies -------------------------------------------------------------------------
+//
+// A policy (docs/policies.md) learns from the exercises that a curriculum describes, a file of
+// format tessera-curriculum-1.
+
+inline constexpr std::string_view kPolicyRun = "policy";
+inline constexpr std::string_view kPolicyFile = "policy.safetensors";
+
+// After so many steps of the networks.
+struct PolicyRow {
+  std::string phase = {};  // "labels", "imitation", "reinforcement"
+  int64_t step = 0;
+  double loss = 0;        // mean -log p of the values that the best known mappings have, of tiles
+  double first_log2 = 0;  // cost of the most probable mapping over the best known, mean log2
+  double best_log2 = 0;   // the same for the best of a visit's draws
+};
+
+struct PolicyTraining {
+  std::string model = {};
+  std::vector<PolicyRow> rows = {};
+  int64_t step = 0, steps = 0;
+  int64_t exercises = 0;
+  std::string data_hash = {};  // of the exercises
+  std::string policy = {};     // the file
+  bool interrupted = false;
+};
+
+// A new run; the curriculum is copied. Errors: curricula that cannot be read, with the place.
+Result<RunDirectory> CreatePolicyRun(const std::string& path, const std::string& curriculum_file,
+                                     uint64_t seed, const RunOrigin& origin);
+
+// Trains to the end, or until it is stopped. With a directory, goes on from its checkpoint. The
+// result is a function of curriculum and seed, for any number of threads and interruptions.
+Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t seed, int threads,
+                                   const RunHooks& hooks = {});
 
 // ---- Fronts of cycles and energy ---------------------------------------------------------------
 

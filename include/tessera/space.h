@@ -429,6 +429,9 @@ class MappingProblem final : public Problem {
   };
   const LoopForm* loops() const { return loops_ ? &*loops_ : nullptr; }
 
+  // Where it is mapped, if the machine has such a form.
+  const PeArray* array() const { return array_ ? &*array_ : nullptr; }
+
  private:
   MappingProblem(std::unique_ptr<MappingSpace> space, CostModelChoice model,
                  MappingProblemOptions options)
@@ -445,6 +448,7 @@ class MappingProblem final : public Problem {
   CostModelChoice model_;
   MappingProblemOptions options_;
   std::optional<LoopForm> loops_ = {};
+  std::optional<PeArray> array_ = {};
   std::vector<std::unique_ptr<CostModel>> models_;  // one, or one per number of PEs
   std::unique_ptr<BatchModel> batch_ = nullptr;     // instead of models
   int64_t macs_ = 0, num_pes_ = 1;

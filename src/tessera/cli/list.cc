@@ -131,6 +131,17 @@ std::vector<Item> VtaItems() {
   return items;
 }
 
+std::vector<Item> PolicyItems() {
+  static const std::vector<PolicyInfo> kPolicies = Policies();
+  std::vector<Item> items;
+  for (const PolicyInfo& policy : kPolicies) {
+    items.push_back({policy.name,
+                     {policy.model, policy.seed, policy.command, policy.data_hash, policy.sha256,
+                      policy.bytes, policy.summary}});
+  }
+  return items;
+}
+
 std::vector<Item> CommandItems() {
   std::vector<Item> items;
   for (const Command* command : Commands()) items.push_back({command->name, {command->summary}});
@@ -187,6 +198,9 @@ const std::vector<Listing>& Listings() {
       {"algorithms", {"presets", "summary"}, AlgorithmItems},
       {"samplers", {"changes_distribution", "summary", "distribution"}, SamplerItems},
       {"vta", {"batch x in x out", "macs", "sram_kib", "id"}, VtaItems},
+      {"policies",
+       {"model", "seed", "command", "data_hash", "sha256", "bytes", "summary"},
+       PolicyItems},
       {"commands", {"summary"}, CommandItems},
   };
   return kListings;

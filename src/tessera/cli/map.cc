@@ -94,6 +94,12 @@ std::vector<Flag> Flags(MapArguments& arguments) {
            "default: auto where there are proofs, otherwise marl-table",
        .value = "METHOD",
        .choices = [] { return MapMethods().Names(); }},
+      {.name = "--policy",
+       .target = &settings.policy,
+       .help = "policy that method policy acts by, and that gives methods auto, exact and team "
+               "their first mappings: default, none, a name (tessera list policies) or a file "
+               "(default: default for method policy, otherwise none)",
+       .value = "POLICY"},
       {.name = "--factors",
        .target = &arguments.factors,
        .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "

@@ -164,7 +164,9 @@ class Comparer {
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = problem_.space(),
                      .seed = static_cast<uint64_t>(made.seed),
-                     .samples = job_.settings.budget.samples});
+                     .samples = job_.settings.budget.samples,
+                     .mapping = &problem_,
+                     .policy = job_.policy});
     if (!searcher) return searcher.error();
     SearchOptions search = task.search;
     std::vector<Trial> replayed;

@@ -139,13 +139,19 @@ class NetworkMapper {
         !ready) {
       return ready.error();
     }
+    // A policy gives the proofs something to beat from their first round on.
+    const bool ahead = job_.prove && job_.policy != nullptr;
+    if (ahead) {
+      if (Result<void> searched = SearchAll(); !searched) return searched.error();
+    }
     if (job_.prove) {
       // A first answer for everything before any layer is looked into.
       constexpr double kStartShare = 0.2;
       const double seconds = kStartShare * job_.settings.budget.seconds;
       if (Result<void> started = prover_.Start(seconds); !started) return started.error();
+      started_ = true;
     }
-    if (job_.method) {
+    if (job_.method && !ahead) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
     if (job_.prove) {
@@ -210,7 +216,7 @@ class NetworkMapper {
   Result<void> Search(size_t index) {
     LayerMapping& made = mapping_.layers[index];
     const bool settled = made.cost || (made.proof && made.proof->complete);
-    if (job_.prove && prover_.Done(index) && settled) {
+    if (started_ && prover_.Done(index) && settled) {
       return CountRecorded(index, made, StopReason::kTarget);
     }
     // Layers whose turn comes after the time for searches have their first mapping.
@@ -223,18 +229,25 @@ class NetworkMapper {
     if (!problem) return problem.error();
     if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
     Finish(**problem, made);
-    if (job_.prove) prover_.Offer(index);
+    if (started_) prover_.Offer(index);
     return {};
   }
 
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
     const Budget budget = LayerBudget();
     const std::span<const LayerMapping> solved(mapping_.layers.data(), solved_);
-    const Result<std::unique_ptr<Searcher>> searcher =
-        job_.method->Make({.space = problem.space(),
-                           .seed = LayerSeed(job_.settings.seed, made.layer),
-                           .samples = budget.samples,
-                           .hints = HintsOf(solved, made.layer, problem, job_)});
+    const uint64_t seed = LayerSeed(job_.settings.seed, made.layer);
+    std::vector<Point> hints = PolicyHints(job_, problem, seed);
+    const std::vector<Point> similar = HintsOf(solved, made.layer, problem, job_);
+    hints.insert(hints.end(), similar.begin(), similar.end());
+    const MethodChoice& method =
+        started_ || job_.policy == nullptr || !job_.prove ? *job_.method : PolicyChoice();
+    const Result<std::unique_ptr<Searcher>> searcher = method.Make({.space = problem.space(),
+                                                                    .seed = seed,
+                                                                    .samples = budget.samples,
+                                                                    .hints = std::move(hints),
+                                                                    .mapping = &problem,
+                                                                    .policy = job_.policy});
     if (!searcher) return searcher.error();
     std::optional<TrialJournal> journal;
     if (hooks_.directory != nullptr) {
@@ -317,6 +330,9 @@ class NetworkMapper {
   Budget LayerBudget() const {
     Budget budget = job_.settings.budget;
     if (job_.prove) budget.seconds /= 2;
+    // What a policy knows it says with its first proposals.
+    constexpr int64_t kProposals = 16;
+    if (job_.prove && job_.policy != nullptr) budget.samples = std::min(budget.samples, kProposals);
     budget.seconds *= static_cast<double>(pool_.threads()) /
                       static_cast<double>(std::max<size_t>(1, job_.network.layers.size()));
     return budget;
@@ -348,7 +364,8 @@ class NetworkMapper {
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
-  size_t solved_ = 0;  // layers whose results the others may use
+  bool started_ = false;  // the proofs
+  size_t solved_ = 0;     // layers whose results the others may use
   Prover prover_;
   const double start_ = SteadySeconds();
 };
@@ -381,7 +398,9 @@ Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const L
   const auto make = [&](const MappingProblemOptions& options) {
     return MappingProblem::Make(layer, job.accelerator, job.settings.model, options);
   };
-  if (job.prove && job.problem.space.decide_keep && job.problem.space.constraints.demands.empty()) {
+  const bool searched = job.policy == nullptr;  // A policy knows what to pass by.
+  if (searched && job.prove && job.problem.space.decide_keep &&
+      job.problem.space.constraints.demands.empty()) {
     MappingProblemOptions held = ProblemOptionsOf(job, name);
     held.space.decide_keep = false;
     if (Result<std::unique_ptr<MappingProblem>> problem = make(held)) return problem;

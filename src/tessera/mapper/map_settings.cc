@@ -17,11 +17,14 @@
 #include "tessera/mapper/any_factors.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
+#include "tessera/policy/shipped.h"
 
 namespace tessera {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kPolicyMethod = "policy";
 
 std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() || path.starts_with("/") ? path : folder + "/" + path;
@@ -34,6 +37,9 @@ class SettingsReader {
 
   void Read(std::string_view key, std::string& value) {
     Take(key, value, [](const Node& node) { return node.AsString(); });
+  }
+  void ReadIfThere(std::string_view key, std::string& value) {
+    if (status_ && reader_.Find(key) != nullptr) Read(key, value);
   }
   void Read(std::string_view key, bool& value) {
     Take(key, value, [](const Node& node) { return node.AsBool(); });
@@ -298,6 +304,8 @@ std::string ToJsonText(const MapSettings& settings) {
   for (const auto& [name, value] : settings.model.settings()) json["model_settings"][name] = value;
   json["objective"] = ObjectivesText(settings);
   json["method"] = settings.method.ToString();
+  // Only where somebody chose one, so that folders of earlier versions read the same.
+  if (!settings.policy.empty()) json["policy"] = settings.policy;
   json["sizes"] = NameOf(settings.sizes, kTileSizesNames);
   json["factors"] = NameOf(settings.factors, kFactorsNames);
   if (settings.inter_layer != InterLayer::kNone) {
@@ -341,6 +349,7 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   reader.Read("within", settings.within);
   reader.Read("limits", settings.limits);
   reader.Parse("method", settings.method, ParseMapMethod);
+  reader.ReadIfThere("policy", settings.policy);
   reader.Parse("sizes", settings.sizes, [](std::string_view word) {
     return FindName<TileSizes>("tile sizes", word, kTileSizesNames);
   });
@@ -387,6 +396,23 @@ Result<std::vector<Objective>> ParseObjectives(std::string_view text) {
 
 Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer) {
   return job.settings.model->Make(layer, job.accelerator);
+}
+
+// The policy that the settings name, or that their method acts by.
+static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
+  std::string name = job.settings.policy;
+  const bool acts = job.method && job.method->method->name == kPolicyMethod;
+  if (name.empty()) name = acts ? "default" : "none";
+  if (name == "none") {
+    if (!acts) return {};
+    return Error{.kind = ErrorKind::kUsage, .message = "method policy needs a policy"};
+  }
+  // Files of a run lie in its folder; shipped policies have names.
+  const bool own = !folder.empty() && name.starts_with("inputs/");
+  auto loaded = policy::LoadPolicy(own ? In(folder, name) : name, job.settings.model.info().name);
+  if (!loaded) return loaded.error();
+  job.policy = *std::move(loaded);
+  return {};
 }
 
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
@@ -446,6 +472,7 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
   if (settings.inter_layer != InterLayer::kNone) {
     if (Result<void> possible = CheckInterLayer(job); !possible) return possible.error();
   }
+  if (Result<void> loaded = TakePolicy(folder, job); !loaded) return loaded.error();
   return job;
 }
 
@@ -472,6 +499,14 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
     const std::string to =
         i == 0 ? "inputs/constraints.yaml" : fmt::format("inputs/constraints-{}.yaml", i + 1);
     if (Result<void> copied = copy(settings.constraints[i], to); !copied) return copied.error();
+  }
+  const auto shipped = Policies();
+  const bool named =
+      settings.policy.empty() || settings.policy == "default" || settings.policy == "none" ||
+      std::ranges::find(shipped, settings.policy, &PolicyInfo::name) != shipped.end();
+  if (!named) {
+    Result<void> copied = copy(settings.policy, "inputs/policy.safetensors");
+    if (!copied) return copied.error();
   }
   if (!job.prove && job.method) {
     MethodChoice method = *job.method;

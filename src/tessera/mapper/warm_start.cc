@@ -2,6 +2,9 @@
 #include "tessera/mapper/warm_start.h"
 
 #include "tessera/mapper/map_settings.h"
+#include "tessera/policy/game.h"
+#include "tessera/policy/play.h"
+#include "tessera/search.h"
 #include "tessera/space/translate.h"
 
 #include <algorithm>
@@ -49,6 +52,19 @@ std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& la
     if (std::find(hints.begin(), hints.end(), hint) == hints.end()) hints.push_back(hint);
   }
   return hints;
+}
+
+std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed) {
+  if (job.policy == nullptr || job.prove || !job.method->method->takes_hints) return {};
+  const std::unique_ptr<policy::Game> game = policy::MakeGame(problem);
+  if (game == nullptr || game->features() != job.policy->features()) return {};
+  constexpr int64_t kProposals = 4;
+  return policy::Actor(*game, *job.policy, seed).Propose(kProposals);
+}
+
+const MethodChoice& PolicyChoice() {
+  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy")};
+  return kChoice;
 }
 
 }  // namespace tessera

@@ -302,10 +302,7 @@ int64_t LoopSpace::LeastWords(size_t level, const std::array<int64_t, kMaxDims>&
     const size_t decision = levels_[level].keep_decision[t];
     const bool must =
         decision == kNone ? (levels_[level].keep >> t & 1) != 0 : decisions()[decision].Find(1) < 0;
-    if (!must) continue;
-    int64_t tile = 1;
-    for (const TensorRank& rank : problem_.tensors[t].view()) tile *= RankWords(rank, extent);
-    words += tile;
+    if (must) words += WordsOf(t, extent);
   }
   return words;
 }
