@@ -89,7 +89,8 @@ struct MapSettings {
   // What they are called: zoo or preset name, or a file; in a run's folder, files of that folder.
   std::string network = {};
   std::string accelerator = {};
-  std::string constraints = {};  // a file; empty: none
+  std::vector<std::string> constraints = {};  // files; all of what they demand holds
+  std::string dataflow = {};                  // one of DataflowNames(), beside them; empty: none
 
   CostModelChoice model = {};                 // Default: the first of CostModels().
   Objective objective = Objective::kLatency;  // Default: kLatency.
@@ -158,7 +159,9 @@ struct MapJob {
 };
 
 // A job for inputs that are at hand: loads the other files, relative to `folder` (empty: the
-// current one). Errors: settings that do not go together.
+// current one). Equal layers that constraints tell apart by name become entries of their own.
+// Errors: settings that do not go together; constraints about layers that the network does not
+// have, unless it has only one.
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder = "");
 
@@ -363,10 +366,18 @@ Result<RunDirectory> CreateMapRun(const std::string& path, const MapJob& job,
                                   const RunOrigin& origin);
 Result<MapJob> LoadMapJob(const RunDirectory& directory);
 
+// A decision: all values that it may have, and those that constraints leave.
+struct DecisionChoices {
+  Decision all, left;
+  bool follows = false;  // from the others: a factor of the outermost level
+};
+
 // The space of a layer that a job would search.
 struct SpaceSize {
   int64_t decisions = 0;  // with more than one value
   double log10_size = 0;
+  std::vector<DecisionChoices> choices = {};
+  std::vector<Relation> relations = {};  // between them
 };
 // Of all layers, without searching any. Errors as MapNetwork.
 Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads = 0);

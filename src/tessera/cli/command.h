@@ -98,6 +98,10 @@ struct Context {
   // A reporter of progress on stderr, for the time that the caller keeps it; one at a time.
   std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress;
 
+  // Whether a run's JSON also has `times`, what it took, which no two runs have in common. Set by
+  // commands that are asked for it.
+  bool show_times = false;
+
   // Takes the page of a run, as its folder would get it; may be empty.
   std::function<void(const std::string& html)> page = {};
 

@@ -83,6 +83,14 @@ std::vector<Item> MethodItems() {
   return items;
 }
 
+std::vector<Item> DataflowItems() {
+  std::vector<Item> items;
+  for (const DataflowRecipe& recipe : DataflowRecipes()) {
+    items.push_back({recipe.name, {recipe.summary}});
+  }
+  return items;
+}
+
 std::vector<Item> EnvItems() {
   std::vector<Item> items;
   for (const EnvInfo* env : Envs()) items.push_back({env->name, {env->summary}, env->parameters()});
@@ -184,6 +192,7 @@ const std::vector<Listing>& Listings() {
       {"formats", {"of", "reads", "writes", "extensions", "summary"}, FormatItems},
       {"accelerators", {"size", "model", "source"}, AcceleratorItems},
       {"models", {"summary"}, ModelItems},
+      {"dataflows", {"summary"}, DataflowItems},
       {"methods", {"works_on", "summary"}, MethodItems},
       {"envs", {"summary"}, EnvItems},
       {"algorithms", {"presets", "summary"}, AlgorithmItems},

@@ -1,6 +1,7 @@
 // Similar layers, and their points as hints.
 #include "tessera/mapper/warm_start.h"
 
+#include "tessera/mapper/map_settings.h"
 #include "tessera/policy/game.h"
 #include "tessera/policy/play.h"
 #include "tessera/search.h"
@@ -45,7 +46,7 @@ std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& la
   std::vector<Point> hints;
   for (const auto& [distance, other] : similar) {
     const Result<std::unique_ptr<MappingProblem>> solved_problem =
-        MappingProblem::Make(other->layer, job.accelerator, job.settings.model, job.problem);
+        ProblemOf(job, other->layer, other->name);
     if (!solved_problem) continue;
     const Point hint = Translate((*solved_problem)->space(), *other->point, problem.space());
     if (std::find(hints.begin(), hints.end(), hint) == hints.end()) hints.push_back(hint);

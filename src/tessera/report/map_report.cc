@@ -16,7 +16,6 @@
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
 #include "tessera/report/plan_report.h"
-#include "tessera/space/maestro_space.h"
 
 namespace tessera {
 namespace {
@@ -311,26 +310,6 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
   if (mapping.inter_layer) return text;  // What follows is about single layers.
   for (const SpaceGain& gain : GainsOf(job, mapping)) text += gain.text + "\n";
   return text;
-}
-
-Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces) {
-  Table table({"layer", "count", "type", "decisions", "log10_size", "log10_paper"});
-  for (size_t i = 0; i < spaces.size(); ++i) {
-    const NetworkLayer& entry = job.network.layers[i];
-    // Formula 1 of the paper: d dimensions with as many tile sizes as the largest has, one of them
-    // parallel at each of two levels.
-    int64_t dimensions = 0;
-    double sizes = 1;
-    for (const NamedSize& dimension : Dimensions(entry.layer)) {
-      if (dimension.name == "P" || dimension.name == "Q") continue;
-      ++dimensions;
-      sizes = std::max(sizes, static_cast<double>(dimension.size));
-    }
-    const double paper = PaperLog10Size(sizes, static_cast<int>(dimensions), 1, 2);
-    table.Add(entry.name, entry.count, TypeName(entry.layer), spaces[i].decisions,
-              spaces[i].log10_size, paper);
-  }
-  return table;
 }
 
 Result<RunView> ViewOfMap(const MapRunResult& result) {

@@ -154,6 +154,7 @@ class LoopSpace final : public MappingSpace {
   bool constrained_ = false;
   std::vector<Relation> relations_;
   std::vector<Bond> bonds_;
+  int64_t least_parallel_ = 1;  // product of all parallel factors
   std::optional<Point> legal_;  // a point that is
 };
 
