@@ -70,6 +70,8 @@ struct MemoryLevel {
   Decimal multiple_buffering = 1;  // usable entries = floor(entries / multiple_buffering)
   Decimal read_pj = 0, fill_pj = 0, update_pj = 0;  // per vector access
   Decimal address_pj = 0;                           // per generated address
+  Decimal area_um2 = 0;          // of an instance; 0: not known
+  Decimal leakage_mw = 0;        // of an instance, whatever it does; counts in energies
   bool reduces_in_place = true;  // partial sums are added here, not sent down to be added
   LevelNetwork network = {};     // to the level below
 
@@ -85,6 +87,7 @@ struct Arithmetic {
   int64_t mesh_x = 1, mesh_y = 1;
   int64_t word_bits = 16;
   Decimal mac_pj = 0;
+  Decimal area_um2 = 0, leakage_mw = 0;  // of a MAC, as of a level
 
   int64_t instances() const { return mesh_x * mesh_y; }
   friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
@@ -197,6 +200,10 @@ struct Accelerator {
 // meshes below them, bandwidths above zero, instances that fit in 64 bits. The error names the
 // level; its `where` is empty, for the caller to fill in.
 Result<void> Validate(const Accelerator& accelerator);
+
+// Of all instances of the parts for which they are known; 0: of none.
+double AreaUm2(const Hierarchy& hierarchy);
+double LeakageMw(const Hierarchy& hierarchy);
 
 // Whether some part of a hierarchy has an energy: without any, energies of mappings mean nothing.
 bool HasEnergies(const Hierarchy& hierarchy);

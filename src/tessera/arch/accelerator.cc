@@ -94,6 +94,8 @@ Result<void> CheckLevel(const MemoryLevel& level) {
                   {"fill_pj", level.fill_pj},
                   {"update_pj", level.update_pj},
                   {"address_pj", level.address_pj},
+                  {"area_um2", level.area_um2},
+                  {"leakage_mw", level.leakage_mw},
                   {"hop_pj", level.network.hop_pj},
                   {"router_pj", level.network.router_pj},
                   {"ingress_pj", level.network.ingress_pj}};
@@ -155,7 +157,11 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
     return BadMachine(macs.name, fmt::format("more than {} instances", kMaxCount));
   }
   if (Result<void> ok = CheckCount(macs.name, "word_bits", macs.word_bits); !ok) return ok;
-  if (Result<void> ok = CheckNotNegative(macs.name, "mac_pj", macs.mac_pj); !ok) return ok;
+  for (const auto& [name, value] : {std::pair("mac_pj", macs.mac_pj),
+                                    std::pair("area_um2", macs.area_um2),
+                                    std::pair("leakage_mw", macs.leakage_mw)}) {
+    if (Result<void> ok = CheckNotNegative(macs.name, name, value); !ok) return ok;
+  }
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     if (Result<void> ok = CheckLevel(hierarchy.levels[i]); !ok) return ok;
     if (Result<void> ok = CheckMesh(hierarchy, i); !ok) return ok;
@@ -174,7 +180,24 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   return {};
 }
 
+double OfAllInstances(const Hierarchy& hierarchy, Decimal MemoryLevel::*number,
+                      const Decimal& of_mac) {
+  double sum = of_mac.ToDouble() * static_cast<double>(hierarchy.arithmetic.instances());
+  for (const MemoryLevel& level : hierarchy.levels) {
+    sum += (level.*number).ToDouble() * static_cast<double>(level.instances());
+  }
+  return sum;
+}
+
 }  // namespace
+
+double AreaUm2(const Hierarchy& hierarchy) {
+  return OfAllInstances(hierarchy, &MemoryLevel::area_um2, hierarchy.arithmetic.area_um2);
+}
+
+double LeakageMw(const Hierarchy& hierarchy) {
+  return OfAllInstances(hierarchy, &MemoryLevel::leakage_mw, hierarchy.arithmetic.leakage_mw);
+}
 
 bool HasEnergies(const Hierarchy& hierarchy) {
   const auto some = [](const Decimal& pj) { return pj.mantissa() != 0; };

@@ -39,15 +39,17 @@ constexpr std::array<Field<PeArray>, 8> kPeArrayFields = {{
     {"offchip_elements_per_cycle", &PeArray::offchip_elements_per_cycle},
 }};
 
-constexpr std::array<Field<Arithmetic>, 5> kArithmeticFields = {{
+constexpr std::array<Field<Arithmetic>, 7> kArithmeticFields = {{
     {"name", &Arithmetic::name},
     {"mesh_x", &Arithmetic::mesh_x},
     {"mesh_y", &Arithmetic::mesh_y},
     {"word_bits", &Arithmetic::word_bits},
     {"mac_pj", &Arithmetic::mac_pj},
+    {"area_um2", &Arithmetic::area_um2},
+    {"leakage_mw", &Arithmetic::leakage_mw},
 }};
 
-constexpr std::array<Field<MemoryLevel>, 17> kLevelFields = {{
+constexpr std::array<Field<MemoryLevel>, 19> kLevelFields = {{
     {"name", &MemoryLevel::name},
     {"technology", &MemoryLevel::technology},
     {"entries", &MemoryLevel::entries},
@@ -64,6 +66,8 @@ constexpr std::array<Field<MemoryLevel>, 17> kLevelFields = {{
     {"fill_pj", &MemoryLevel::fill_pj},
     {"update_pj", &MemoryLevel::update_pj},
     {"address_pj", &MemoryLevel::address_pj},
+    {"area_um2", &MemoryLevel::area_um2},
+    {"leakage_mw", &MemoryLevel::leakage_mw},
     {"reduces_in_place", &MemoryLevel::reduces_in_place},
 }};
 
@@ -346,6 +350,11 @@ bool Recognises(std::string_view bytes) {
 }
 
 }  // namespace
+
+Result<Accelerator> AcceleratorOf(const Node& root) {
+  std::vector<NumberSource> sources;
+  return Reader(root, sources).Read();
+}
 
 Result<std::vector<NumberSource>> ExplainAccelerator(std::string_view bytes,
                                                      const std::string& file) {

@@ -12,7 +12,8 @@ namespace tessera {
 
 std::span<const RunKind> RunKinds() {
   static const std::array kKinds = {MapRunKind(), CompareRunKind(), CooptimizeRunKind(),
-                                    TrainRunKind(), StudyRunKind()};
+                                    ExploreRunKind(), SweepRunKind(),   TrainRunKind(),
+                                    StudyRunKind()};
   return kKinds;
 }
 
