@@ -54,10 +54,11 @@ Node ScalarLike(const Node& like, std::string text) {
 // 16K as files have it; what is no number stays.
 Node Plain(Node node) {
   if (node.kind != Kind::kScalar || node.quoted) return node;
-  const bool has_prefix = !node.scalar.empty() && std::string_view("KMG").find(node.scalar.back()) !=
-                                                      std::string_view::npos;
+  const bool has_prefix = !node.scalar.empty() && std::string_view("KMG").find(
+                                                      node.scalar.back()) != std::string_view::npos;
   if (!has_prefix) return node;
-  if (const std::optional<double> number = ParseNumber(node.scalar)) node.scalar = NumberText(*number);
+  if (const std::optional<double> number = ParseNumber(node.scalar))
+    node.scalar = NumberText(*number);
   return node;
 }
 
@@ -98,8 +99,8 @@ std::string FileText(const Node& root) {
     for (const Node::Entry& inner : entry.value.entries) {
       const bool list = inner.value.kind == Kind::kSequence && !inner.value.items.empty() &&
                         inner.value.items[0].kind == Kind::kMap;
-      text += fmt::format("  {}:{}\n", YamlScalar(inner.key),
-                          list ? "" : " " + FlowText(inner.value));
+      text +=
+          fmt::format("  {}:{}\n", YamlScalar(inner.key), list ? "" : " " + FlowText(inner.value));
       if (!list) continue;
       for (const Node& item : inner.value.items) text += fmt::format("  - {}\n", FlowText(item));
     }
@@ -228,8 +229,7 @@ Result<std::string> LabelIn(const Node& node) {
 
 // Removes keys that the machine does not have.
 void RemoveLeftOut(Node& node) {
-  std::erase_if(node.entries,
-                [](const Node::Entry& entry) { return entry.value.tag == kLeftOut; });
+  std::erase_if(node.entries, [](const Node::Entry& entry) { return entry.value.tag == kLeftOut; });
   for (Node::Entry& entry : node.entries) RemoveLeftOut(entry.value);
   for (Node& item : node.items) RemoveLeftOut(item);
 }
@@ -250,8 +250,8 @@ double SramBytes(const Hierarchy& hierarchy) {
   double bytes = 0;
   for (size_t i = 0; i + 1 < hierarchy.levels.size(); ++i) {
     const MemoryLevel& level = hierarchy.levels[i];
-    bytes += static_cast<double>(level.entries.value_or(0)) *
-             static_cast<double>(level.word_bits) / 8 * static_cast<double>(level.instances());
+    bytes += static_cast<double>(level.entries.value_or(0)) * static_cast<double>(level.word_bits) /
+             8 * static_cast<double>(level.instances());
   }
   return bytes;
 }
@@ -290,10 +290,9 @@ std::string MachineLimits::Broken(const TemplateMachine& machine) const {
     if (!most || have <= *most) return std::string();
     return fmt::format("{} {:.6g} > {:.6g}", name, have / unit, *most / unit);
   };
-  for (const std::string& text :
-       {broken("area_mm2", machine.area_um2, area_um2, kUm2PerMm2),
-        broken("sram_bytes", machine.sram_bytes, sram_bytes, 1),
-        broken("aspect", machine.aspect, aspect, 1)}) {
+  for (const std::string& text : {broken("area_mm2", machine.area_um2, area_um2, kUm2PerMm2),
+                                  broken("sram_bytes", machine.sram_bytes, sram_bytes, 1),
+                                  broken("aspect", machine.aspect, aspect, 1)}) {
     if (!text.empty()) return text;
   }
   return {};
@@ -529,9 +528,9 @@ Result<void> MachineTemplate::AddLabels(const std::vector<Pending>& pending) {
       return true;
     }();
     if (place.times != 1 && !numbers) {
-      return place.label->ErrorHere(ErrorKind::kBadValue,
-                                    fmt::format("{} are no numbers, so times means nothing",
-                                                place.label->scalar));
+      return place.label->ErrorHere(
+          ErrorKind::kBadValue,
+          fmt::format("{} are no numbers, so times means nothing", place.label->scalar));
     }
     places_.push_back({.steps = place.steps,
                        .field = static_cast<size_t>(found - fields_.begin()),
@@ -574,24 +573,23 @@ Result<size_t> MachineTemplate::FindNumber(std::string_view name, const Where& w
     known.push_back(numbers_[i].path);
     if (numbers_[i].path == name) return i;
     if (numbers_[i].path.ends_with(end)) ends.push_back(i);
-    const bool labelled = numbers_[i].field && numbers_[i].times == 1 &&
-                          fields_[*numbers_[i].field].label == name;
+    const bool labelled =
+        numbers_[i].field && numbers_[i].times == 1 && fields_[*numbers_[i].field].label == name;
     if (labelled) return i;
   }
   if (ends.size() == 1) return ends.front();
   for (const TemplateField& field : fields_) known.push_back(field.label);
   return Error{.kind = ErrorKind::kUnknownName,
-               .message = ends.empty() ? fmt::format("no number is called {}", Quoted(name))
-                                       : fmt::format("{} numbers are called {}", ends.size(),
-                                                     Quoted(name)),
+               .message = ends.empty()
+                              ? fmt::format("no number is called {}", Quoted(name))
+                              : fmt::format("{} numbers are called {}", ends.size(), Quoted(name)),
                .where = where,
                .hint = ends.empty() ? DidYouMean(name, known) : "write the whole path"};
 }
 
 Result<void> MachineTemplate::ReadRelations(const Node& node) {
   if (node.kind != Kind::kSequence) {
-    return node.ErrorHere(ErrorKind::kBadValue,
-                          "expected a list of relations between numbers",
+    return node.ErrorHere(ErrorKind::kBadValue, "expected a list of relations between numbers",
                           "for example [rows * columns <= 1024]");
   }
   for (const Node& item : node.items) {
@@ -604,11 +602,10 @@ Result<void> MachineTemplate::ReadRelations(const Node& node) {
           const TemplateField& field = fields_[*named.field];
           for (size_t i = 0; i < field.values.size(); ++i) {
             if (field.Number(i)) continue;
-            return Result<size_t>(
-                Error{.kind = ErrorKind::kBadValue,
-                      .message = fmt::format("{} is not always a number: {}", Quoted(name),
-                                             field.Text(i)),
-                      .where = where});
+            return Result<size_t>(Error{.kind = ErrorKind::kBadValue,
+                                        .message = fmt::format("{} is not always a number: {}",
+                                                               Quoted(name), field.Text(i)),
+                                        .where = where});
           }
           return number;
         });
@@ -691,16 +688,14 @@ bool MachineTemplate::Has(const Choice& choice) const {
       return !IsPresence(place.steps) &&
              std::ranges::any_of(left_out, [&](const std::vector<size_t>& level) {
                return std::equal(level.begin(), level.end(), place.steps.begin(),
-                                 place.steps.begin() +
-                                     static_cast<ptrdiff_t>(
-                                         std::min(level.size(), place.steps.size())));
+                                 place.steps.begin() + static_cast<ptrdiff_t>(std::min(
+                                                           level.size(), place.steps.size())));
              });
     };
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (choice[i] == 0) continue;
-      const bool matters = std::ranges::any_of(places_, [&](const Place& place) {
-        return place.field == i && !inside(place);
-      });
+      const bool matters = std::ranges::any_of(
+          places_, [&](const Place& place) { return place.field == i && !inside(place); });
       if (!matters) return false;
     }
   }

@@ -48,8 +48,8 @@ Result<std::vector<double>> RangeOf(double from, double to, std::optional<double
                                     std::optional<double> step) {
   if (times.has_value() == step.has_value()) return BadRange("a range has either times or step");
   if (to < from) {
-    return BadRange(
-        fmt::format("the range ends at {}, before it begins at {}", NumberText(to), NumberText(from)));
+    return BadRange(fmt::format("the range ends at {}, before it begins at {}", NumberText(to),
+                                NumberText(from)));
   }
   if (times && (*times <= 1 || from <= 0)) {
     return BadRange("times is more than 1, and the range begins above 0");
@@ -62,8 +62,7 @@ Result<std::vector<double>> RangeOf(double from, double to, std::optional<double
       return BadRange(fmt::format("the range has more than {} values", kMostValues));
     }
     values.push_back(value);
-    const double next = times ? value * *times
-                              : from + *step * static_cast<double>(values.size());
+    const double next = times ? value * *times : from + *step * static_cast<double>(values.size());
     if (next <= value) return BadRange("the range does not get to its end");
     value = next;
   }
@@ -87,17 +86,17 @@ Result<std::vector<std::string>> ParseValues(std::string_view text) {
       continue;
     }
     const size_t colon = word.find(':', dots);
-    const std::string_view step =
-        colon == std::string_view::npos ? "" : word.substr(colon + 1);
+    const std::string_view step = colon == std::string_view::npos ? "" : word.substr(colon + 1);
     const std::optional<double> from = ParseNumber(word.substr(0, dots));
-    const std::optional<double> to =
-        ParseNumber(word.substr(dots + 2, colon == std::string_view::npos ? colon : colon - dots - 2));
-    const std::optional<double> by =
-        step.starts_with('x') || step.starts_with('+') ? ParseNumber(step.substr(1)) : ParseNumber(step);
+    const std::optional<double> to = ParseNumber(
+        word.substr(dots + 2, colon == std::string_view::npos ? colon : colon - dots - 2));
+    const std::optional<double> by = step.starts_with('x') || step.starts_with('+')
+                                         ? ParseNumber(step.substr(1))
+                                         : ParseNumber(step);
     if (!from || !to || !by) return wrong(fmt::format("{} is not a range", Quoted(word)));
     const bool factor = step.starts_with('x');
-    const Result<std::vector<double>> range = RangeOf(
-        *from, *to, factor ? by : std::nullopt, factor ? std::nullopt : by);
+    const Result<std::vector<double>> range =
+        RangeOf(*from, *to, factor ? by : std::nullopt, factor ? std::nullopt : by);
     if (!range) return wrong(range.error().message);
     for (const double value : *range) values.push_back(NumberText(value));
   }

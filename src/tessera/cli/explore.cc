@@ -1,5 +1,6 @@
 // tessera explore: which machine of a template to build.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
@@ -99,15 +100,32 @@ std::vector<Flag> Flags(ExploreArguments& arguments) {
   return flags;
 }
 
+// "alexnet,gpt2:seq=1,past=64": what is a parameter belongs to the name before it.
+std::vector<std::string> NamesIn(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const std::string& word : words) {
+    bool first = true;
+    for (const std::string_view part : Split(word, ',')) {
+      const size_t equals = part.find('='), colon = part.find(':');
+      const bool parameter = !first && equals != std::string_view::npos && colon > equals;
+      if (parameter) {
+        names.back() += fmt::format(",{}", part);
+      } else {
+        names.emplace_back(part);
+      }
+      first = false;
+    }
+  }
+  return names;
+}
+
 Result<std::vector<Network>> LoadNetworks(const ExploreArguments& arguments) {
   std::vector<Network> networks;
-  for (const std::string& names : arguments.networks) {
-    for (const std::string_view name : Split(names, ',')) {
-      Result<Network> network = Load(
-          {.name = std::string(name), .bind = arguments.bind, .layer = arguments.layer});
-      if (!network) return network.error();
-      networks.push_back(*std::move(network));
-    }
+  for (const std::string& name : NamesIn(arguments.networks)) {
+    Result<Network> network =
+        Load({.name = name, .bind = arguments.bind, .layer = arguments.layer});
+    if (!network) return network.error();
+    networks.push_back(*std::move(network));
   }
   return networks;
 }
@@ -154,7 +172,7 @@ Result<void> Run(const ExploreArguments& arguments, Context& context) {
   const int64_t machines = CountMachines(*job);
   context.remark(fmt::format("{} machines", WithThousands(machines)));
   if (arguments.dry_run) {
-    context.output.Set("machines", machines);
+    context.output.Set("machines", Json(machines));
     return context.output.ShowText(fmt::format("{} machines\n", WithThousands(machines)));
   }
   if (context.options.out.empty()) {

@@ -20,10 +20,7 @@ MachineMapArguments::MachineMapArguments() : model_settings(IsFirst) {}
 
 std::vector<Flag> MachineMapFlags(MachineMapArguments& arguments, std::string_view limits_help) {
   std::vector<Flag> flags = {
-      {.name = "--limit",
-       .target = &arguments.limits,
-       .help = limits_help,
-       .value = "KEY=VALUE"},
+      {.name = "--limit", .target = &arguments.limits, .help = limits_help, .value = "KEY=VALUE"},
       {.name = "--no-bypass",
        .target = &arguments.no_bypass,
        .help = "every level holds every tensor that the machine lets it hold"},

@@ -28,9 +28,8 @@ std::vector<Flag> MachineMapFlags(MachineMapArguments& arguments, std::string_vi
 
 // Settings of every machine's mapping. Limits that are not those of layers go to `machine_limits`,
 // or are errors if that is null.
-Result<MapSettings> MachineMapSettings(
-    const MachineMapArguments& arguments, Context& context,
-    std::vector<std::pair<std::string, double>>* machine_limits);
+Result<MapSettings> MachineMapSettings(const MachineMapArguments& arguments, Context& context,
+                                       std::vector<std::pair<std::string, double>>* machine_limits);
 
 }  // namespace tessera
 

@@ -45,9 +45,9 @@ std::vector<Flag> Flags(SweepArguments& arguments) {
        .value = "S",
        .least = 0}};
   flags.insert(flags.end(), more.begin(), more.end());
-  for (const Flag& flag : MachineMapFlags(
-           arguments.map,
-           "what a layer may cost at most: cycles, energy_pj, edp; may be repeated")) {
+  for (const Flag& flag :
+       MachineMapFlags(arguments.map,
+                       "what a layer may cost at most: cycles, energy_pj, edp; may be repeated")) {
     flags.push_back(flag);
   }
   return flags;
@@ -105,15 +105,18 @@ extern const Command kSweepCommand = {
     .name = "sweep",
     .summary = "what a network costs as numbers of a machine change",
     .examples =
-        {{"tessera sweep resnet18 --layer 3 --accelerator simple3 --vary levels.GLB.entries=16K..1M:x2",
+        {{"tessera sweep resnet18 --layer 3 --accelerator simple3 --vary "
+          "levels.GLB.entries=16K..1M:x2",
           "what doubling the buffer brings, and where that ends"},
          {"tessera sweep alexnet --accelerator simple3 --no-bypass --objective latency --vary "
           "levels.DRAM.read_words_per_cycle=1..16:x2 --vary network.batch=1,4",
           "two numbers, one of them of the network"}},
     .bind = Bind<SweepArguments, Flags, Run>,
     .details =
-        "Every combination of the values is a point, mapped to its proof. Energies per access stay\n"
-        "as they are, unless the level names a component, from whose size they follow. With --out:\n"
+        "Every combination of the values is a point, mapped to its proof. Energies per access "
+        "stay\n"
+        "as they are, unless the level names a component, from whose size they follow. With "
+        "--out:\n"
         "points.csv, sweep.svg, and the accelerator.yaml of every point.",
     .writes_out = true};
 

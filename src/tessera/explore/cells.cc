@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/sha256.h"
 #include "tessera/base/json_text.h"
+#include "tessera/base/sha256.h"
 #include "tessera/mapper/layer_prover.h"
 #include "tessera/record/clock.h"
 #include "tessera/search/exact/mapper.h"
@@ -19,14 +19,14 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxNodes = 500'000;     // open ones of a cell: about 200 MiB
-constexpr int64_t kSplitSteps = 500'000;   // bounds a round's work, as in map
+constexpr int64_t kMaxNodes = 500'000;    // open ones of a cell: about 200 MiB
+constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work, as in map
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 std::string JsonOf(const std::string& key, const CellFacts& facts) {
-  std::string text = fmt::format(
-      "{{\"cell\":\"{}\",\"rounds\":{},\"bound\":{},\"complete\":{},\"settled\":{}", key,
-      facts.rounds, facts.bound, facts.complete, facts.settled);
+  std::string text =
+      fmt::format("{{\"cell\":\"{}\",\"rounds\":{},\"bound\":{},\"complete\":{},\"settled\":{}",
+                  key, facts.rounds, facts.bound, facts.complete, facts.settled);
   if (!facts.possible) text += fmt::format(",\"why\":{}", JournalString(facts.why));
   if (facts.mapped) {
     text += fmt::format(",\"value\":{},\"cycles\":{},\"energy_pj\":{},\"mapping\":{}", facts.value,
@@ -75,10 +75,9 @@ std::string CellQuestion::Key() const {
   Accelerator unnamed = accelerator;
   unnamed.name = unnamed.source = "";
   unnamed.notes.clear();
-  const std::string text =
-      fmt::format("{}|{}|{}|{}", ToString(*layer), ToString(objective),
-                  threshold ? fmt::format("{}", *threshold) : "best",
-                  AcceleratorFormats().front()->write(unnamed));
+  const std::string text = fmt::format("{}|{}|{}|{}", ToString(*layer), ToString(objective),
+                                       threshold ? fmt::format("{}", *threshold) : "best",
+                                       AcceleratorFormats().front()->write(unnamed));
   constexpr size_t kDigits = 16;
   return Sha256Hex(text).substr(0, kDigits);
 }
@@ -115,8 +114,8 @@ Result<void> Cell::Start() {
     if (!bounds) return bounds.error();
     work.layer.bounds = *bounds;
     work.layer.bound = bounds->Of(question_.objective);
-    work.prover = std::make_unique<LayerProver>(
-        work.job, work.layer, [&work] { return work.stopped && work.stopped(); });
+    work.prover = std::make_unique<LayerProver>(work.job, work.layer,
+                                                [&work] { return work.stopped && work.stopped(); });
     return work.prover->Make(kMaxNodes);
   }
   const Result<std::unique_ptr<MappingProblem>> problem = MappingProblem::Make(
@@ -248,15 +247,15 @@ Result<void> CellTable::Replay(const RunDirectory& directory, double seconds) {
 // From the start, so that it depends on the question alone.
 Result<void> CellTable::Repeat(const Task& task, const CellFacts& known) {
   Cell again(task.cell->base(), task.cell->question());
-  const Result<bool> done = again.Advance(task.rounds, task.settle,
-                                          [&] { return SteadySeconds() >= repeat_until_; });
+  const Result<bool> done =
+      again.Advance(task.rounds, task.settle, [&] { return SteadySeconds() >= repeat_until_; });
   if (!done) return done.error();
   if (!*done) return {};
   ++repeated_;
   if (again.facts() == known) return {};
   const std::string key = KeyOf(task);
-  discrepancies_.push_back({fmt::format("cell {} of the journal", key), JsonOf(key, known),
-                            JsonOf(key, again.facts())});
+  discrepancies_.push_back(
+      {fmt::format("cell {} of the journal", key), JsonOf(key, known), JsonOf(key, again.facts())});
   return {};
 }
 
@@ -314,9 +313,9 @@ void AddVerification(const CellTable& table, Verification& found) {
                              table.discrepancies().end());
   const int64_t trusted = table.recorded() - table.repeated();
   if (trusted == 0) return;
-  found.trusted.push_back(fmt::format(
-      "{} of {} steps of proofs were not repeated; more time (--seconds) repeats more", trusted,
-      table.recorded()));
+  found.trusted.push_back(
+      fmt::format("{} of {} steps of proofs were not repeated; more time (--seconds) repeats more",
+                  trusted, table.recorded()));
 }
 
 }  // namespace tessera

@@ -23,11 +23,11 @@ namespace tessera {
 // What a cell knows after some rounds of the exact mapper.
 struct CellFacts {
   int64_t rounds = 0;
-  double bound = 0;        // no mapping has a lower value
-  bool complete = false;   // more rounds change nothing about the bound
-  bool settled = false;    // nor about the mapping
-  bool possible = true;    // some mapping may exist
-  std::string why = {};    // if not
+  double bound = 0;       // no mapping has a lower value
+  bool complete = false;  // more rounds change nothing about the bound
+  bool settled = false;   // nor about the mapping
+  bool possible = true;   // some mapping may exist
+  std::string why = {};   // if not
   // Of the best mapping; value cells only.
   bool mapped = false;
   double value = 0, cycles = 0, energy_pj = 0;

@@ -20,8 +20,7 @@ constexpr std::string_view kTemplateFile = "inputs/template.yaml";
 
 Result<void> CheckSettings(const ExploreSettings& settings, size_t networks) {
   const auto wrong = [](std::string message, std::string hint = "") {
-    return Error{
-        .kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
+    return Error{.kind = ErrorKind::kUsage, .message = std::move(message), .hint = std::move(hint)};
   };
   if (networks == 0) return wrong("there is no network");
   if (!settings.weights.empty() && settings.weights.size() != networks) {
@@ -172,17 +171,13 @@ Result<RunDirectory> CreateExploreRun(const std::string& path, const ExploreJob&
   }
   for (const Objective objective : job.settings.pareto) pareto.push_back(ToString(objective));
   for (const auto& [name, most] : job.settings.limits) limits[name] = most;
-  const OrderedJson settings = {{"networks", std::move(networks)},
-                                {"machine", kTemplateFile},
-                                {"map", FromText(ToJsonText(*map))},
-                                {"objective", ToString(job.settings.objective)},
-                                {"pareto", std::move(pareto)},
-                                {"weights", job.settings.weights},
-                                {"limits", std::move(limits)},
-                                {"method", job.settings.method},
-                                {"samples", job.settings.samples},
-                                {"target_gap", job.settings.target_gap},
-                                {"seconds", job.settings.seconds}};
+  const OrderedJson settings = {
+      {"networks", std::move(networks)},   {"machine", kTemplateFile},
+      {"map", FromText(ToJsonText(*map))}, {"objective", ToString(job.settings.objective)},
+      {"pareto", std::move(pareto)},       {"weights", job.settings.weights},
+      {"limits", std::move(limits)},       {"method", job.settings.method},
+      {"samples", job.settings.samples},   {"target_gap", job.settings.target_gap},
+      {"seconds", job.settings.seconds}};
   return RunDirectory::Create(path,
                               {.kind = std::string(kExploreRun),
                                .origin = origin,

@@ -36,9 +36,10 @@ Network SomeNetwork(CounterRng& rng) {
                               .n = size({8, 12, 16}),
                               .k = size({6, 16, 32}),
                               .m = size({4, 9, 24})}});
-  layers.push_back({.name = "conv",
-                    .count = 1 + rng.UniformInt(3),
-                    .layer = {.k = size({4, 8}), .c = size({3, 6}), .y = 6, .x = 6, .r = 3, .s = 3}});
+  layers.push_back(
+      {.name = "conv",
+       .count = 1 + rng.UniformInt(3),
+       .layer = {.k = size({4, 8}), .c = size({3, 6}), .y = 6, .x = 6, .r = 3, .s = 3}});
   Result<Network> network = MakeNetwork("some", layers);
   EXPECT_TRUE(network) << ToString(network.error());
   return *std::move(network);
@@ -49,15 +50,17 @@ std::string SomeTemplate(CounterRng& rng) {
   const auto pick = [&](std::initializer_list<std::string_view> texts) {
     return *(texts.begin() + rng.UniformInt(std::ssize(texts)));
   };
-  const std::string_view columns = pick({"{choose: [2, 4], as: columns}", "{choose: [4, 2, 8], as: columns}"});
+  const std::string_view columns =
+      pick({"{choose: [2, 4], as: columns}", "{choose: [4, 2, 8], as: columns}"});
   const std::string_view hop = pick({"", ", network: {hop_pj: 0.02, router_pj: 0.01}"});
-  const std::string_view buffer = pick(
-      {"entries: {from: 128, to: 512, times: 2}, read_pj: 2, fill_pj: 2.5, update_pj: 2.5",
-       "entries: {choose: [512, 1K]}, component: sram, block_words: 2",
-       "entries: [64, 256], read_pj: {choose: [1, 3]}, fill_pj: 2, update_pj: 2"});
+  const std::string_view buffer =
+      pick({"entries: {from: 128, to: 512, times: 2}, read_pj: 2, fill_pj: 2.5, update_pj: 2.5",
+            "entries: {choose: [512, 1K]}, component: sram, block_words: 2",
+            "entries: [64, 256], read_pj: {choose: [1, 3]}, fill_pj: 2, update_pj: 2"});
   const std::string_view middle =
-      pick({"", "  - {name: L2, present: {choose: [true, false]}, entries: 96, mesh_x: 1, read_pj: "
-                "0.8, fill_pj: 0.9, update_pj: 0.9}\n"});
+      pick({"",
+            "  - {name: L2, present: {choose: [true, false]}, entries: 96, mesh_x: 1, read_pj: "
+            "0.8, fill_pj: 0.9, update_pj: 0.9}\n"});
   const std::string_view bandwidth = pick({"{choose: [1, 4]}", "2", "{choose: [2, 0.5]}"});
   const std::string_view require = pick({"", "constraints: [columns * GLB.entries <= 2048]\n"});
   const std::string_view bypass = pick({"true", "false", "{choose: [true, false]}"});
@@ -65,7 +68,8 @@ std::string SomeTemplate(CounterRng& rng) {
       "format: tessera-accelerator-1\nname: t\nhierarchy:\n  node_nm: 45\n  bypass: {}\n"
       "  arithmetic: {{name: MAC, mesh_x: {}, mesh_y: 2, word_bits: 16, component: mac}}\n"
       "  levels:\n"
-      "  - {{name: RF, entries: [8, 24], mesh_x: {{as: columns}}, mesh_y: 2, read_pj: 0.2, fill_pj: "
+      "  - {{name: RF, entries: [8, 24], mesh_x: {{as: columns}}, mesh_y: 2, read_pj: 0.2, "
+      "fill_pj: "
       "0.25, update_pj: 0.25, area_um2: 100}}\n"
       "{}"
       "  - {{name: GLB, {}{}, read_words_per_cycle: {}, write_words_per_cycle: 2}}\n"
@@ -98,15 +102,18 @@ std::vector<Mapped> MapEvery(const ExploreJob& job) {
     const bool whole = std::ranges::all_of(
         mapping->layers, [](const LayerMapping& layer) { return layer.cost.has_value(); });
     if (!whole) continue;
-    all.push_back({i + 1, {.cycles = mapping->total.cycles,
-                           .energy_pj = mapping->total.energy_pj,
-                           .edp = mapping->total.edp(),
-                           .area_um2 = machine->area_um2}});
+    all.push_back({i + 1,
+                   {.cycles = mapping->total.cycles,
+                    .energy_pj = mapping->total.energy_pj,
+                    .edp = mapping->total.edp(),
+                    .area_um2 = machine->area_um2}});
   }
   return all;
 }
 
-bool Near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
+bool Near(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
 
 void CheckBest(const ExploreJob& job, const ExploreResult& result, const std::vector<Mapped>& all) {
   double least = std::numeric_limits<double>::infinity();
@@ -121,7 +128,8 @@ void CheckBest(const ExploreJob& job, const ExploreResult& result, const std::ve
   EXPECT_EQ(result.stopped_by, MapStop::kProved);
   // Its numbers are those of `map`, and no machine was discarded that is better.
   for (const Mapped& machine : all) {
-    const auto record = std::ranges::find(result.records, machine.number - 1, &MachineRecord::number);
+    const auto record =
+        std::ranges::find(result.records, machine.number - 1, &MachineRecord::number);
     ASSERT_NE(record, result.records.end());
     EXPECT_LE(record->bound, machine.costs.Of(job.settings.objective) * (1 + 1e-9))
         << "machine " << machine.number;
@@ -140,7 +148,8 @@ bool Beats(const Low& a, const Low& b, const std::vector<Objective>& objectives)
   return less;
 }
 
-void CheckFront(const ExploreJob& job, const ExploreResult& result, const std::vector<Mapped>& all) {
+void CheckFront(const ExploreJob& job, const ExploreResult& result,
+                const std::vector<Mapped>& all) {
   const std::vector<Objective>& objectives = job.settings.pareto;
   const auto same = [&](const Low& a, const Low& b) {
     return std::ranges::all_of(
@@ -153,9 +162,8 @@ void CheckFront(const ExploreJob& job, const ExploreResult& result, const std::v
                .area_um2 = machine.area_um2};
   };
   for (const Mapped& machine : all) {
-    const bool beaten = std::ranges::any_of(all, [&](const Mapped& other) {
-      return Beats(other.costs, machine.costs, objectives);
-    });
+    const bool beaten = std::ranges::any_of(
+        all, [&](const Mapped& other) { return Beats(other.costs, machine.costs, objectives); });
     const bool shown = std::ranges::any_of(result.front, [&](const ExploredMachine& other) {
       return same(low_of(other), machine.costs);
     });
@@ -171,8 +179,7 @@ TEST(Explore, FindsWhatMappingEveryMachineFinds) {
     const std::string text = SomeTemplate(rng);
     const Network network = SomeNetwork(rng);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
-    for (const Objective objective :
-         {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
+    for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
       SCOPED_TRACE(ToString(objective));
       ExploreSettings settings{.objective = objective};
       const Result<ExploreJob> job = MakeExploreJob(settings, {network}, text, "t.yaml");
@@ -269,8 +276,9 @@ TEST(Explore, TemplatesAreDecisionSpaces) {
 }
 
 // Doubling a buffer, a bandwidth or the array at equal energies per access. Every mapping of the
-// smaller machine is one of the larger, at the same cost, so perfect factors do not break it either:
-// factors may be less than a fan-out. What can break it is a price of distances (docs/explore.md).
+// smaller machine is one of the larger, at the same cost, so perfect factors do not break it
+// either: factors may be less than a fan-out. What can break it is a price of distances
+// (docs/explore.md).
 TEST(Explore, MoreIsNeverWorse) {
   const uint64_t cases = Cases(200, 6);
   for (uint64_t seed = 0; seed < cases; ++seed) {
@@ -282,7 +290,8 @@ TEST(Explore, MoreIsNeverWorse) {
       const std::string text = fmt::format(
           "format: tessera-accelerator-1\nname: m\nhierarchy:\n  arithmetic: {{mesh_x: {0}, "
           "mesh_y: 2, mac_pj: 1}}\n  levels:\n  - {{name: RF, entries: 12, mesh_x: {0}, mesh_y: 2, "
-          "read_pj: 0.3, fill_pj: 0.3, update_pj: 0.3}}\n  - {{name: GLB, entries: {1}, read_pj: 4, "
+          "read_pj: 0.3, fill_pj: 0.3, update_pj: 0.3}}\n  - {{name: GLB, entries: {1}, read_pj: "
+          "4, "
           "fill_pj: 4, update_pj: 4, read_words_per_cycle: {2}, write_words_per_cycle: {2}}}\n"
           "  - {{name: DRAM, read_pj: 70, fill_pj: 70, update_pj: 70, read_words_per_cycle: 1, "
           "write_words_per_cycle: 1}}\n",
@@ -320,10 +329,11 @@ TEST(Sweep, PointsAreWhatMapFinds) {
                                         .m = 24}}});
   };
   std::string text(kSmall);
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{"{choose: [2, 4, 8], as: columns}", "4"},
-                                 {"{as: columns}", "4"},
-                                 {"[16, 32]", "16"},
-                                 {"{from: 64, to: 1K, times: 2}", "64"}}) {
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"{choose: [2, 4, 8], as: columns}", "4"},
+        {"{as: columns}", "4"},
+        {"[16, 32]", "16"},
+        {"{from: 64, to: 1K, times: 2}", "64"}}) {
     text.replace(text.find(from), from.size(), to);
   }
   const Result<SweepJob> job = MakeSweepJob(settings, network, text, "small.yaml");
@@ -336,10 +346,11 @@ TEST(Sweep, PointsAreWhatMapFinds) {
     EXPECT_EQ(point.machine->status, MapStatus::kOptimal);
     const Result<Accelerator> accelerator = ParseAccelerator(point.machine->file, "a.yaml");
     ASSERT_TRUE(accelerator) << ToString(accelerator.error());
-    const Result<Network> sized = network(std::vector{std::pair<std::string, std::string>{"n", point.values[1].text}});
-    const Result<MapJob> map = MakeMapJob({.objective = Objective::kEnergy,
-                                           .method = ProofMethod(ProofUse::kAlone)},
-                                          *sized, *accelerator);
+    const Result<Network> sized =
+        network(std::vector{std::pair<std::string, std::string>{"n", point.values[1].text}});
+    const Result<MapJob> map =
+        MakeMapJob({.objective = Objective::kEnergy, .method = ProofMethod(ProofUse::kAlone)},
+                   *sized, *accelerator);
     const Result<NetworkMapping> mapping = MapNetwork(*map, 1);
     ASSERT_TRUE(mapping);
     EXPECT_TRUE(Near(mapping->total.energy_pj, point.machine->energy_pj));

@@ -86,7 +86,8 @@ class Explorer {
   }
 
   Error NoMachine() const {
-    Error error{.kind = ErrorKind::kInfeasible, .message = "no machine of the template is possible"};
+    Error error{.kind = ErrorKind::kInfeasible,
+                .message = "no machine of the template is possible"};
     for (const MachineRecord& record : result_.records) {
       if (record.why.empty()) continue;
       error.message += fmt::format(": machine {}: {}", record.number + 1, record.why);
@@ -384,9 +385,9 @@ class Explorer {
       const bool edp = objective == Objective::kEdp;
       for (size_t i = 0; i < uses.size(); ++i) {
         const CellFacts& facts = other.cells[i]->facts();
-        values.push_back(edp                                  ? facts.cycles * facts.energy_pj
+        values.push_back(edp                                ? facts.cycles * facts.energy_pj
                          : objective == Objective::kLatency ? facts.cycles
-                                                              : facts.energy_pj);
+                                                            : facts.energy_pj);
         sum += uses[i].weight * (edp ? std::sqrt(values[i]) : values[i]);
       }
       if (edp) sum *= sum;
@@ -394,14 +395,14 @@ class Explorer {
       for (size_t i = 0; i < uses.size(); ++i) {
         const double threshold = values[i] / sum * target * (1 + kEqual);
         const LayerLow& low = group.lows[i];
-        const double known = edp                                  ? low.edp
+        const double known = edp                                ? low.edp
                              : objective == Objective::kLatency ? low.cycles
-                                                                  : low.energy_pj;
+                                                                : low.energy_pj;
         if (known >= threshold) continue;
         Cell& cell = table_.At(machines_.base(), {.layer = &uses[i].layer,
-                                                             .accelerator = group.machine,
-                                                             .objective = objective,
-                                                             .threshold = threshold});
+                                                  .accelerator = group.machine,
+                                                  .objective = objective,
+                                                  .threshold = threshold});
         cells.push_back(&cell);
         const auto same = [&](const CellTable::Task& task) { return task.cell == &cell; };
         if (cell.done() || std::ranges::any_of(tasks, same)) continue;
@@ -428,10 +429,10 @@ class Explorer {
     const std::vector<LayerUse>& uses = machines_.uses();
     for (Cell* const cell : cells) {
       cell->Rest();
-      const auto use = static_cast<size_t>(
-          std::ranges::find(uses, cell->question().layer,
-                            [](const LayerUse& one) { return &one.layer; }) -
-          uses.begin());
+      const auto use =
+          static_cast<size_t>(std::ranges::find(uses, cell->question().layer,
+                                                [](const LayerUse& one) { return &one.layer; }) -
+                              uses.begin());
       LayerLow& low = group.lows[use];
       const CellFacts& facts = cell->facts();
       if (!facts.possible) {
@@ -483,9 +484,7 @@ class Explorer {
 
   Result<void> Propose() {
     MakeRoots();
-    const auto evaluate = [&](const std::vector<int64_t>& numbers) {
-      return Evaluate(numbers);
-    };
+    const auto evaluate = [&](const std::vector<int64_t>& numbers) { return Evaluate(numbers); };
     std::vector<int64_t> numbers;
     for (const Candidate& candidate : machines_.candidates()) numbers.push_back(candidate.number);
     return ProposeMachines(job_, numbers, evaluate, [this] { return Over(); });
@@ -610,10 +609,10 @@ class Explorer {
     const double gain = points_.empty() ? kInfinity : WholeGain();
     if (std::isfinite(gain)) result_.gap = gain <= kEqual ? 0 : gain;
     const bool proved = result_.gap && *result_.gap <= std::max(job_.settings.target_gap, kEqual);
-    result_.stopped_by = result_.interrupted               ? MapStop::kInterrupted
-                         : proved                          ? MapStop::kProved
-                         : SteadySeconds() >= deadline_    ? MapStop::kTime
-                                                           : MapStop::kSamples;
+    result_.stopped_by = result_.interrupted            ? MapStop::kInterrupted
+                         : proved                       ? MapStop::kProved
+                         : SteadySeconds() >= deadline_ ? MapStop::kTime
+                                                        : MapStop::kSamples;
     if (replay_ != nullptr) {
       result_.stopped_by = replay_->stopped_by;
       result_.interrupted = replay_->stopped_by == MapStop::kInterrupted;
@@ -624,8 +623,7 @@ class Explorer {
     if (front.empty() && !Over()) return NoMachine();
     double least = kInfinity;
     for (const size_t k : front) {
-      Result<ExploredMachine> shown =
-          machines_.Show(machines_.candidates()[point_candidates_[k]]);
+      Result<ExploredMachine> shown = machines_.Show(machines_.candidates()[point_candidates_[k]]);
       if (!shown) return shown.error();
       if (shown->value < least) {
         least = shown->value;
@@ -662,9 +660,9 @@ class Explorer {
         const double own = std::max(0.0, Gain(group.low));
         if (own > std::max(gain, kEqual)) continue;
         record.fate = MachineFate::kBound;
-        record.why = own <= kEqual ? "not better than what is known"
-                                   : fmt::format("at most {:.2f} % better than what is known",
-                                                 100 * own);
+        record.why = own <= kEqual
+                         ? "not better than what is known"
+                         : fmt::format("at most {:.2f} % better than what is known", 100 * own);
       }
     }
   }

@@ -188,8 +188,7 @@ class HardwareAgent final : public Searcher {
         if (legal) walkers_[w] = next;
         visited.push_back(walkers_[w]);
         constexpr float kPenalty = 0.1f;
-        const float reward =
-            static_cast<float>(WorthOf(walkers_[w])) - (legal ? 0.0f : kPenalty);
+        const float reward = static_cast<float>(WorthOf(walkers_[w])) - (legal ? 0.0f : kPenalty);
         std::fill_n(rewards.begin() + static_cast<ptrdiff_t>(w * sizes_.size()), sizes_.size(),
                     reward);
         ends[w] = step + 1 == steps_ ? EpisodeEnd::kTruncated : EpisodeEnd::kNone;

@@ -80,7 +80,8 @@ double PossibleGain(const std::vector<Objective>& objectives, const Low& bounds,
     for (const Objective objective : objectives) {
       const double bound = bounds.Of(objective), value = point.Of(objective);
       if (value <= bound) continue;
-      most = bound > 0 ? std::max(most, value / bound - 1) : std::numeric_limits<double>::infinity();
+      most =
+          bound > 0 ? std::max(most, value / bound - 1) : std::numeric_limits<double>::infinity();
     }
     least = std::min(least, most);
   }
@@ -115,8 +116,8 @@ Result<Candidate> Machines::Make(int64_t number) const {
   const bool any_keep =
       job_.base.settings.bypass && candidate.machine.accelerator.hierarchy->bypass;
   for (const LayerUse& use : uses_) {
-    const Result<CostBounds> bounds = job_.base.settings.model->BoundsFor(
-        use.layer, candidate.machine.accelerator, any_keep);
+    const Result<CostBounds> bounds =
+        job_.base.settings.model->BoundsFor(use.layer, candidate.machine.accelerator, any_keep);
     if (!bounds) return InLayer(use.name, bounds.error());
     LayerLow low{.cycles = bounds->cycles.value_or(0), .energy_pj = bounds->energy_pj.value_or(0)};
     low.edp = low.cycles * low.energy_pj;
@@ -170,10 +171,9 @@ void Machines::AddTasks(Candidate& candidate, int64_t rounds, bool settle,
                         std::vector<CellTable::Task>& tasks) {
   if (!candidate.looked_at()) {
     for (const LayerUse& use : uses_) {
-      candidate.cells.push_back(
-          &table_.At(job_.base, {.layer = &use.layer,
-                                 .accelerator = candidate.machine.accelerator,
-                                 .objective = job_.base.problem.objective}));
+      candidate.cells.push_back(&table_.At(job_.base, {.layer = &use.layer,
+                                                       .accelerator = candidate.machine.accelerator,
+                                                       .objective = job_.base.problem.objective}));
     }
   }
   for (Cell* const cell : candidate.cells) {
@@ -198,8 +198,8 @@ bool Machines::Possible(const Candidate& candidate, std::string* why) const {
 
 bool Machines::Mapped(const Candidate& candidate) const {
   return candidate.looked_at() && std::ranges::all_of(candidate.cells, [](const Cell* cell) {
-    return cell->facts().mapped;
-  });
+           return cell->facts().mapped;
+         });
 }
 
 bool Machines::Settled(const Candidate& candidate) const {
@@ -209,8 +209,8 @@ bool Machines::Settled(const Candidate& candidate) const {
 
 bool Machines::Complete(const Candidate& candidate) const {
   return candidate.looked_at() && std::ranges::all_of(candidate.cells, [](const Cell* cell) {
-    return cell->facts().complete;
-  });
+           return cell->facts().complete;
+         });
 }
 
 bool Machines::Proved(const Candidate& candidate) const {
@@ -235,8 +235,7 @@ Low Machines::Bounds(const Candidate& candidate) const {
   std::vector<LayerLow> lows = candidate.lows;
   double settled_cycles = 0, settled_pj = 0, roots = 0;
   for (size_t i = 0; i < uses_.size(); ++i) {
-    const CellFacts* const facts =
-        candidate.looked_at() ? &candidate.cells[i]->facts() : nullptr;
+    const CellFacts* const facts = candidate.looked_at() ? &candidate.cells[i]->facts() : nullptr;
     LayerLow& low = lows[i];
     if (facts != nullptr && facts->settled && IsProved(*candidate.cells[i])) {
       low = {.cycles = facts->cycles, .energy_pj = facts->energy_pj};
@@ -259,9 +258,8 @@ Low Machines::Bounds(const Candidate& candidate) const {
 }
 
 double Machines::PowerMw(const Low& costs) const {
-  return costs.cycles > 0
-             ? costs.energy_pj / costs.cycles * job_.base.settings.model->clock_ghz()
-             : 0;
+  return costs.cycles > 0 ? costs.energy_pj / costs.cycles * job_.base.settings.model->clock_ghz()
+                          : 0;
 }
 
 Result<ExploredMachine> Machines::Show(const Candidate& candidate) const {

@@ -147,8 +147,7 @@ class Sweeper {
 
   // All points of one network.
   Result<void> MapAll(size_t network) {
-    ExploreJob job{.settings = {.map = job_.settings.map,
-                                .objective = job_.settings.map.objective},
+    ExploreJob job{.settings = {.map = job_.settings.map, .objective = job_.settings.map.objective},
                    .networks = {job_.networks[network]},
                    .machines = job_.machines,
                    .base = job_.base};
@@ -212,8 +211,7 @@ class Sweeper {
                      const std::vector<size_t>& turn, std::vector<bool>& ready) {
     for (const size_t b : turn) {
       for (size_t a = 0; a < candidates.size(); ++a) {
-        if (!ready[a] || !machines.Proved(candidates[a]) ||
-            !Better(candidates[a], candidates[b])) {
+        if (!ready[a] || !machines.Proved(candidates[a]) || !Better(candidates[a], candidates[b])) {
           continue;
         }
         std::vector<CellTable::Task> none;
@@ -266,9 +264,9 @@ class Sweeper {
 
   void Tell(int64_t ready) {
     if (hooks_.progress == nullptr) return;
-    hooks_.progress->OnProgress(ProgressEvent::kAdvanced, {.name = job_.machines->name(),
-                                                           .samples = ready,
-                                                           .budget = std::ssize(combinations_)});
+    hooks_.progress->OnProgress(
+        ProgressEvent::kAdvanced,
+        {.name = job_.machines->name(), .samples = ready, .budget = std::ssize(combinations_)});
   }
 
   // The point farthest below the line between the ends, both axes logarithmic and as long as the

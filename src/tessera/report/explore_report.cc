@@ -88,7 +88,8 @@ Table MachineTable(const Rows& rows, const std::vector<ChosenValue>& columns,
                    const std::string& first, const Machine& machine_of) {
   std::vector<std::string> names = {first};
   for (const ChosenValue& value : columns) names.emplace_back(LastPart(value.field));
-  for (const char* name : {"cycles", "energy_pj", "edp", "area_um2", "gap_pct", "limited_by", "status"}) {
+  for (const char* name :
+       {"cycles", "energy_pj", "edp", "area_um2", "gap_pct", "limited_by", "status"}) {
     names.emplace_back(name);
   }
   Table table(std::move(names));
@@ -175,11 +176,12 @@ std::string FrontDrawings(const ExploreResult& result) {
         curve.points.emplace_back(ValueOf(machine, axes[a]), ValueOf(machine, axes[b]));
       }
       std::ranges::sort(curve.points);
-      drawings += ToSvg({.title = fmt::format("{} against {}", ToString(axes[b]), ToString(axes[a])),
-                         .x_label = std::string(UnitOf(axes[a])),
-                         .y_label = std::string(UnitOf(axes[b])),
-                         .dots = true,
-                         .curves = {std::move(curve)}});
+      drawings +=
+          ToSvg({.title = fmt::format("{} against {}", ToString(axes[b]), ToString(axes[a])),
+                 .x_label = std::string(UnitOf(axes[a])),
+                 .y_label = std::string(UnitOf(axes[b])),
+                 .dots = true,
+                 .curves = {std::move(curve)}});
     }
   }
   return drawings;
@@ -350,10 +352,11 @@ Result<RunView> ViewOfSweep(const SweepRunResult& made) {
     points.push_back(std::move(json));
   }
   const SweepJob& job = result.job;
-  view.json = {{"network", job.networks.front().name},
-               {"objective", ToString(job.settings.map.objective)},
-               {"points", std::move(points)},
-               {"knee", result.knee ? ValuesJson(result.points[*result.knee].values) : Json(nullptr)}};
+  view.json = {
+      {"network", job.networks.front().name},
+      {"objective", ToString(job.settings.map.objective)},
+      {"points", std::move(points)},
+      {"knee", result.knee ? ValuesJson(result.points[*result.knee].values) : Json(nullptr)}};
   view.times = {{"seconds", result.seconds}};
   if (!any && !result.interrupted) {
     view.verdict = Error{.kind = ErrorKind::kInfeasible,
@@ -365,9 +368,8 @@ Result<RunView> ViewOfSweep(const SweepRunResult& made) {
     const std::string drawings = SweepDrawings(result);
     view.files.push_back({"points.csv", ToCsv(PointTable(result))});
     view.files.push_back({"sweep.svg", drawings.substr(0, drawings.find("</svg>") + 6) + "\n"});
-    view.files.push_back(
-        {"report.html", Page(fmt::format("What if: {}", job.networks.front().name), view.text,
-                             drawings)});
+    view.files.push_back({"report.html", Page(fmt::format("What if: {}", job.networks.front().name),
+                                              view.text, drawings)});
     view.files.push_back({"result.json", ToText(view.json)});
   }
   view.json["seconds"] = result.seconds;

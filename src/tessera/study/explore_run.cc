@@ -61,9 +61,9 @@ Result<std::unique_ptr<RunResult>> Go(const Job& job, const RunDirectory* direct
   if (context.start_progress) {
     progress = context.start_progress({.name_heading = "template", .samples_heading = what});
   }
-  auto made = kDo(
-      job, context.threads,
-      RunHooks{.progress = progress.get(), .stopped = context.stopped, .directory = directory});
+  auto made =
+      kDo(job, context.threads,
+          RunHooks{.progress = progress.get(), .stopped = context.stopped, .directory = directory});
   if (!made) return made.error();
   auto result = std::make_unique<Made>();
   result->result = *std::move(made);
