@@ -319,6 +319,12 @@ Result<MachineTemplate> MachineTemplate::Vary(std::string_view text, const std::
     if (path.starts_with("constraints.") || path.starts_with("pe_array.") || node == nullptr) {
       node = &*root;
     }
+    // Most machines ask nothing of mappings, which can be varied all the same.
+    if (path.starts_with("constraints.") && FindIn(*root, "constraints") == nullptr) {
+      Node none = ScalarLike(*root, "");
+      none.kind = Kind::kMap;
+      root->entries.push_back({"constraints", root->where(), std::move(none)});
+    }
     const auto wrong = [&](std::string_view part, const std::vector<std::string>& known) {
       return Error{.kind = ErrorKind::kUnknownName,
                    .message = fmt::format("{} has no {}, which {} names", file, Quoted(part), path),
@@ -351,7 +357,10 @@ Result<MachineTemplate> MachineTemplate::Vary(std::string_view text, const std::
     }
     Node list = ScalarLike(*node, "");
     list.kind = Kind::kSequence;
-    for (const std::string& value : values) list.items.push_back(ScalarLike(*node, value));
+    for (const std::string& value : values) {
+      list.items.push_back(ScalarLike(*node, value));
+      if (value == "none") list.items.back().kind = Kind::kNull;
+    }
     Node choice = ScalarLike(*node, "");
     choice.kind = Kind::kMap;
     choice.entries.push_back({"choose", node->where(), std::move(list)});

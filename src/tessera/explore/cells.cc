@@ -19,7 +19,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxNodes = 500'000;    // open ones of a cell: about 200 MiB
+constexpr int64_t kMaxNodes = 200'000;    // open ones of a cell: about 80 MiB
 constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work, as in map
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
@@ -75,7 +75,7 @@ std::string CellQuestion::Key() const {
   Accelerator unnamed = accelerator;
   unnamed.name = unnamed.source = "";
   unnamed.notes.clear();
-  const std::string text = fmt::format("{}|{}|{}|{}", ToString(*layer), ToString(objective),
+  const std::string text = fmt::format("{}|{}|{}|{}", ToString(layer), ToString(objective),
                                        threshold ? fmt::format("{}", *threshold) : "best",
                                        AcceleratorFormats().front()->write(unnamed));
   constexpr size_t kDigits = 16;
@@ -109,8 +109,8 @@ Result<void> Cell::Start() {
   const bool may_bypass = question_.accelerator.hierarchy->bypass;
   work.job.problem.space.decide_keep = base_.settings.bypass && may_bypass;
   if (!question_.threshold) {
-    work.layer.layer = *question_.layer;
-    const Result<LayerBounds> bounds = BoundsOf(*question_.layer, work.job);
+    work.layer.layer = question_.layer;
+    const Result<LayerBounds> bounds = BoundsOf(question_.layer, work.job);
     if (!bounds) return bounds.error();
     work.layer.bounds = *bounds;
     work.layer.bound = bounds->Of(question_.objective);
@@ -119,7 +119,7 @@ Result<void> Cell::Start() {
     return work.prover->Make(kMaxNodes);
   }
   const Result<std::unique_ptr<MappingProblem>> problem = MappingProblem::Make(
-      *question_.layer, work.job.accelerator, work.job.settings.model, work.job.problem);
+      question_.layer, work.job.accelerator, work.job.settings.model, work.job.problem);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -160,7 +160,7 @@ void Cell::Look(CellFacts& facts) const {
   facts.cycles = static_cast<double>(layer.cost->cycles);
   facts.energy_pj = layer.cost->energy_pj;
   if (Result<std::string> text =
-          MappingJson(*question_.layer, question_.accelerator, *layer.mapping)) {
+          MappingJson(question_.layer, question_.accelerator, *layer.mapping)) {
     facts.mapping = *std::move(text);
   }
 }
@@ -270,6 +270,19 @@ std::string CellTable::KeyOf(const Task& task) {
   return fmt::format("{}.{}{}", task.cell->key(), task.rounds, task.settle ? "s" : "");
 }
 
+// What lies open of a cell takes memory, so only the latest cells keep it.
+void CellTable::RestOthers(const std::vector<Task>& tasks) {
+  constexpr size_t kMost = 48;
+  for (const Task& task : tasks) {
+    std::erase(working_, task.cell);
+    if (task.cell->working()) working_.push_back(task.cell);
+  }
+  while (working_.size() > std::max(kMost, tasks.size())) {
+    working_.front()->Rest();
+    working_.erase(working_.begin());
+  }
+}
+
 Result<bool> CellTable::Do(const std::vector<Task>& tasks, ThreadPool& pool,
                            const std::function<bool()>& stopped) {
   std::vector<Result<bool>> outcomes(tasks.size(), true);
@@ -293,6 +306,7 @@ Result<bool> CellTable::Do(const std::vector<Task>& tasks, ThreadPool& pool,
           task.cell->Advance(task.rounds, task.settle, stopped);
     }
   });
+  RestOthers(tasks);
   bool all = true;
   for (const size_t i : open) {
     if (!outcomes[i]) return outcomes[i].error();

@@ -38,7 +38,7 @@ struct CellFacts {
 
 // A question to the exact mapper about one layer and one machine.
 struct CellQuestion {
-  const Layer* layer = nullptr;
+  Layer layer = {};
   Accelerator accelerator = {};
   Objective objective = Objective::kLatency;
   // Bounds only: is there a mapping below this value? What is above it does not matter. None: the
@@ -51,7 +51,7 @@ struct CellQuestion {
 // Contract: members are called by one thread at a time; different cells by different threads.
 class Cell {
  public:
-  // Job, question's layer and the cell's own facts outlive what is running.
+  // The job outlives the cell.
   Cell(const MapJob& base, CellQuestion question);
   ~Cell();
 
@@ -67,6 +67,7 @@ class Cell {
   Result<bool> Advance(int64_t rounds, bool settle, const std::function<bool()>& stopped);
 
   // Forgets what it would go on with; the next Advance starts again.
+  bool working() const { return work_ != nullptr; }
   void Rest();
 
  private:
@@ -115,10 +116,12 @@ class CellTable {
   static std::string KeyOf(const Task& task);
   Result<JournalText> ReadKnown(const JournalFile& file);
   Result<void> Repeat(const Task& task, const CellFacts& known);
+  void RestOthers(const std::vector<Task>& tasks);
 
   std::map<std::string, std::unique_ptr<Cell>> cells_;
   std::map<std::string, CellFacts> known_;  // by KeyOf
   std::unique_ptr<LineJournal> journal_;
+  std::vector<Cell*> working_;  // the last ones that were worked on, the latest last
   bool replays_ = false;
   double repeat_until_ = 0;
   int64_t computed_ = 0, recorded_ = 0, repeated_ = 0;

@@ -33,13 +33,12 @@ Network SomeNetwork(CounterRng& rng) {
   std::vector<NetworkLayer> layers;
   layers.push_back({.name = "gemm",
                     .layer = {.type = LayerType::kMatmul,
+                              .m = size({4, 9, 24}),
                               .n = size({8, 12, 16}),
-                              .k = size({6, 16, 32}),
-                              .m = size({4, 9, 24})}});
-  layers.push_back(
-      {.name = "conv",
-       .count = 1 + rng.UniformInt(3),
-       .layer = {.k = size({4, 8}), .c = size({3, 6}), .y = 6, .x = 6, .r = 3, .s = 3}});
+                              .k = size({6, 16, 32})}});
+  layers.push_back({.name = "conv",
+                    .layer = {.k = size({4, 8}), .c = size({3, 6}), .y = 6, .x = 6, .r = 3, .s = 3},
+                    .count = 1 + rng.UniformInt(3)});
   Result<Network> network = MakeNetwork("some", layers);
   EXPECT_TRUE(network) << ToString(network.error());
   return *std::move(network);
@@ -213,7 +212,7 @@ hierarchy:
 
 ExploreJob SmallJob(ExploreSettings settings) {
   Result<Network> network = MakeNetwork(
-      "n", {{.name = "gemm", .layer = {.type = LayerType::kMatmul, .n = 16, .k = 32, .m = 24}}});
+      "n", {{.name = "gemm", .layer = {.type = LayerType::kMatmul, .m = 24, .n = 16, .k = 32}}});
   Result<ExploreJob> job = MakeExploreJob(settings, {*network}, kSmall, "small.yaml");
   EXPECT_TRUE(job) << ToString(job.error());
   return *std::move(job);
@@ -324,9 +323,9 @@ TEST(Sweep, PointsAreWhatMapFinds) {
   const auto network = [](const auto& parameters) {
     return MakeNetwork("n", {{.name = "gemm",
                               .layer = {.type = LayerType::kMatmul,
+                                        .m = 24,
                                         .n = 16 * std::stoll(parameters.front().second),
-                                        .k = 32,
-                                        .m = 24}}});
+                                        .k = 32}}});
   };
   std::string text(kSmall);
   for (const auto& [from, to] :

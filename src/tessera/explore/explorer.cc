@@ -30,7 +30,7 @@ constexpr std::array kPhases = {0.5, 0.2, 0.1, 0.05, 0.02, 0.005};
 constexpr size_t kWidth = 4;
 
 // Rounds of the exact mapper for a bound of a group.
-constexpr int64_t kBoundRounds = 12;
+constexpr int64_t kBoundRounds = 6;
 
 struct Group {
   std::vector<size_t> members = {};  // places among the candidates
@@ -105,6 +105,7 @@ class Explorer {
     return !most || machines_.PowerMw(machines_.Costs(candidate)) <= *most * 1e3;
   }
 
+  // Of everything that was mapped, what nothing else that was is better than.
   void FindPoints() {
     points_.clear();
     point_candidates_.clear();
@@ -114,6 +115,14 @@ class Explorer {
       points_.push_back(machines_.Costs(candidate));
       point_candidates_.push_back(i);
     }
+    std::vector<Low> points;
+    std::vector<size_t> places;
+    for (const size_t k : Front()) {
+      points.push_back(points_[k]);
+      places.push_back(point_candidates_[k]);
+    }
+    points_ = std::move(points);
+    point_candidates_ = std::move(places);
   }
 
   double Gain(const Low& low) const { return PossibleGain(objectives_, low, points_); }
@@ -258,7 +267,8 @@ class Explorer {
     for (const Candidate& candidate : machines_.candidates()) weights.push_back(Weight(candidate));
     std::ranges::stable_sort(order, {}, [&](size_t i) { return weights[i]; });
     // Until there is a first one: of some machines nothing fits.
-    for (size_t begin = 0; begin < order.size() && points_.empty() && !Over(); begin += kWidth) {
+    for (size_t begin = 0; begin < order.size() && points_.empty() && !Over();
+         begin += kWidth / 2) {
       std::vector<CellTable::Task> tasks;
       const size_t end = std::min(order.size(), begin + kWidth / 2);
       for (size_t k = begin; k < end; ++k) LookAt(order[k], 1, false, tasks);
@@ -399,7 +409,7 @@ class Explorer {
                              : objective == Objective::kLatency ? low.cycles
                                                                 : low.energy_pj;
         if (known >= threshold) continue;
-        Cell& cell = table_.At(machines_.base(), {.layer = &uses[i].layer,
+        Cell& cell = table_.At(machines_.base(), {.layer = uses[i].layer,
                                                   .accelerator = group.machine,
                                                   .objective = objective,
                                                   .threshold = threshold});
@@ -429,10 +439,8 @@ class Explorer {
     const std::vector<LayerUse>& uses = machines_.uses();
     for (Cell* const cell : cells) {
       cell->Rest();
-      const auto use =
-          static_cast<size_t>(std::ranges::find(uses, cell->question().layer,
-                                                [](const LayerUse& one) { return &one.layer; }) -
-                              uses.begin());
+      const auto found = std::ranges::find(uses, cell->question().layer, &LayerUse::layer);
+      const auto use = static_cast<size_t>(found - uses.begin());
       LayerLow& low = group.lows[use];
       const CellFacts& facts = cell->facts();
       if (!facts.possible) {
@@ -636,11 +644,12 @@ class Explorer {
   }
 
   void SetRecords(double gain) {
+    const Objective objective = job_.settings.objective;
     for (const Group& group : groups_) {
       for (const size_t i : group.members) {
         const Candidate& candidate = machines_.candidates()[i];
         MachineRecord& record = RecordOf(candidate.number);
-        record.bound = group.low.Of(job_.settings.objective);
+        record.bound = group.low.Of(objective);
         if (record.fate != MachineFate::kOpen) continue;
         if (candidate.looked_at()) {
           record.fate = MachineFate::kMapped;
@@ -651,7 +660,7 @@ class Explorer {
                                      machines_.PowerMw(machines_.Costs(candidate)) / 1e3,
                                      *machines_.limits().power_w);
           } else if (counts) {
-            record.bound = machines_.Costs(candidate).Of(job_.settings.objective);
+            record.bound = std::max(record.bound, machines_.Bounds(candidate).Of(objective));
             record.why = machines_.Settled(candidate) ? "every layer is proved" : "";
           }
           continue;

@@ -171,7 +171,7 @@ void Machines::AddTasks(Candidate& candidate, int64_t rounds, bool settle,
                         std::vector<CellTable::Task>& tasks) {
   if (!candidate.looked_at()) {
     for (const LayerUse& use : uses_) {
-      candidate.cells.push_back(&table_.At(job_.base, {.layer = &use.layer,
+      candidate.cells.push_back(&table_.At(job_.base, {.layer = use.layer,
                                                        .accelerator = candidate.machine.accelerator,
                                                        .objective = job_.base.problem.objective}));
     }
@@ -275,7 +275,9 @@ Result<ExploredMachine> Machines::Show(const Candidate& candidate) const {
                         .value = costs.Of(job_.settings.objective)};
   const bool proved = Proved(candidate);
   shown.bound = proved ? shown.value : std::min(shown.value, bounds.Of(job_.settings.objective));
-  shown.status = proved ? MapStatus::kOptimal : MapStatus::kBounded;
+  // The area needs no proof.
+  const bool area = job_.settings.objective == Objective::kArea;
+  shown.status = proved || area ? MapStatus::kOptimal : MapStatus::kBounded;
   for (size_t i = 0; i < choice.size(); ++i) {
     const TemplateField& field = machines.fields()[i];
     const auto value = static_cast<size_t>(choice[i]);

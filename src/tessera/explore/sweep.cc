@@ -31,16 +31,32 @@ constexpr std::string_view kAcceleratorFile = "inputs/accelerator.yaml";
 
 bool OfNetwork(const std::string& field) { return field.starts_with(kNetworkPrefix); }
 
-// Whether a machine is at least as good as another in every respect.
-bool AsGoodAs(const Accelerator& good, const Accelerator& other, loopnest::Semantics semantics,
-              bool constrained) {
-  if (StructureKey(good, semantics, constrained) != StructureKey(other, semantics, constrained)) {
-    return false;
+// Which machines are at least as good as which others in every respect: [a][b] if a is.
+std::vector<std::vector<bool>> AsGoodAs(const std::vector<Candidate>& candidates,
+                                        loopnest::Semantics semantics, bool constrained) {
+  std::vector<std::vector<bool>> good(candidates.size(),
+                                      std::vector<bool>(candidates.size(), false));
+  // Of more points than that, looking at all pairs would take longer than it saves.
+  constexpr size_t kMost = 500;
+  if (candidates.size() > kMost) return good;
+  std::vector<std::string> keys;
+  std::vector<Hierarchy> alone;
+  for (const Candidate& candidate : candidates) {
+    const Accelerator* const one[] = {&candidate.machine.accelerator};
+    keys.push_back(StructureKey(*one[0], semantics, constrained));
+    alone.push_back(*Relaxed(one).hierarchy);
   }
-  if (LeakageMw(*good.hierarchy) > LeakageMw(*other.hierarchy)) return false;
-  const Accelerator* const alone[] = {&good};
-  const Accelerator* const both[] = {&good, &other};
-  return *Relaxed(alone).hierarchy == *Relaxed(both).hierarchy;
+  for (size_t a = 0; a < candidates.size(); ++a) {
+    const Accelerator& first = candidates[a].machine.accelerator;
+    for (size_t b = 0; b < candidates.size(); ++b) {
+      const Accelerator& second = candidates[b].machine.accelerator;
+      if (a == b || keys[a] != keys[b]) continue;
+      if (LeakageMw(*first.hierarchy) > LeakageMw(*second.hierarchy)) continue;
+      const Accelerator* const both[] = {&first, &second};
+      good[a][b] = *Relaxed(both).hierarchy == alone[a];
+    }
+  }
+  return good;
 }
 
 // How the combinations of a sweep are counted: the last value varies fastest.
@@ -145,6 +161,8 @@ class Sweeper {
  private:
   bool Over() const { return (hooks_.stopped && hooks_.stopped()) || SteadySeconds() >= deadline_; }
 
+  using Good = std::vector<std::vector<bool>>;
+
   // All points of one network.
   Result<void> MapAll(size_t network) {
     ExploreJob job{.settings = {.map = job_.settings.map, .objective = job_.settings.map.objective},
@@ -164,11 +182,14 @@ class Sweeper {
       places.push_back(i);
       candidates.push_back(*std::move(candidate));
     }
+    const Good good = AsGoodAs(candidates, *job_.base.settings.model->semantics(),
+                               !job_.base.problem.space.constraints.demands.empty());
     std::vector<bool> ready(candidates.size(), false);
     while (!Over()) {
-      const std::vector<size_t> turn = NextTurn(candidates, ready);
+      const std::vector<size_t> turn = NextTurn(good, ready);
       if (turn.empty()) break;
-      if (Result<void> solved = Solve(machines, candidates, turn, ready); !solved) return solved;
+      if (Result<void> solved = Solve(machines, candidates, good, turn, ready); !solved)
+        return solved;
     }
     for (size_t k = 0; k < candidates.size(); ++k) {
       if (!machines.Mapped(candidates[k])) {
@@ -184,34 +205,27 @@ class Sweeper {
     return {};
   }
 
-  bool Better(const Candidate& a, const Candidate& b) const {
-    return AsGoodAs(a.machine.accelerator, b.machine.accelerator,
-                    *job_.base.settings.model->semantics(),
-                    !job_.base.problem.space.constraints.demands.empty());
-  }
-
   // Those that no other one which is still to come is as good as.
-  std::vector<size_t> NextTurn(const std::vector<Candidate>& candidates,
-                               const std::vector<bool>& ready) const {
+  static std::vector<size_t> NextTurn(const Good& good, const std::vector<bool>& ready) {
     std::vector<size_t> turn;
-    for (size_t b = 0; b < candidates.size(); ++b) {
+    for (size_t b = 0; b < good.size(); ++b) {
       if (ready[b]) continue;
       bool first = true;
-      for (size_t a = 0; a < candidates.size() && first; ++a) {
-        if (a == b || ready[a] || !Better(candidates[a], candidates[b])) continue;
+      for (size_t a = 0; a < good.size() && first; ++a) {
+        if (ready[a] || !good[a][b]) continue;
         // Of equal machines the first is the first.
-        first = Better(candidates[b], candidates[a]) && b < a;
+        first = good[b][a] && b < a;
       }
       if (first) turn.push_back(b);
     }
     return turn;
   }
 
-  Result<void> Solve(Machines& machines, std::vector<Candidate>& candidates,
+  Result<void> Solve(Machines& machines, std::vector<Candidate>& candidates, const Good& good,
                      const std::vector<size_t>& turn, std::vector<bool>& ready) {
     for (const size_t b : turn) {
       for (size_t a = 0; a < candidates.size(); ++a) {
-        if (!ready[a] || !machines.Proved(candidates[a]) || !Better(candidates[a], candidates[b])) {
+        if (!ready[a] || !good[a][b] || !machines.Proved(candidates[a])) {
           continue;
         }
         std::vector<CellTable::Task> none;
@@ -241,11 +255,11 @@ class Sweeper {
     if (to.done() || !from.facts().mapped) return {};
     const Accelerator& accelerator = to.question().accelerator;
     const Result<Mapping> mapping =
-        ParseMappingJson(from.facts().mapping, "mapping", *to.question().layer, accelerator);
+        ParseMappingJson(from.facts().mapping, "mapping", to.question().layer, accelerator);
     if (!mapping) return mapping.error();
     MapJob job = job_.base;
     job.accelerator = accelerator;
-    const Result<std::unique_ptr<CostModel>> model = ModelOf(job, *to.question().layer);
+    const Result<std::unique_ptr<CostModel>> model = ModelOf(job, to.question().layer);
     if (!model) return model.error();
     const Cost cost = (*model)->Evaluate(*mapping, *(*model)->MakeWorkspace());
     if (!cost.feasible()) return {};

@@ -136,12 +136,29 @@ Table FrontTable(const ExploreResult& result) {
                       });
 }
 
+// The objective of a point over that of the first, or nothing.
+std::optional<double> RelativeTo(const SweepPoint& first, const SweepPoint& point) {
+  if (!first.machine || !point.machine || first.machine->value <= 0) return std::nullopt;
+  return point.machine->value / first.machine->value;
+}
+
 Table PointTable(const SweepResult& result) {
-  return MachineTable(result.points, result.points.front().values, "point",
-                      [](const SweepPoint& point, int64_t number) {
-                        return MachineRow{number, point.values,
-                                          point.machine ? &*point.machine : nullptr, point.why};
-                      });
+  const Table costs =
+      MachineTable(result.points, result.points.front().values, "point",
+                   [](const SweepPoint& point, int64_t number) {
+                     return MachineRow{number, point.values,
+                                       point.machine ? &*point.machine : nullptr, point.why};
+                   });
+  std::vector<std::string> columns = costs.columns();
+  columns.emplace_back("relative");  // to the first point
+  Table table(std::move(columns));
+  for (size_t i = 0; i < result.points.size(); ++i) {
+    std::vector<Cell> cells = costs.rows()[i];
+    const std::optional<double> relative = RelativeTo(result.points.front(), result.points[i]);
+    cells.push_back(relative ? Cell(*relative) : Cell());
+    table.AddRow(std::move(cells));
+  }
+  return table;
 }
 
 double ValueOf(const ExploredMachine& machine, Objective objective) {
@@ -336,6 +353,8 @@ Result<RunView> ViewOfSweep(const SweepRunResult& made) {
   for (size_t i = 0; i < result.points.size(); ++i) {
     const SweepPoint& point = result.points[i];
     Json json = {{"values", ValuesJson(point.values)}};
+    const std::optional<double> relative = RelativeTo(result.points.front(), point);
+    json["relative"] = relative ? Json(*relative) : Json(nullptr);
     if (point.machine) {
       any = true;
       AddCosts(*point.machine, json);
