@@ -70,7 +70,7 @@ struct MemoryLevel {
   Decimal multiple_buffering = 1;  // usable entries = floor(entries / multiple_buffering)
   Decimal read_pj = 0, fill_pj = 0, update_pj = 0;  // per vector access
   Decimal address_pj = 0;                           // per generated address
-  Decimal area_um2 = 0;          // of an instance; 0: not known
+  Decimal area_um2 = 0;                             // of an instance; 0: not known
   Decimal leakage_mw = 0;        // of an instance, whatever it does; counts in energies
   bool reduces_in_place = true;  // partial sums are added here, not sent down to be added
   LevelNetwork network = {};     // to the level below

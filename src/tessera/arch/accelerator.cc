@@ -157,9 +157,9 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
     return BadMachine(macs.name, fmt::format("more than {} instances", kMaxCount));
   }
   if (Result<void> ok = CheckCount(macs.name, "word_bits", macs.word_bits); !ok) return ok;
-  for (const auto& [name, value] : {std::pair("mac_pj", macs.mac_pj),
-                                    std::pair("area_um2", macs.area_um2),
-                                    std::pair("leakage_mw", macs.leakage_mw)}) {
+  for (const auto& [name, value] :
+       {std::pair("mac_pj", macs.mac_pj), std::pair("area_um2", macs.area_um2),
+        std::pair("leakage_mw", macs.leakage_mw)}) {
     if (Result<void> ok = CheckNotNegative(macs.name, name, value); !ok) return ok;
   }
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {

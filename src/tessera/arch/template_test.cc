@@ -1,3 +1,4 @@
+// Templates: choices, machines, and sixty ways to damage one.
 #include "tessera/arch/template.h"
 
 #include <string>

@@ -316,6 +316,49 @@ TEST(Explore, MoreIsNeverWorse) {
   }
 }
 
+// With leakage, the least energy is that of the point of the front without it that has the least
+// sum of its energy and of what leaks in its cycles.
+TEST(Leakage, CountsInEnergyByTheCycle) {
+  const auto machine = [](double leakage_mw) {
+    return *ParseAccelerator(
+        fmt::format(
+            "format: tessera-accelerator-1\nname: m\nhierarchy:\n  arithmetic: {{mesh_x: 4, "
+            "mac_pj: 1}}\n  levels:\n  - {{name: RF, entries: 8, mesh_x: 4, read_pj: 0.3, "
+            "fill_pj: 0.3, update_pj: 0.3}}\n  - {{name: GLB, entries: 64, read_pj: 4, "
+            "fill_pj: 4, update_pj: 4, leakage_mw: {}, area_um2: 7, read_words_per_cycle: "
+            "1}}\n  - {{name: DRAM, read_pj: 70, fill_pj: 70, update_pj: 70}}\n",
+            leakage_mw),
+        "m.yaml");
+  };
+  const Network network = *MakeNetwork(
+      "n", {{.name = "g", .layer = {.type = LayerType::kMatmul, .m = 12, .n = 8, .k = 18}}});
+  for (const bool bypass : {true, false}) {
+    const MapSettings settings{
+        .objective = Objective::kEnergy, .method = ProofMethod(ProofUse::kAlone), .bypass = bypass};
+    const Result<MapJob> dry = MakeMapJob(settings, network, machine(0));
+    const Result<NetworkFronts> fronts = FindFronts(*dry, 1);
+    ASSERT_TRUE(fronts);
+    ASSERT_TRUE(fronts->layers.front().complete);
+    for (const double leakage_mw : {0.0, 3.0, 40.0, 1000.0}) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const FrontPoint& point : fronts->layers.front().points) {
+        least = std::min(
+            least, point.cost.energy_pj + leakage_mw * static_cast<double>(point.cost.cycles));
+      }
+      const Result<MapJob> job = MakeMapJob(settings, network, machine(leakage_mw));
+      const Result<NetworkMapping> mapping = MapNetwork(*job, 1);
+      ASSERT_TRUE(mapping);
+      EXPECT_EQ(mapping->layers.front().status, MapStatus::kOptimal);
+      EXPECT_NEAR(mapping->total.energy_pj, least, 1e-9 * least) << leakage_mw << bypass;
+      EXPECT_EQ(mapping->total.area_um2, 7);
+      const Result<LayerExplanation> parts =
+          ExplainMapping(*job, network.layers.front(), *mapping->layers.front().mapping);
+      ASSERT_TRUE(parts);
+      EXPECT_NEAR(parts->parts.leakage_pj, leakage_mw * mapping->total.cycles, 1e-6);
+    }
+  }
+}
+
 TEST(Sweep, PointsAreWhatMapFinds) {
   SweepSettings settings{.map = {.objective = Objective::kEnergy},
                          .vary = {{"levels.GLB.entries", {"64", "128", "256", "512", "1024"}},

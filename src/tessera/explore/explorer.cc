@@ -37,6 +37,7 @@ struct Group {
   Accelerator machine = {};          // at least as good as each member
   std::vector<LayerLow> lows = {};   // of that machine
   Low low = {};
+  double looseness = 0;
   int visits = 0;
   bool closed = false;
   bool stuck = false;  // nothing is left to try, though something may be better
@@ -149,20 +150,22 @@ class Explorer {
     }
     const bool one = group.members.size() == 1;
     group.machine = one ? *machines.front() : Relaxed(machines);
-    group.lows = FirstBounds(group);
+    group.lows = FirstBounds(group.members);
     for (size_t i = 0; i < known.size(); ++i) {
       group.lows[i].cycles = std::max(group.lows[i].cycles, known[i].cycles);
       group.lows[i].energy_pj = std::max(group.lows[i].energy_pj, known[i].energy_pj);
       group.lows[i].edp = std::max(group.lows[i].edp, known[i].edp);
     }
+    group.low = SumOf(machines_.uses(), FirstBounds(group.members), area_um2);
+    if (!one) group.looseness = LoosenessOf(group);
     group.low = SumOf(machines_.uses(), group.lows, area_um2);
     return group;
   }
 
   // The least of the members' own, which is at least that of a machine as good as all of them.
-  std::vector<LayerLow> FirstBounds(const Group& group) const {
-    std::vector<LayerLow> lows = machines_.candidates()[group.members.front()].lows;
-    for (const size_t member : group.members) {
+  std::vector<LayerLow> FirstBounds(const std::vector<size_t>& members) const {
+    std::vector<LayerLow> lows = machines_.candidates()[members.front()].lows;
+    for (const size_t member : members) {
       const std::vector<LayerLow>& others = machines_.candidates()[member].lows;
       for (size_t i = 0; i < lows.size(); ++i) {
         lows[i].cycles = std::min(lows[i].cycles, others[i].cycles);
@@ -171,6 +174,27 @@ class Explorer {
       }
     }
     return lows;
+  }
+
+  Low FirstLow(const std::vector<size_t>& members) const {
+    double area_um2 = kInfinity;
+    for (const size_t i : members) {
+      area_um2 = std::min(area_um2, machines_.candidates()[i].machine.area_um2);
+    }
+    return SumOf(machines_.uses(), FirstBounds(members), area_um2);
+  }
+
+  // By how much the members' own bounds exceed those of the machine that stands for them.
+  double LoosenessOf(const Group& group) const {
+    const Result<std::vector<LayerLow>> relaxed = machines_.FirstBounds(group.machine);
+    if (!relaxed) return kInfinity;
+    const Low own = SumOf(machines_.uses(), *relaxed, group.low.area_um2);
+    double most = 0;
+    for (const Objective objective : objectives_) {
+      if (own.Of(objective) <= 0) continue;
+      most = std::max(most, group.low.Of(objective) / own.Of(objective) - 1);
+    }
+    return most;
   }
 
   void MakeRoots() {
@@ -329,7 +353,8 @@ class Explorer {
       Candidate& first = machines_.candidates()[group.members.front()];
       if (one && (first.looked_at() || group.visits > 0 || points_.empty() || AreaOnly())) {
         Map(group, first, tasks);
-      } else if (!one && (group.visits > 0 || points_.empty() || AreaOnly() || SplitsWell(group))) {
+      } else if (!one &&
+                 (group.visits > 0 || points_.empty() || AreaOnly() || SplitsWell(group, gain))) {
         Split(chosen[k]);
       } else {
         bounds[k] = AskForBounds(group, gain, tasks);
@@ -349,18 +374,14 @@ class Explorer {
     return objectives_.size() == 1 && objectives_.front() == Objective::kArea;
   }
 
-  // Whether what is known without search tells the halves apart.
-  bool SplitsWell(const Group& group) const {
-    constexpr double kMuch = 1.02;
-    const auto [first, second] = Halves(group);
+  // Whether a group is better divided than bounded: a half of it can be discarded at once, or what
+  // its relaxed machine promises is far from what its members can.
+  bool SplitsWell(const Group& group, double gain) {
+    constexpr double kLoose = 0.1;
+    if (group.looseness > std::max(kLoose, gain / 2)) return true;
+    auto [first, second] = Halves(group);
     if (first.empty() || second.empty()) return true;
-    const auto least = [&](const std::vector<size_t>& members) {
-      double weight = kInfinity;
-      for (const size_t i : members) weight = std::min(weight, Weight(machines_.candidates()[i]));
-      return weight;
-    };
-    const double a = least(first), b = least(second);
-    return std::max(a, b) > kMuch * std::min(a, b);
+    return std::min(Gain(FirstLow(first)), Gain(FirstLow(second))) <= gain;
   }
 
   void Map(const Group& group, Candidate& candidate, std::vector<CellTable::Task>& tasks) {

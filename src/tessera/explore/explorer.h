@@ -65,6 +65,8 @@ class Machines {
   // All machines of the template that can be built and are within limits, with first bounds; the
   // others get their records.
   Result<void> List(std::vector<MachineRecord>& records);
+  // What is known of every layer on a machine without search.
+  Result<std::vector<LayerLow>> FirstBounds(const Accelerator& accelerator) const;
   // One of them; an error says why it is none.
   Result<Candidate> Make(int64_t number) const;
 

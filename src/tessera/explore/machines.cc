@@ -109,21 +109,26 @@ Machines::Machines(const ExploreJob& job, ThreadPool& pool, CellTable& table,
       uses_(UsesOf(job.networks, job.settings.weights)),
       limits_(*LimitsOf(job)) {}
 
-Result<Candidate> Machines::Make(int64_t number) const {
-  Result<TemplateMachine> machine = job_.machines->Machine(job_.machines->At(number));
-  if (!machine) return machine.error();
-  Candidate candidate{.number = number, .machine = *std::move(machine)};
-  const bool any_keep =
-      job_.base.settings.bypass && candidate.machine.accelerator.hierarchy->bypass;
+Result<std::vector<LayerLow>> Machines::FirstBounds(const Accelerator& accelerator) const {
+  std::vector<LayerLow> lows;
+  const bool any_keep = job_.base.settings.bypass && accelerator.hierarchy->bypass;
   for (const LayerUse& use : uses_) {
     const Result<CostBounds> bounds =
-        job_.base.settings.model->BoundsFor(use.layer, candidate.machine.accelerator, any_keep);
+        job_.base.settings.model->BoundsFor(use.layer, accelerator, any_keep);
     if (!bounds) return InLayer(use.name, bounds.error());
     LayerLow low{.cycles = bounds->cycles.value_or(0), .energy_pj = bounds->energy_pj.value_or(0)};
     low.edp = low.cycles * low.energy_pj;
-    candidate.lows.push_back(low);
+    lows.push_back(low);
   }
-  return candidate;
+  return lows;
+}
+
+Result<Candidate> Machines::Make(int64_t number) const {
+  Result<TemplateMachine> machine = job_.machines->Machine(job_.machines->At(number));
+  if (!machine) return machine.error();
+  Result<std::vector<LayerLow>> lows = FirstBounds(machine->accelerator);
+  if (!lows) return lows.error();
+  return Candidate{.number = number, .machine = *std::move(machine), .lows = *std::move(lows)};
 }
 
 Result<void> Machines::List(std::vector<MachineRecord>& records) {

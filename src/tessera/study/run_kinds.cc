@@ -11,7 +11,7 @@
 namespace tessera {
 
 std::span<const RunKind> RunKinds() {
-  static const std::array kKinds = {MapRunKind(), CompareRunKind(), CooptimizeRunKind(),
+  static const std::array kKinds = {MapRunKind(),     CompareRunKind(), CooptimizeRunKind(),
                                     ExploreRunKind(), SweepRunKind(),   TrainRunKind(),
                                     StudyRunKind()};
   return kKinds;
