@@ -303,6 +303,7 @@ Result<MachineTemplate> MachineTemplate::Parse(std::string_view text, const std:
   if (!read) return read.error();
   Result<Node> root = ParseDocument(*read, file);
   if (!root) return root.error();
+  if (root->line == 0) root->line = root->column = 1;  // of an empty file
   MachineTemplate made;
   made.file_ = file;
   made.root_ = *std::move(root);
@@ -773,6 +774,20 @@ Result<TemplateMachine> MachineTemplate::Machine(const Choice& choice) const {
   return machine;
 }
 
+// Whether one of the first combinations with this value is a machine, or none of them is allowed.
+bool MachineTemplate::AnyMachineWith(size_t field, int32_t value, int64_t tries) const {
+  bool allowed = false;
+  for (int64_t i = 0; i < combinations_ && tries > 0; ++i) {
+    const Choice choice = At(i);
+    if (choice[field] != value) continue;
+    --tries;
+    if (!Has(choice)) continue;
+    if (Machine(choice)) return true;
+    allowed = true;
+  }
+  return !allowed;
+}
+
 // What is wrong with all machines, or with all machines of a value, is wrong with the file.
 Result<void> MachineTemplate::CheckFirst() const {
   constexpr int64_t kTries = 4096;
@@ -793,18 +808,14 @@ Result<void> MachineTemplate::CheckFirst() const {
     return root_.ErrorHere(ErrorKind::kInfeasible, "the constraints leave no machine");
   }
   if (!good) return first ? *first : Result<void>();
-  // Values that are no values, whatever the others are.
+  // Values with which no machine can be built, whatever the others are.
   for (size_t i = 0; i < fields_.size(); ++i) {
     for (size_t value = 0; value < fields_[i].values.size(); ++value) {
       Choice choice = *good;
       choice[i] = static_cast<int32_t>(value);
       const Result<TemplateMachine> machine = Machine(choice);
-      if (machine || machine.error().kind == ErrorKind::kInfeasible) continue;
-      const Where& at = machine.error().where;
-      const Node& node = fields_[i].values[value];
-      const bool about_it = at.line == node.line && at.column == node.column;
-      const bool mesh = machine.error().message.find("does not divide") != std::string::npos;
-      if (about_it && !mesh) return machine.error();
+      if (machine || AnyMachineWith(i, choice[i], kTries)) continue;
+      return machine.error();
     }
   }
   return {};

@@ -121,6 +121,7 @@ class MachineTemplate {
   void ListNumbers(const Node& node, const std::string& path, std::vector<size_t>& steps);
   Result<size_t> FindNumber(std::string_view name, const Where& where) const;
   Result<void> CheckFirst() const;
+  bool AnyMachineWith(size_t field, int32_t value, int64_t tries) const;
   Node Fill(const Choice& choice) const;
   std::vector<std::vector<size_t>> LevelsLeftOut(const Choice& choice) const;
   bool IsPresence(const std::vector<size_t>& steps) const;

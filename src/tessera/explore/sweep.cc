@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -165,10 +166,13 @@ class Sweeper {
 
   // All points of one network.
   Result<void> MapAll(size_t network) {
-    ExploreJob job{.settings = {.map = job_.settings.map, .objective = job_.settings.map.objective},
+    // Cells refer to the job for as long as they live.
+    jobs_.push_back(std::make_unique<ExploreJob>(
+        ExploreJob{.settings = {.map = job_.settings.map, .objective = job_.settings.map.objective},
                    .networks = {job_.networks[network]},
                    .machines = job_.machines,
-                   .base = job_.base};
+                   .base = job_.base}));
+    const ExploreJob& job = *jobs_.back();
     Machines machines(job, pool_, table_, [this] { return Over(); });
     std::vector<size_t> places;  // of points
     std::vector<Candidate> candidates;
@@ -321,6 +325,7 @@ class Sweeper {
   ThreadPool pool_;
   const double start_ = SteadySeconds();
   const double deadline_;
+  std::vector<std::unique_ptr<ExploreJob>> jobs_;  // by network
   CellTable table_;
   std::vector<Combination> combinations_;
   SweepResult result_;
