@@ -38,7 +38,7 @@ struct Group {
   std::vector<LayerLow> lows = {};   // of that machine
   Low low = {};
   double looseness = 0;
-  int visits = 0;
+  double asked = kInfinity;  // the gain for which bounds were asked last
   bool closed = false;
   bool stuck = false;  // nothing is left to try, though something may be better
 };
@@ -351,14 +351,14 @@ class Explorer {
       Group& group = groups_[chosen[k]];
       const bool one = group.members.size() == 1;
       Candidate& first = machines_.candidates()[group.members.front()];
-      if (one && (first.looked_at() || group.visits > 0 || points_.empty() || AreaOnly())) {
+      if (one && (first.looked_at() || group.asked <= gain || points_.empty() || AreaOnly())) {
         Map(group, first, tasks);
-      } else if (!one &&
-                 (group.visits > 0 || points_.empty() || AreaOnly() || SplitsWell(group, gain))) {
+      } else if (!one && (group.asked <= gain || points_.empty() || AreaOnly() ||
+                          SplitsWell(group, gain))) {
         Split(chosen[k]);
       } else {
         bounds[k] = AskForBounds(group, gain, tasks);
-        ++group.visits;
+        group.asked = gain;
       }
     }
     if (Result<void> done = Do(tasks); !done) return done;
