@@ -204,7 +204,8 @@ Result<ExploreJob> LoadExploreJob(const RunDirectory& directory) {
     settings.pareto.push_back(*found);
   }
   settings.weights = saved->Get<std::vector<double>>("weights");
-  for (const auto& [name, most] : saved->At("limits").items()) {
+  const OrderedJson limits = saved->At("limits");
+  for (const auto& [name, most] : limits.items()) {
     if (!most.is_number()) saved->Damaged("limits");
     if (saved->status()) settings.limits.emplace_back(name, most.get<double>());
   }

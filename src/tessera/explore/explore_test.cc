@@ -33,11 +33,11 @@ Network SomeNetwork(CounterRng& rng) {
   std::vector<NetworkLayer> layers;
   layers.push_back({.name = "gemm",
                     .layer = {.type = LayerType::kMatmul,
-                              .m = size({4, 9, 24}),
-                              .n = size({8, 12, 16}),
-                              .k = size({6, 16, 32})}});
+                              .m = size({4, 9, 6}),
+                              .n = size({4, 6, 8}),
+                              .k = size({6, 8, 12})}});
   layers.push_back({.name = "conv",
-                    .layer = {.k = size({4, 8}), .c = size({3, 6}), .y = 6, .x = 6, .r = 3, .s = 3},
+                    .layer = {.k = size({4, 6}), .c = size({2, 3}), .y = 4, .x = 3, .r = 2, .s = 2},
                     .count = 1 + rng.UniformInt(3)});
   Result<Network> network = MakeNetwork("some", layers);
   EXPECT_TRUE(network) << ToString(network.error());
@@ -172,13 +172,15 @@ void CheckFront(const ExploreJob& job, const ExploreResult& result,
 }
 
 TEST(Explore, FindsWhatMappingEveryMachineFinds) {
-  const uint64_t cases = Cases(150, 4);
+  const uint64_t cases = Cases(120, 3);
   for (uint64_t seed = 0; seed < cases; ++seed) {
     CounterRng rng(seed, StreamId("explore.test"));
     const std::string text = SomeTemplate(rng);
     const Network network = SomeNetwork(rng);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
-    for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
+    for (uint64_t turn = 0; turn < Cases(3, 1); ++turn) {
+      constexpr Objective kTurns[] = {Objective::kEdp, Objective::kEnergy, Objective::kLatency};
+      const Objective objective = kTurns[(seed + turn) % 3];
       SCOPED_TRACE(ToString(objective));
       ExploreSettings settings{.objective = objective};
       const Result<ExploreJob> job = MakeExploreJob(settings, {network}, text, "t.yaml");
@@ -279,7 +281,7 @@ TEST(Explore, TemplatesAreDecisionSpaces) {
 // either: factors may be less than a fan-out. What can break it is a price of distances
 // (docs/explore.md).
 TEST(Explore, MoreIsNeverWorse) {
-  const uint64_t cases = Cases(200, 6);
+  const uint64_t cases = Cases(200, 2);
   for (uint64_t seed = 0; seed < cases; ++seed) {
     CounterRng rng(seed, StreamId("explore.more"));
     const Network network = SomeNetwork(rng);
