@@ -32,6 +32,9 @@ constexpr size_t kWidth = 4;
 // Rounds of the exact mapper for a bound of a group.
 constexpr int64_t kBoundRounds = 6;
 
+// Of layers whose proofs are known to end.
+constexpr int64_t kAllRounds = std::numeric_limits<int64_t>::max();
+
 struct Group {
   std::vector<size_t> members = {};  // places among the candidates
   Accelerator machine = {};          // at least as good as each member
@@ -386,7 +389,7 @@ class Explorer {
 
   void Map(const Group& group, Candidate& candidate, std::vector<CellTable::Task>& tasks) {
     if (machines_.Complete(candidate)) {
-      LookAt(group.members.front(), 1, /*settle=*/true, tasks);
+      LookAt(group.members.front(), kAllRounds, /*settle=*/true, tasks);
       return;
     }
     // Four times the rounds of those that had the fewest.
@@ -626,7 +629,7 @@ class Explorer {
     std::vector<CellTable::Task> tasks;
     for (const size_t k : Front()) {
       Candidate& candidate = machines_.candidates()[point_candidates_[k]];
-      if (machines_.Complete(candidate)) LookAt(point_candidates_[k], 1, true, tasks);
+      if (machines_.Complete(candidate)) LookAt(point_candidates_[k], kAllRounds, true, tasks);
     }
     return tasks.empty() || Over() ? Result<void>() : Do(tasks);
   }
