@@ -89,6 +89,11 @@ struct Arithmetic {
   Decimal mac_pj = 0;
   Decimal area_um2 = 0, leakage_mw = 0;  // of a MAC, as of a level
 
+  // What pooling, additions, softmax and the like run on (docs/graphs.md). None: an element takes
+  // what a MAC takes, and as many lanes as there are MACs work on them.
+  std::optional<Decimal> vector_op_pj = std::nullopt;
+  std::optional<int64_t> vector_lanes = std::nullopt;
+
   int64_t instances() const { return mesh_x * mesh_y; }
   friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
 };

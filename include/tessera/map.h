@@ -77,6 +77,14 @@ enum class Factors : uint8_t {
 };
 inline constexpr std::array<std::string_view, 2> kFactorsNames = {"perfect", "any"};
 
+// What a mapping of a network may decide beyond the mappings of its layers (docs/graphs.md).
+enum class InterLayer : uint8_t {
+  kNone,    // every tensor goes out to the outermost level and comes back
+  kHomes,   // tensors may stay on chip from their producer to their last consumer
+  kSlices,  // and chains of layers may run slice by slice, with pinned weights
+};
+inline constexpr std::array<std::string_view, 3> kInterLayerNames = {"none", "homes", "slices"};
+
 struct MapSettings {
   // What they are called: zoo or preset name, or a file; in a run's folder, files of that folder.
   std::string network = {};
@@ -90,11 +98,12 @@ struct MapSettings {
   double within = 0;       // The next objective may cost this part of the first: 0.01 is 1 %; of
                            // methods with proofs. Default: 0.
   CostLimits limits = {};  // Of every layer. Default: none.
-  MapMethod method = DefaultSearch();      // Default: DefaultSearch().
-  TileSizes sizes = TileSizes::kDivisors;  // Default: kDivisors.
-  bool decide_pes = false;                 // Default: false.
-  bool bypass = true;                      // Loops. Default: true.
-  Factors factors = Factors::kPerfect;     // Of methods with proofs. Default: kPerfect.
+  MapMethod method = DefaultSearch();          // Default: DefaultSearch().
+  TileSizes sizes = TileSizes::kDivisors;      // Default: kDivisors.
+  bool decide_pes = false;                     // Default: false.
+  bool bypass = true;                          // Loops. Default: true.
+  Factors factors = Factors::kPerfect;         // Of methods with proofs. Default: kPerfect.
+  InterLayer inter_layer = InterLayer::kNone;  // Of methods with proofs. Default: kNone.
 
   int64_t seed = 1;                       // Default: 1.
   Budget budget = {};                     // Per layer; seconds: for the whole run.
@@ -260,9 +269,58 @@ struct NetworkTotal {
   }
 };
 
+// A node with MACs in a plan: one mapping, and how often it runs.
+struct PlanPart {
+  std::string node = {};  // of the graph
+  size_t layer = 0;       // of Network::layers
+  int64_t rows = 0;       // of the output that it computes at once; 0: the layer has none
+  int64_t times = 1;      // slices with so many rows
+  // Levels at which its tensors live, by Tensor (inputs, weights, outputs).
+  std::array<std::string, kTensors> homes = {};
+  LoopMapping mapping = {};
+  double cycles = 0, energy_pj = 0;  // of one run
+  double outer_words = 0;            // read and written at the outermost level in one run
+};
+
+// Nodes that run together: a group, or one node. Numbers are of all its nodes and slices.
+struct PlanStage {
+  std::vector<std::string> nodes = {};
+  std::string level = {};  // of a group, where what is between its nodes lives; empty: no group
+  int64_t slices = 1;
+  std::vector<std::string> pinned = {};  // nodes of which the weights stay at the level
+  bool view = false;                     // a concatenation that costs nothing
+  std::vector<std::pair<std::string, std::string>> homes = {};  // of what it writes: tensor, level
+  std::vector<PlanPart> parts = {};
+  double cycles = 0, energy_pj = 0, outer_words = 0;
+  double none_cycles = 0, none_energy_pj = 0,
+         none_outer_words = 0;  // the same nodes, homes outside
+};
+
+// One step of a node's staircase: its optimum while other tensors leave so much room.
+struct StaircaseStep {
+  size_t layer = 0;
+  int64_t rows = 0;
+  std::array<std::string, kTensors> homes = {};
+  // Words that are left at each level where tensors can live.
+  std::vector<std::pair<std::string, int64_t>> room = {};
+  std::optional<double> value = {};  // the least that was found; none: nothing fits
+  double bound = 0;                  // nothing is below it (edp: energies)
+  bool proved = false;
+};
+
+// What stays on chip, and what that brings.
+struct InterLayerPlan {
+  std::vector<std::pair<std::string, std::string>> homes = {};  // on chip: tensor, level
+  std::vector<PlanStage> stages = {};                           // in execution order
+  double none_cycles = 0, none_energy_pj = 0;  // all homes outside, the same vector nodes
+  MapStatus status = MapStatus::kNothing;
+  std::vector<StaircaseStep> staircases = {};
+};
+
 struct NetworkMapping {
-  std::vector<LayerMapping> layers = {};
+  std::vector<LayerMapping> layers = {};  // with inter-layer mapping: each by itself, homes outside
   NetworkTotal total = {};
+  std::optional<InterLayerPlan> inter_layer = {};
   MapStop stopped_by = MapStop::kSamples;  // of the layers that are not proved, if there are any
   bool interrupted = false;
   double seconds = 0;
@@ -270,8 +328,19 @@ struct NetworkMapping {
 
 // The result does not depend on `threads` (0: one per core), nor on interruptions if the run is
 // resumed, as long as no budget of seconds is set. Errors: layers that the model cannot take,
-// constraints that leave nothing, files that cannot be written.
-Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunHooks& hooks = {});
+// constraints that leave nothing, files that cannot be written; and as CheckMapDevice. It does not
+// depend on the device, either.
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads = 0, const RunHooks& hooks = {},
+                                  Device device = {});
+
+// Whether a device can price what the job's method tries (tessera/env.h: Device). Errors: a build
+// or a machine without it; proofs, models, machines and layers that it does not know.
+Result<void> CheckMapDevice(const MapJob& job, Device device);
+
+// The same for every setting of inter_layer: a plan for the network's graph (docs/graphs.md), found
+// and bounded by proofs for single nodes. Further errors: networks without a graph.
+Result<NetworkMapping> MapGraph(const MapJob& job, int threads = 0, const RunHooks& hooks = {},
+                                Device device = {});
 
 // What mappings outside the space of a job cost less, or could, by the network's objective.
 struct SpaceGain {

@@ -159,8 +159,12 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   if (Result<void> ok = CheckCount(macs.name, "word_bits", macs.word_bits); !ok) return ok;
   for (const auto& [name, value] :
        {std::pair("mac_pj", macs.mac_pj), std::pair("area_um2", macs.area_um2),
-        std::pair("leakage_mw", macs.leakage_mw)}) {
+        std::pair("leakage_mw", macs.leakage_mw),
+        std::pair("vector_op_pj", macs.vector_op_pj.value_or(0))}) {
     if (Result<void> ok = CheckNotNegative(macs.name, name, value); !ok) return ok;
+  }
+  if (Result<void> ok = CheckCount(macs.name, "vector_lanes", macs.vector_lanes.value_or(1)); !ok) {
+    return ok;
   }
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     if (Result<void> ok = CheckLevel(hierarchy.levels[i]); !ok) return ok;

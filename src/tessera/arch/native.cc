@@ -39,7 +39,7 @@ constexpr std::array<Field<PeArray>, 8> kPeArrayFields = {{
     {"offchip_elements_per_cycle", &PeArray::offchip_elements_per_cycle},
 }};
 
-constexpr std::array<Field<Arithmetic>, 7> kArithmeticFields = {{
+constexpr std::array<Field<Arithmetic>, 9> kArithmeticFields = {{
     {"name", &Arithmetic::name},
     {"mesh_x", &Arithmetic::mesh_x},
     {"mesh_y", &Arithmetic::mesh_y},
@@ -47,6 +47,8 @@ constexpr std::array<Field<Arithmetic>, 7> kArithmeticFields = {{
     {"mac_pj", &Arithmetic::mac_pj},
     {"area_um2", &Arithmetic::area_um2},
     {"leakage_mw", &Arithmetic::leakage_mw},
+    {"vector_op_pj", &Arithmetic::vector_op_pj},
+    {"vector_lanes", &Arithmetic::vector_lanes},
 }};
 
 constexpr std::array<Field<MemoryLevel>, 19> kLevelFields = {{

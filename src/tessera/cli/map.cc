@@ -11,6 +11,7 @@
 #include "tessera/cli/map_budget.h"
 #include "tessera/cli/map_fronts.h"
 #include "tessera/cli/run_output.h"
+#include "tessera/cli/training.h"
 #include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/report/map_report.h"
@@ -27,10 +28,12 @@ struct MapArguments {
   std::optional<std::string> assignment;
   MapBudget budget;
   std::string factors{NameOf(Factors::kPerfect, kFactorsNames)};
+  std::string inter_layer{NameOf(InterLayer::kNone, kInterLayerNames)};
   std::string within;  // a percentage or a part
   std::string batch;   // a file of rows
   int64_t audit = 0;
   bool dry_run = false;
+  std::string device = "cpu";
 };
 
 // Fronts are for this command alone.
@@ -55,6 +58,12 @@ Result<void> CheckObjectives(const std::string& text) {
     }
   }
   return {};
+}
+
+Flag DeviceFlag(std::string& device) {
+  Flag flag = MakeDeviceFlag(device);
+  flag.help = "what prices the mappings that a search tries: cpu or cuda, to the same result";
+  return flag;
 }
 
 std::vector<Flag> Flags(MapArguments& arguments) {
@@ -90,6 +99,12 @@ std::vector<Flag> Flags(MapArguments& arguments) {
                "may have less to do; BOUNDED, never OPTIMAL)",
        .value = "WHICH",
        .choices = AsChoices<kFactorsNames>},
+      {.name = "--inter-layer",
+       .target = &arguments.inter_layer,
+       .help = "methods auto and exact, networks with a graph: none (each layer by itself), homes "
+               "(tensors may stay on chip), or slices (and chains run slice by slice)",
+       .value = "WHICH",
+       .choices = AsChoices<kInterLayerNames>},
       {.name = "--within",
        .target = &arguments.within,
        .help = "methods auto and exact: the first objective may be this much above its least value "
@@ -107,6 +122,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .target = &arguments.assignment,
        .help = "file of tessera assign that says which agent decides what",
        .value = "FILE"},
+      DeviceFlag(arguments.device),
       {.name = "--dry-run",
        .target = &arguments.dry_run,
        .help = "show the spaces and their sizes, search nothing"}};
@@ -201,6 +217,15 @@ Result<MapJob> MakeJob(const MapArguments& arguments, std::optional<MapMethod> m
   Result<MapInputs> inputs = LoadInputs(problem, context);
   if (!inputs) return inputs.error();
   inputs->settings.factors = *factors;
+  const auto inter_layer =
+      FindName<InterLayer>("inter-layer mapping", arguments.inter_layer, kInterLayerNames);
+  if (!inter_layer) return inter_layer.error();
+  if (pareto && *inter_layer != InterLayer::kNone) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "objective pareto is about single layers",
+                 .hint = "leave out --inter-layer"};
+  }
+  inputs->settings.inter_layer = *inter_layer;
   if (!arguments.within.empty()) {
     const Result<double> within = ParsePart(arguments.within);
     if (!within) return within.error();
@@ -223,14 +248,16 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
   const bool pareto = arguments.problem.objective == kPareto;
   const Result<MapJob> job = MakeJob(arguments, *std::move(method), pareto, context);
   if (!job) return job.error();
+  const Device device = DeviceOf(arguments.device);
+  if (Result<void> can = CheckMapDevice(*job, device); !can) return can;
   if (pareto && !arguments.dry_run) return MapFronts(*job, context);
   if (arguments.dry_run) return ShowSpaces(*job, context);
   if (context.options.out.empty()) {
-    return ShowRun(kMapRun, RunMap(*job, nullptr, RunContextOf(context)), context);
+    return ShowRun(kMapRun, RunMap(*job, nullptr, RunContextOf(context, device)), context);
   }
   Result<RunDirectory> directory = CreateMapRun(context.options.out, *job, context.origin);
   if (!directory) return directory.error();
-  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context, device);
   return result ? Result<void>() : result.error();
 }
 
@@ -253,6 +280,10 @@ extern const Command kMapCommand = {
           "search, then proofs, without a clock: the same result on every machine"},
          {"tessera map alexnet --layer 5 --accelerator simple3 --objective pareto",
           "which mappings trade cycles against energy"},
+         {"tessera map resnet18 --accelerator eyeriss-256 --objective energy --inter-layer slices",
+          "which tensors stay on chip, and what runs slice by slice"},
+         {"tessera map resnet18 --accelerator simple3 --method ga --points 4096 --device cuda",
+          "mappings priced on a graphics processor, many at a time"},
          {"tessera map --method exact --batch rows.jsonl --semantics timeloop3",
           "proved optima of many small problems, for scripts"}},
     .bind = Bind<MapArguments, Flags, Run>,

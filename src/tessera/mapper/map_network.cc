@@ -13,12 +13,14 @@
 
 #include <fmt/format.h>
 
+#include "tessera/env.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
 #include "tessera/record/clock.h"
 #include "tessera/record/trial_journal.h"
+#include "tessera/search/device_problem.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
@@ -45,12 +47,16 @@ class SharedProgress final : public ProgressObserver {
 // Journals and reports what a search does.
 class LayerObserver final : public SearchObserver {
  public:
-  LayerObserver(TrialJournal* journal, SharedProgress& progress, ProgressRow row)
-      : journal_(journal), progress_(progress), row_(std::move(row)) {
+  // `device` may be null.
+  LayerObserver(TrialJournal* journal, const DeviceProblem* device, SharedProgress& progress,
+                ProgressRow row)
+      : journal_(journal), device_(device), progress_(progress), row_(std::move(row)) {
     progress_.OnProgress(ProgressEvent::kStarted, row_);
   }
 
   Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& result) override {
+    // What a lost device leaves is not worth keeping: a resumed run tries it again.
+    if (device_ != nullptr && device_->failure()) return *device_->failure();
     if (journal_ != nullptr) {
       if (Result<void> written = journal_->Append(trials); !written) return written;
     }
@@ -74,6 +80,7 @@ class LayerObserver final : public SearchObserver {
   }
 
   TrialJournal* const journal_;
+  const DeviceProblem* const device_;
   SharedProgress& progress_;
   ProgressRow row_;
   const int64_t samples_before_ = row_.samples;  // by the start of a proof
@@ -114,9 +121,10 @@ MapStop StopOf(const NetworkMapping& mapping) {
 
 class NetworkMapper {
  public:
-  NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks)
+  NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks, Device device)
       : job_(job),
         hooks_(hooks),
+        device_(device),
         pool_(threads),
         progress_(hooks.progress),
         prover_(job, pool_,
@@ -238,9 +246,16 @@ class NetworkMapper {
                                               : std::span<const Trial>()};
     // What the bound proves optimal needs no further search.
     if (job_.prove && !options.target_gap) options.target_gap = kEqual;
+    std::unique_ptr<DeviceProblem> on_device;
+    if (device_ == Device::kCuda) {
+      Result<std::unique_ptr<DeviceProblem>> opened = DeviceProblem::Make(problem);
+      if (!opened) return opened.error();
+      on_device = *std::move(opened);
+    }
     ThreadPool one(1);  // Layers are what runs side by side.
-    Evaluator evaluator(problem, one);
-    LayerObserver observer(journal ? &*journal : nullptr, progress_,
+    Evaluator evaluator(on_device != nullptr ? static_cast<const Problem&>(*on_device) : problem,
+                        one);
+    LayerObserver observer(journal ? &*journal : nullptr, on_device.get(), progress_,
                            {.name = made.name,
                             .best = made.cost ? std::optional(made.value) : std::nullopt,
                             .bound = made.bound,
@@ -324,6 +339,7 @@ class NetworkMapper {
 
   const MapJob& job_;
   const RunHooks& hooks_;
+  const Device device_;
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
@@ -405,8 +421,31 @@ NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective)
   return total;
 }
 
-Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks& hooks) {
-  return NetworkMapper(job, threads, hooks).Go();
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks& hooks,
+                                  Device device) {
+  if (Result<void> can = CheckMapDevice(job, device); !can) return can.error();
+  return NetworkMapper(job, threads, hooks, device).Go();
+}
+
+Result<void> CheckMapDevice(const MapJob& job, Device device) {
+  if (device == Device::kCpu) return {};
+  if (job.prove || !job.method) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("method {} proves, which is not on --device cuda",
+                                        job.settings.method.ToString()),
+                 .hint = "name a search method, such as --method marl, or take --device cpu"};
+  }
+  for (const NetworkLayer& entry : job.network.layers) {
+    const Result<std::unique_ptr<MappingProblem>> problem = SearchProblem(job, entry.layer);
+    if (!problem) return InLayer(entry.name, problem.error());
+    if (Result<void> can = DeviceProblem::Check(**problem); !can) {
+      return InLayer(entry.name, can.error());
+    }
+    // The device itself is the same for all.
+    if (&entry != &job.network.layers.back()) continue;
+    if (const auto made = DeviceProblem::Make(**problem); !made) return made.error();
+  }
+  return {};
 }
 
 Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {

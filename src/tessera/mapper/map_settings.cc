@@ -114,6 +114,50 @@ class SettingsReader {
   Result<void> status_;
 };
 
+// Plans are made of proofs for nodes in semantics exact, whose spaces nothing else restricts.
+Result<void> CheckInterLayer(const MapJob& job) {
+  const MapSettings& settings = job.settings;
+  const auto refused = [&](std::string message, std::string hint) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("--inter-layer {} {}",
+                                        NameOf(settings.inter_layer, kInterLayerNames), message),
+                 .hint = std::move(hint)};
+  };
+  if (settings.model->semantics() != loopnest::Semantics::kExact) {
+    return refused("needs model loopnest with semantics exact",
+                   "leave --model and --semantics out");
+  }
+  if (!job.prove) {
+    return refused(
+        fmt::format("needs proofs, which method {} does not make", settings.method.ToString()),
+        "use --method auto or exact");
+  }
+  if (!job.problem.space.constraints.demands.empty() ||
+      !job.accelerator.constraints.demands.empty()) {
+    return refused("does not go with constraints", "leave one of them out");
+  }
+  if (settings.limits.any()) {
+    return refused("does not go with limits, which are of single layers", "leave one of them out");
+  }
+  if (job.any_factors) {
+    return refused("searches perfect factors only", "leave --factors any out");
+  }
+  if (!settings.then.empty()) {
+    return refused("has one objective", "leave the others out");
+  }
+  if (job.network.graph.empty()) {
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = fmt::format("network '{}' is a list of layers without edges, so nothing "
+                               "is known about what stays between them",
+                               job.network.name),
+        .hint =
+            "use an ONNX file, a native YAML file with a graph, or a network of the "
+            "zoo; or --inter-layer none"};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string ToJsonText(const MapSettings& settings) {
@@ -128,6 +172,9 @@ std::string ToJsonText(const MapSettings& settings) {
   json["method"] = settings.method.ToString();
   json["sizes"] = NameOf(settings.sizes, kTileSizesNames);
   json["factors"] = NameOf(settings.factors, kFactorsNames);
+  if (settings.inter_layer != InterLayer::kNone) {
+    json["inter_layer"] = NameOf(settings.inter_layer, kInterLayerNames);
+  }
   json["decide_pes"] = settings.decide_pes;
   json["bypass"] = settings.bypass;
   json["samples"] = settings.budget.samples;
@@ -171,6 +218,11 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   reader.Parse("factors", settings.factors, [](std::string_view word) {
     return FindName<Factors>("factors", word, kFactorsNames);
   });
+  if (root->Find("inter_layer") != nullptr) {
+    reader.Parse("inter_layer", settings.inter_layer, [](std::string_view word) {
+      return FindName<InterLayer>("inter-layer mapping", word, kInterLayerNames);
+    });
+  }
   reader.Read("decide_pes", settings.decide_pes);
   reader.Read("bypass", settings.bypass);
   reader.Read("samples", settings.budget.samples);
@@ -261,6 +313,9 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
   }
   if (job.any_factors) {
     if (Result<void> possible = CheckAnyFactors(job); !possible) return possible.error();
+  }
+  if (settings.inter_layer != InterLayer::kNone) {
+    if (Result<void> possible = CheckInterLayer(job); !possible) return possible.error();
   }
   return job;
 }

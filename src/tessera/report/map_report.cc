@@ -11,8 +11,10 @@
 #include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/map.h"
+#include "tessera/report/llm_report.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
+#include "tessera/report/plan_report.h"
 #include "tessera/space/maestro_space.h"
 
 namespace tessera {
@@ -135,6 +137,7 @@ Json BudgetJson(const MapSettings& settings, bool prove) {
 // What lies outside the space.
 Json GainsJson(const MapJob& job, const NetworkMapping& mapping) {
   Json json = Json::array();
+  if (mapping.inter_layer) return json;  // They are about single layers.
   for (const SpaceGain& gain : GainsOf(job, mapping)) {
     json.push_back({{"restriction", gain.restriction},
                     {"gained", OrNull(gain.gained)},
@@ -191,6 +194,9 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
     if (!files) return files.error();
     std::move(files->begin(), files->end(), std::back_inserter(all));
   }
+  if (mapping.inter_layer) {
+    all.push_back({"staircases.svg", StaircaseChart(job, *mapping.inter_layer)});
+  }
   all.push_back({"result.json", ToText(json)});
   Result<std::string> page = MapPage(job, mapping);
   if (!page) return page.error();
@@ -229,6 +235,15 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
                    {"area_um2", AreaJson(total.area_um2)},
                    {"utilization", total.utilization},
                    {"samples", total.samples}};
+  if (mapping.inter_layer) {
+    json["total"]["status"] = ToString(mapping.inter_layer->status);
+    Result<Json> plan = PlanJson(job, *mapping.inter_layer);
+    if (!plan) return plan.error();
+    json["inter_layer"] = *std::move(plan);
+  }
+  if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) {
+    json["language_model"] = ToJson(*figures);
+  }
   if (const std::string note = job.settings.model->PowerNote(); !note.empty()) {
     json["power_note"] = note;
   }
@@ -265,8 +280,11 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
+  if (mapping.inter_layer) text += PlanSummary(job, mapping);
+  if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) text += ToText(*figures);
   if (job.prove) text += ProofSummary(job, mapping);
   text += fmt::format("space: {}\n", DescribeSpace(job));
+  if (mapping.inter_layer) return text;  // What follows is about single layers.
   for (const SpaceGain& gain : GainsOf(job, mapping)) text += gain.text + "\n";
   return text;
 }
@@ -299,7 +317,9 @@ Result<RunView> ViewOfMap(const MapRunResult& result) {
   Result<std::vector<ExportedFile>> files = ResultFiles(job, mapping, *json);
   if (!files) return files.error();
   RunView view{.json = *std::move(json),
-               .text = ToText(LayerTable(mapping)) + Summary(job, mapping),
+               .text = ToText(LayerTable(mapping)) +
+                       (mapping.inter_layer ? ToText(PlanTable(*mapping.inter_layer)) : "") +
+                       Summary(job, mapping),
                .files = *std::move(files),
                .times = {{"seconds", mapping.seconds}},
                .interrupted = mapping.interrupted,

@@ -20,12 +20,13 @@
 
 namespace tessera {
 
-#define TESSERA_NETWORK_FORMATS(PART) \
-  PART(NetworkFormat, kNativeFormat)  \
-  PART(NetworkFormat, kOnnxFormat)    \
-  PART(NetworkFormat, kMaestroFormat) \
-  PART(NetworkFormat, kGammaFormat)   \
-  PART(NetworkFormat, kTimeloopFormat)
+#define TESSERA_NETWORK_FORMATS(PART)  \
+  PART(NetworkFormat, kNativeFormat)   \
+  PART(NetworkFormat, kOnnxFormat)     \
+  PART(NetworkFormat, kMaestroFormat)  \
+  PART(NetworkFormat, kGammaFormat)    \
+  PART(NetworkFormat, kTimeloopFormat) \
+  PART(NetworkFormat, kLanguageModelFormat)
 
 TESSERA_NETWORK_FORMATS(TESSERA_DECLARE_PART)
 
