@@ -1,6 +1,9 @@
 // tessera resume: goes on with a run that was interrupted, whatever its kind.
+#include <fmt/format.h>
+
 #include "tessera/cli/command.h"
 #include "tessera/cli/run_output.h"
+#include "tessera/cli/training.h"
 #include "tessera/run.h"
 #include "tessera/runs.h"
 
@@ -10,16 +13,29 @@ namespace {
 struct ResumeArguments {
   std::string run;
   bool allow_exec = false;
+  std::string device = "cpu";
 };
 
+// Only some kinds compute on a device.
+Result<Device> DeviceFor(const RunKind& kind, const std::string& name) {
+  const Device device = DeviceOf(name);
+  if (device == Device::kCpu || kind.name == kMapRun || kind.name == kTrainRun) return device;
+  return Error{.kind = ErrorKind::kUnsupported,
+               .message = fmt::format("runs of {} are not on --device cuda", kind.name),
+               .hint = "take --device cpu"};
+}
+
 std::vector<Flag> Flags(ResumeArguments& arguments) {
+  Flag device = MakeDeviceFlag(arguments.device);
+  device.help = "where runs of train and map go on: cpu or cuda";
   return {{.name = "RUN",
            .target = &arguments.run,
            .help = "folder that a command made with --out",
            .required = true},
           {.name = "--allow-exec",
            .target = &arguments.allow_exec,
-           .help = "run the program that the run evaluates with (model exec:COMMAND)"}};
+           .help = "run the program that the run evaluates with (model exec:COMMAND)"},
+          device};
 }
 
 Result<void> Run(const ResumeArguments& arguments, Context& context) {
@@ -28,7 +44,9 @@ Result<void> Run(const ResumeArguments& arguments, Context& context) {
   const Result<const RunKind*> kind = KindOf(*directory);
   if (!kind) return kind.error();
   if (Result<void> may = (*kind)->check_exec(*directory, arguments.allow_exec); !may) return may;
-  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  const Result<Device> device = DeviceFor(**kind, arguments.device);
+  if (!device) return device.error();
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context, *device);
   return result ? Result<void>() : result.error();
 }
 
