@@ -174,7 +174,7 @@ void CheckFront(const ExploreJob& job, const ExploreResult& result,
 }
 
 TEST(Explore, FindsWhatMappingEveryMachineFinds) {
-  const uint64_t cases = Cases(120, 2);
+  const uint64_t cases = Cases(120, 1);
   for (uint64_t seed = 0; seed < cases; ++seed) {
     CounterRng rng(seed, StreamId("explore.test"));
     const std::string text = SomeTemplate(rng);
@@ -283,7 +283,7 @@ TEST(Explore, TemplatesAreDecisionSpaces) {
 // either: factors may be less than a fan-out. What can break it is a price of distances
 // (docs/explore.md).
 TEST(Explore, MoreIsNeverWorse) {
-  const uint64_t cases = Cases(200, 2);
+  const uint64_t cases = Cases(200, 1);
   for (uint64_t seed = 0; seed < cases; ++seed) {
     CounterRng rng(seed, StreamId("explore.more"));
     const Network network = SomeNetwork(rng);
