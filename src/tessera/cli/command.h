@@ -105,6 +105,9 @@ struct Context {
   // Takes the page of a run, as its folder would get it; may be empty.
   std::function<void(const std::string& html)> page = {};
 
+  // Whether somebody looks at a terminal, where a run may end with a few words more. May be empty.
+  std::function<bool()> live = {};
+
   // Whether the user asked to stop (Ctrl-C). Long commands poll it, keep what they have and return;
   // the exit code is then 130.
   std::function<bool()> stopped;

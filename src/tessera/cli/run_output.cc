@@ -30,6 +30,9 @@ Result<void> Show(RunView view, const RunDirectory* directory, Context& context)
   context.output.SetAll(std::move(view.json));
   if (context.show_times) context.output.Set("times", view.times);
   if (Result<void> shown = context.output.ShowText(view.text); !shown) return shown;
+  if (context.live && context.live()) {
+    if (Result<void> shown = context.output.ShowText(view.closer); !shown) return shown;
+  }
   return view.verdict;
 }
 

@@ -198,7 +198,13 @@ class MaestroEpisode final : public Episode {
     for (const double bound : facts_.bounds) macs *= bound;
     const double cycles = Log2(facts_.pes / busy), words = Log2(fetched[0] + 0.2 * fetched[1]);
     const bool latency = facts_.context[0] > 0, energy = facts_.context[1] > 0;
-    add(latency ? cycles : energy ? 0.3 * words : cycles + 0.3 * words);
+    // Tiles are held twice, one in use and one on its way; what does not fit is not feasible.
+    double excess = 0;
+    for (size_t level = 0; level < kLevels; ++level) {
+      excess += std::max(0.0, Log2(2 * Held(level) / facts_.capacity[level]));
+    }
+    constexpr double kTooLarge = 4;
+    add((latency ? cycles : energy ? 0.3 * words : cycles + 0.3 * words) + kTooLarge * excess);
     add(cycles);
     add(words);
     for (size_t level = 0; level < kLevels; ++level) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -203,6 +204,29 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
   return all;
 }
 
+// A verdict in a line, and the loop nest of the layer that matters most, with what limits it.
+std::string Closer(const MapJob& job, const NetworkMapping& mapping) {
+  const auto all_cycles = [](const LayerMapping& layer) {
+    return layer.cost ? static_cast<double>(layer.cost->cycles) * static_cast<double>(layer.count)
+                      : 0;
+  };
+  const auto most = std::ranges::max_element(mapping.layers, {}, all_cycles);
+  if (most == mapping.layers.end() || !most->mapping) return "";
+  const Result<LayerExplanation> explained = ExplainMapping(
+      job, {.name = most->name, .layer = most->layer, .count = most->count}, *most->mapping);
+  if (!explained) return "";
+  std::map<std::string, int64_t> statuses;
+  for (const LayerMapping& layer : mapping.layers) ++statuses[std::string(ToString(layer.status))];
+  std::vector<std::string> counts;
+  for (const auto& [name, count] : statuses) counts.push_back(fmt::format("{} {}", count, name));
+  const std::optional<double> gap = mapping.total.gap();
+  return fmt::format("\nverdict: {}{}\n{} matters most, {:.1f} % of the cycles: {}\n\n{}",
+                     fmt::join(counts, ", "),
+                     gap ? fmt::format("; at most {:.2f} % above the optimum", 100 * *gap) : "",
+                     Printable(most->name), 100 * all_cycles(*most) / mapping.total.cycles,
+                     LimitSentence(*explained), MappingText(*explained));
+}
+
 }  // namespace
 
 Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
@@ -299,6 +323,7 @@ Result<RunView> ViewOfMap(const MapRunResult& result) {
                .text = ToText(LayerTable(mapping)) +
                        (mapping.inter_layer ? ToText(PlanTable(*mapping.inter_layer)) : "") +
                        Summary(job, mapping),
+               .closer = Closer(job, mapping),
                .files = *std::move(files),
                .times = {{"seconds", mapping.seconds}},
                .interrupted = mapping.interrupted,
