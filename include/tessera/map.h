@@ -89,7 +89,8 @@ struct MapSettings {
   // What they are called: zoo or preset name, or a file; in a run's folder, files of that folder.
   std::string network = {};
   std::string accelerator = {};
-  std::string constraints = {};  // a file; empty: none
+  std::vector<std::string> constraints = {};  // files; all of what they demand holds
+  std::string dataflow = {};                  // one of DataflowNames(), beside them; empty: none
 
   CostModelChoice model = {};                 // Default: the first of CostModels().
   Objective objective = Objective::kLatency;  // Default: kLatency.
@@ -98,7 +99,9 @@ struct MapSettings {
   double within = 0;       // The next objective may cost this part of the first: 0.01 is 1 %; of
                            // methods with proofs. Default: 0.
   CostLimits limits = {};  // Of every layer. Default: none.
-  MapMethod method = DefaultSearch();          // Default: DefaultSearch().
+  MapMethod method = DefaultSearch();  // Default: DefaultSearch().
+  std::string policy = {};  // "default", "none", the name of a shipped one, or a file. Default:
+                            // empty, "default" for method policy, otherwise "none".
   TileSizes sizes = TileSizes::kDivisors;      // Default: kDivisors.
   bool decide_pes = false;                     // Default: false.
   bool bypass = true;                          // Loops. Default: true.
@@ -149,10 +152,16 @@ struct MapJob {
   std::optional<MethodChoice> method = {};  // none: method exact, which has no search
   bool prove = false;
   bool any_factors = false;  // also mappings whose factors do not divide
+
+  // What method policy acts by, and what gives other searches and proofs their first mappings.
+  // Default: null, nothing.
+  std::shared_ptr<const policy::Networks> policy = {};
 };
 
 // A job for inputs that are at hand: loads the other files, relative to `folder` (empty: the
-// current one). Errors: settings that do not go together.
+// current one). Equal layers that constraints tell apart by name become entries of their own.
+// Errors: settings that do not go together; constraints about layers that the network does not
+// have, unless it has only one.
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder = "");
 
@@ -357,10 +366,18 @@ Result<RunDirectory> CreateMapRun(const std::string& path, const MapJob& job,
                                   const RunOrigin& origin);
 Result<MapJob> LoadMapJob(const RunDirectory& directory);
 
+// A decision: all values that it may have, and those that constraints leave.
+struct DecisionChoices {
+  Decision all, left;
+  bool follows = false;  // from the others: a factor of the outermost level
+};
+
 // The space of a layer that a job would search.
 struct SpaceSize {
   int64_t decisions = 0;  // with more than one value
   double log10_size = 0;
+  std::vector<DecisionChoices> choices = {};
+  std::vector<Relation> relations = {};  // between them
 };
 // Of all layers, without searching any. Errors as MapNetwork.
 Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads = 0);
@@ -380,6 +397,42 @@ struct AuditResult {
 // Repeats the proofs of a run, as many rounds as they took, with up to `most` mappings per rule and
 // layer. Errors: runs without proofs, and as Verify.
 Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t most);
+
+// ---- Training policies -------------------------------------------------------------------------
+//
+// A policy (docs/policies.md) learns from the exercises that a curriculum describes, a file of
+// format tessera-curriculum-1.
+
+inline constexpr std::string_view kPolicyRun = "policy";
+inline constexpr std::string_view kPolicyFile = "policy.safetensors";
+
+// After so many steps of the networks.
+struct PolicyRow {
+  std::string phase = {};  // "labels", "imitation", "reinforcement"
+  int64_t step = 0;
+  double loss = 0;        // mean -log p of the values that the best known mappings have, of tiles
+  double first_log2 = 0;  // cost of the most probable mapping over the best known, mean log2
+  double best_log2 = 0;   // the same for the best of a visit's draws
+};
+
+struct PolicyTraining {
+  std::string model = {};
+  std::vector<PolicyRow> rows = {};
+  int64_t step = 0, steps = 0;
+  int64_t exercises = 0;
+  std::string data_hash = {};  // of the exercises
+  std::string policy = {};     // the file
+  bool interrupted = false;
+};
+
+// A new run; the curriculum is copied. Errors: curricula that cannot be read, with the place.
+Result<RunDirectory> CreatePolicyRun(const std::string& path, const std::string& curriculum_file,
+                                     uint64_t seed, const RunOrigin& origin);
+
+// Trains to the end, or until it is stopped. With a directory, goes on from its checkpoint. The
+// result is a function of curriculum and seed, for any number of threads and interruptions.
+Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t seed, int threads,
+                                   const RunHooks& hooks = {});
 
 // ---- Fronts of cycles and energy ---------------------------------------------------------------
 

@@ -58,6 +58,9 @@ struct ExploreRunResult final : RunResult {
 struct SweepRunResult final : RunResult {
   SweepResult result = {};
 };
+struct PolicyRunResult final : RunResult {
+  PolicyTraining training = {};
+};
 struct TrainRunResult final : RunResult {
   TrainOutcome outcome = {};
 };
@@ -175,6 +178,9 @@ Result<std::unique_ptr<RunResult>> RunSweep(SweepJob job, const RunDirectory* di
                                             const RunContext& context);
 Result<std::unique_ptr<RunResult>> RunTrain(const TrainSettings& settings, RunDirectory* directory,
                                             const RunContext& context);
+Result<std::unique_ptr<RunResult>> RunPolicyTraining(const std::string& curriculum_file,
+                                                     uint64_t seed, const RunDirectory* directory,
+                                                     const RunContext& context);
 
 // ---- Kinds of runs -----------------------------------------------------------------------------
 //

@@ -94,7 +94,7 @@ Result<void> CheckLevel(const MemoryLevel& level) {
                   {"fill_pj", level.fill_pj},
                   {"update_pj", level.update_pj},
                   {"address_pj", level.address_pj},
-                  {"area_um2", level.area_um2},
+                  {"area_um2", level.area_um2.value_or(0)},
                   {"leakage_mw", level.leakage_mw},
                   {"hop_pj", level.network.hop_pj},
                   {"router_pj", level.network.router_pj},
@@ -158,7 +158,7 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   }
   if (Result<void> ok = CheckCount(macs.name, "word_bits", macs.word_bits); !ok) return ok;
   for (const auto& [name, value] :
-       {std::pair("mac_pj", macs.mac_pj), std::pair("area_um2", macs.area_um2),
+       {std::pair("mac_pj", macs.mac_pj), std::pair("area_um2", macs.area_um2.value_or(0)),
         std::pair("leakage_mw", macs.leakage_mw),
         std::pair("vector_op_pj", macs.vector_op_pj.value_or(0))}) {
     if (Result<void> ok = CheckNotNegative(macs.name, name, value); !ok) return ok;
@@ -184,23 +184,24 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   return {};
 }
 
-double OfAllInstances(const Hierarchy& hierarchy, Decimal MemoryLevel::*number,
-                      const Decimal& of_mac) {
-  double sum = of_mac.ToDouble() * static_cast<double>(hierarchy.arithmetic.instances());
-  for (const MemoryLevel& level : hierarchy.levels) {
-    sum += (level.*number).ToDouble() * static_cast<double>(level.instances());
-  }
+}  // namespace
+
+double KnownAreaUm2(const Hierarchy& hierarchy) {
+  const auto area = [](const auto& part) {
+    return part.area_um2.value_or(0).ToDouble() * static_cast<double>(part.instances());
+  };
+  double sum = area(hierarchy.arithmetic);
+  for (const MemoryLevel& level : hierarchy.levels) sum += area(level);
   return sum;
 }
 
-}  // namespace
-
-double AreaUm2(const Hierarchy& hierarchy) {
-  return OfAllInstances(hierarchy, &MemoryLevel::area_um2, hierarchy.arithmetic.area_um2);
-}
-
 double LeakageMw(const Hierarchy& hierarchy) {
-  return OfAllInstances(hierarchy, &MemoryLevel::leakage_mw, hierarchy.arithmetic.leakage_mw);
+  const auto leakage = [](const auto& part) {
+    return part.leakage_mw.ToDouble() * static_cast<double>(part.instances());
+  };
+  double sum = leakage(hierarchy.arithmetic);
+  for (const MemoryLevel& level : hierarchy.levels) sum += leakage(level);
+  return sum;
 }
 
 bool HasEnergies(const Hierarchy& hierarchy) {
@@ -213,6 +214,20 @@ bool HasEnergies(const Hierarchy& hierarchy) {
   };
   return some(hierarchy.arithmetic.mac_pj) ||
          std::any_of(hierarchy.levels.begin(), hierarchy.levels.end(), has);
+}
+
+std::optional<double> AreaUm2(const Hierarchy& hierarchy) {
+  if (!hierarchy.arithmetic.area_um2) return std::nullopt;
+  double sum = hierarchy.arithmetic.area_um2->ToDouble() *
+               static_cast<double>(hierarchy.arithmetic.instances());
+  for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
+    const MemoryLevel& level = hierarchy.levels[i];
+    const bool holds_nothing = level.entries == 0;
+    if (!level.area_um2 && i + 1 < hierarchy.levels.size() && !holds_nothing) return std::nullopt;
+    const double one = level.area_um2 ? level.area_um2->ToDouble() : 0;
+    sum += one * static_cast<double>(level.instances());
+  }
+  return sum;
 }
 
 Result<void> Validate(const Accelerator& accelerator) {

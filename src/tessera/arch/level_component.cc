@@ -81,7 +81,9 @@ template <typename Part>
 void SetMore(const Node& node, const ComponentCost& cost, Part& part,
              std::vector<NumberSource>& sources) {
   if (cost.area_um2 || node.Find("area_um2") != nullptr) {
-    Set(node, part.name, "area_um2", cost, cost.area_um2, part.area_um2, sources);
+    Decimal area = part.area_um2.value_or(0);
+    Set(node, part.name, "area_um2", cost, cost.area_um2, area, sources);
+    part.area_um2 = area;
   }
   if (cost.leakage_mw || node.Find("leakage_mw") != nullptr) {
     Set(node, part.name, "leakage_mw", cost, cost.leakage_mw, part.leakage_mw, sources);

@@ -321,7 +321,9 @@ std::string WriteLevel(const Hierarchy& hierarchy, size_t index) {
   return line + "}\n";
 }
 
-std::string Write(const Accelerator& accelerator) {
+}  // namespace
+
+std::string AcceleratorText(const Accelerator& accelerator) {
   std::string text = fmt::format("format: {}\n", kFormatName);
   text += fmt::format("name: {}\n", YamlScalar(accelerator.name));
   if (!accelerator.source.empty()) {
@@ -345,6 +347,13 @@ std::string Write(const Accelerator& accelerator) {
     text += fmt::format("constraints: {{demands: {}}}\n", WriteDemands(accelerator.constraints));
   }
   return text;
+}
+
+namespace {
+
+Result<AcceleratorExport> Write(const Accelerator& accelerator) {
+  return AcceleratorExport{.files = {{.name = SafeFileName(accelerator.name) + ".yaml",
+                                      .contents = AcceleratorText(accelerator)}}};
 }
 
 bool Recognises(std::string_view bytes) {

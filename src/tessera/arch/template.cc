@@ -766,7 +766,7 @@ Result<TemplateMachine> MachineTemplate::Machine(const Choice& choice) const {
                            "model loopnest, whose mappings are proved, prices hierarchies");
   }
   const Hierarchy& hierarchy = *machine.accelerator.hierarchy;
-  machine.area_um2 = AreaUm2(hierarchy);
+  machine.area_um2 = KnownAreaUm2(hierarchy);
   machine.sram_bytes = SramBytes(hierarchy);
   const double x = static_cast<double>(hierarchy.arithmetic.mesh_x);
   const double y = static_cast<double>(hierarchy.arithmetic.mesh_y);

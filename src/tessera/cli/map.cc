@@ -15,6 +15,7 @@
 #include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/report/map_report.h"
+#include "tessera/report/space_report.h"
 #include "tessera/runs.h"
 
 namespace tessera {
@@ -93,6 +94,12 @@ std::vector<Flag> Flags(MapArguments& arguments) {
            "default: auto where there are proofs, otherwise marl-table",
        .value = "METHOD",
        .choices = [] { return MapMethods().Names(); }},
+      {.name = "--policy",
+       .target = &settings.policy,
+       .help = "policy that method policy acts by, and that gives methods auto, exact and team "
+               "their first mappings: default, none, a name (tessera list policies) or a file "
+               "(default: default for method policy, otherwise none)",
+       .value = "POLICY"},
       {.name = "--factors",
        .target = &arguments.factors,
        .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "
@@ -125,7 +132,8 @@ std::vector<Flag> Flags(MapArguments& arguments) {
       DeviceFlag(arguments.device),
       {.name = "--dry-run",
        .target = &arguments.dry_run,
-       .help = "show the spaces and their sizes, search nothing"}};
+       .help = "show the spaces: sizes, every decision with its values, what constraints leave of "
+               "them; search nothing"}};
   for (const std::vector<Flag>& group : {MapBudgetFlags(arguments.budget, settings), more}) {
     flags.insert(flags.end(), group.begin(), group.end());
   }
@@ -163,7 +171,9 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
   const Result<std::vector<SpaceSize>> sizes =
       SpaceSizes(job, static_cast<int>(context.options.threads));
   if (!sizes) return sizes.error();
-  return context.output.Show(SpaceTable(job, *sizes), "layers");
+  context.output.Set("space", DescribeSpace(job));
+  context.output.Set("layers", SpacesJson(job, *sizes));
+  return context.output.ShowText(SpacesText(job, *sizes));
 }
 
 // --batch.
@@ -275,7 +285,8 @@ extern const Command kMapCommand = {
           "another method with a setting"},
          {"tessera map bert-base --accelerator simba --out runs/bert",
           "a run with journal, mappings and report; continue it with tessera resume"},
-         {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"},
+         {"tessera map alexnet --accelerator eyeriss-256 --dry-run",
+          "the spaces: their sizes, and every decision with its values"},
          {"tessera map alexnet --accelerator eyeriss-256 --objective energy --samples 1000",
           "search, then proofs, without a clock: the same result on every machine"},
          {"tessera map alexnet --layer 5 --accelerator simple3 --objective pareto",

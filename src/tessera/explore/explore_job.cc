@@ -97,7 +97,7 @@ Result<ExploreJob> MakeExploreJob(const ExploreSettings& settings, std::vector<N
   if (!limits) return limits.error();
   const std::vector<Objective> objectives = Objectives(settings);
   const bool area = std::ranges::find(objectives, Objective::kArea) != objectives.end();
-  if ((area || limits->area_um2) && AreaUm2(*job.base.accelerator.hierarchy) == 0) {
+  if ((area || limits->area_um2) && KnownAreaUm2(*job.base.accelerator.hierarchy) == 0) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "the template says nothing about areas",
                  .where = {.file = file},

@@ -14,15 +14,18 @@
 #include "tessera/interlayer/planner.h"
 #include "tessera/interlayer/staircase_journal.h"
 #include "tessera/map.h"
+#include "tessera/mapper/map_network.h"
 #include "tessera/record/clock.h"
 
 namespace tessera {
 namespace interlayer {
 namespace {
 
-// Of the time of a run: what single layers get before plans are made, and of the rest what plans
-// without slices get before those with.
-constexpr double kLayersShare = 0.25;
+// Of the time of a run: what single layers get before plans are made; of the rest what the plan
+// with every home outside gets, with which all others are compared; and of what is left then what
+// plans without slices get before those with.
+constexpr double kLayersShare = 0.1;
+constexpr double kNoneShare = 0.2;
 constexpr double kHomesShare = 0.5;
 
 constexpr int64_t kNodeBytes = 400;  // about what an open node of a proof takes
@@ -47,6 +50,9 @@ class GraphMapper {
     if (!mapped) return mapped;
     mapping_ = *std::move(mapped);
     SetDeadline();
+    OfferLayers();
+    Plan none = Planner(problem_, costs_, {.objective = Goal(), .freedom = Freedom::kNone})
+                    .Best(Side::kUpper);
     std::unique_ptr<StaircaseJournal> journal;
     if (hooks_.directory != nullptr) {
       Result<std::unique_ptr<StaircaseJournal>> opened = StaircaseJournal::Open(
@@ -54,9 +60,16 @@ class GraphMapper {
       if (!opened) return opened.error();
       journal = *std::move(opened);
     }
-    OfferLayers();
-    const Plan none = Planner(problem_, costs_, {.objective = Goal(), .freedom = Freedom::kNone})
-                          .Best(Side::kUpper);
+    // For EDP occurrences of a layer could differ, and layers by themselves have one mapping each.
+    if (Goal() != Objective::kEdp) {
+      const double now = SteadySeconds();
+      const double deadline = now + kNoneShare * (end_ - now);
+      if (Result<void> made = Make(Freedom::kNone, deadline, journal.get()); !made) {
+        return made.error();
+      }
+      none = std::exchange(optimized_, {}).plan;
+      if (Result<void> taken = TakeLayers(none); !taken) return taken.error();
+    }
     if (!none.found) return std::move(mapping_);  // Some layer has no mapping.
     if (Result<void> planned = MakePlans(journal.get()); !planned) return planned.error();
     if (!optimized_.plan.found) optimized_.plan = none;
@@ -110,28 +123,53 @@ class GraphMapper {
     }
   }
 
+  // Layers by themselves are what the plan with every home outside has found for them.
+  Result<void> TakeLayers(const Plan& none) {
+    for (const Stage& stage : none.stages) {
+      for (const Part& part : stage.parts) {
+        const NodeKey& key = costs_.KeyOf(part.staircase);
+        LayerMapping& layer = mapping_.layers[static_cast<size_t>(key.layer)];
+        const LoopMapping& mapping = costs_.found(part.staircase, part.found).mapping;
+        if (layer.mapping && std::get<LoopMapping>(*layer.mapping) == mapping) continue;
+        const Result<std::unique_ptr<CostModel>> model =
+            job_.settings.model->Make(layer.layer, job_.accelerator);
+        if (!model) return model.error();
+        const Result<Cost> cost = Evaluate(**model, mapping);
+        if (!cost) return cost.error();
+        layer.mapping = mapping;
+        layer.cost = *cost;
+        layer.value = ::tessera::ValueOf(*cost, Goal());
+        layer.point = std::nullopt;
+        layer.then.clear();
+        layer.status = StatusOf(layer.value, layer.bound);
+      }
+    }
+    return {};
+  }
+
+  Result<void> Make(Freedom freedom, double deadline, StaircaseJournal* journal) {
+    deadline_ = deadline;
+    OptimizerOptions options{.objective = Goal(),
+                             .freedom = freedom,
+                             .deadline = deadline,
+                             .target_gap = job_.settings.target_gap.value_or(0),
+                             .stopped = [this] { return Stopped(); }};
+    options.tell = [&](double value, double bound) { Tell(value, bound); };
+    if (journal != nullptr) options.keep = [journal] { return journal->Write(); };
+    Result<Optimized> optimized = Optimize(problem_, costs_, options, pool_);
+    if (!optimized) return optimized.error();
+    optimized_ = *std::move(optimized);
+    return {};
+  }
+
   // Without slices first, so that a plan with them starts from the best one without.
   Result<void> MakePlans(StaircaseJournal* journal) {
-    const auto make = [&](Freedom freedom, double deadline) -> Result<void> {
-      deadline_ = deadline;
-      OptimizerOptions options{.objective = Goal(),
-                               .freedom = freedom,
-                               .deadline = deadline,
-                               .target_gap = job_.settings.target_gap.value_or(0),
-                               .stopped = [this] { return Stopped(); }};
-      options.tell = [&](double value, double bound) { Tell(value, bound); };
-      if (journal != nullptr) options.keep = [journal] { return journal->Write(); };
-      Result<Optimized> optimized = Optimize(problem_, costs_, options, pool_);
-      if (!optimized) return optimized.error();
-      optimized_ = *std::move(optimized);
-      return {};
-    };
     const bool slices = job_.settings.inter_layer == InterLayer::kSlices;
     const double now = SteadySeconds();
     const double homes_end = slices ? now + kHomesShare * (end_ - now) : end_;
-    if (Result<void> made = make(Freedom::kHomes, homes_end); !made) return made;
+    if (Result<void> made = Make(Freedom::kHomes, homes_end, journal); !made) return made;
     if (!slices || Stopped()) return {};
-    return make(Freedom::kSlices, end_);
+    return Make(Freedom::kSlices, end_, journal);
   }
 
   void Tell(double value, double bound) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,6 @@
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
 #include "tessera/report/plan_report.h"
-#include "tessera/space/maestro_space.h"
 
 namespace tessera {
 namespace {
@@ -204,6 +204,29 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
   return all;
 }
 
+// A verdict in a line, and the loop nest of the layer that matters most, with what limits it.
+std::string Closer(const MapJob& job, const NetworkMapping& mapping) {
+  const auto all_cycles = [](const LayerMapping& layer) {
+    return layer.cost ? static_cast<double>(layer.cost->cycles) * static_cast<double>(layer.count)
+                      : 0;
+  };
+  const auto most = std::ranges::max_element(mapping.layers, {}, all_cycles);
+  if (most == mapping.layers.end() || !most->mapping) return "";
+  const Result<LayerExplanation> explained = ExplainMapping(
+      job, {.name = most->name, .layer = most->layer, .count = most->count}, *most->mapping);
+  if (!explained) return "";
+  std::map<std::string, int64_t> statuses;
+  for (const LayerMapping& layer : mapping.layers) ++statuses[std::string(ToString(layer.status))];
+  std::vector<std::string> counts;
+  for (const auto& [name, count] : statuses) counts.push_back(fmt::format("{} {}", count, name));
+  const std::optional<double> gap = mapping.total.gap();
+  return fmt::format("\nverdict: {}{}\n{} matters most, {:.1f} % of the cycles: {}\n\n{}",
+                     fmt::join(counts, ", "),
+                     gap ? fmt::format("; at most {:.2f} % above the optimum", 100 * *gap) : "",
+                     Printable(most->name), 100 * all_cycles(*most) / mapping.total.cycles,
+                     LimitSentence(*explained), MappingText(*explained));
+}
+
 }  // namespace
 
 Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
@@ -289,26 +312,6 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
   return text;
 }
 
-Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces) {
-  Table table({"layer", "count", "type", "decisions", "log10_size", "log10_paper"});
-  for (size_t i = 0; i < spaces.size(); ++i) {
-    const NetworkLayer& entry = job.network.layers[i];
-    // Formula 1 of the paper: d dimensions with as many tile sizes as the largest has, one of them
-    // parallel at each of two levels.
-    int64_t dimensions = 0;
-    double sizes = 1;
-    for (const NamedSize& dimension : Dimensions(entry.layer)) {
-      if (dimension.name == "P" || dimension.name == "Q") continue;
-      ++dimensions;
-      sizes = std::max(sizes, static_cast<double>(dimension.size));
-    }
-    const double paper = PaperLog10Size(sizes, static_cast<int>(dimensions), 1, 2);
-    table.Add(entry.name, entry.count, TypeName(entry.layer), spaces[i].decisions,
-              spaces[i].log10_size, paper);
-  }
-  return table;
-}
-
 Result<RunView> ViewOfMap(const MapRunResult& result) {
   const MapJob& job = result.job;
   const NetworkMapping& mapping = result.mapping;
@@ -320,6 +323,7 @@ Result<RunView> ViewOfMap(const MapRunResult& result) {
                .text = ToText(LayerTable(mapping)) +
                        (mapping.inter_layer ? ToText(PlanTable(*mapping.inter_layer)) : "") +
                        Summary(job, mapping),
+               .closer = Closer(job, mapping),
                .files = *std::move(files),
                .times = {{"seconds", mapping.seconds}},
                .interrupted = mapping.interrupted,

@@ -13,6 +13,7 @@
 #include "tessera/report/coopt_report.h"
 #include "tessera/report/explore_report.h"
 #include "tessera/report/map_report.h"
+#include "tessera/report/policy_report.h"
 #include "tessera/report/study_report.h"
 #include "tessera/report/train_report.h"
 #include "tessera/runs.h"
@@ -38,6 +39,7 @@ constexpr std::array kViews = {
     View{kExploreRun, Typed<ExploreRunResult, ViewOfExplore>},
     View{kSweepRun, Typed<SweepRunResult, ViewOfSweep>},
     View{kTrainRun, Typed<TrainRunResult, ViewOfTrain>},
+    View{kPolicyRun, Typed<PolicyRunResult, ViewOfPolicy>},
     View{kStudyRun, Typed<StudyRunResult, ViewOfStudy>},
 };
 

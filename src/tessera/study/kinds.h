@@ -12,6 +12,7 @@ RunKind CooptimizeRunKind();
 RunKind ExploreRunKind();
 RunKind SweepRunKind();
 RunKind TrainRunKind();
+RunKind PolicyRunKind();
 RunKind StudyRunKind();
 
 }  // namespace tessera

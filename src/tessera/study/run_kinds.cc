@@ -13,7 +13,7 @@ namespace tessera {
 std::span<const RunKind> RunKinds() {
   static const std::array kKinds = {MapRunKind(),     CompareRunKind(), CooptimizeRunKind(),
                                     ExploreRunKind(), SweepRunKind(),   TrainRunKind(),
-                                    StudyRunKind()};
+                                    PolicyRunKind(),  StudyRunKind()};
   return kKinds;
 }
 

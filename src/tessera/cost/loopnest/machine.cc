@@ -68,7 +68,6 @@ Result<Machine> MakeMachine(const Hierarchy& hierarchy, double clock_ghz) {
   machine.mac_mesh_y = hierarchy.arithmetic.mesh_y;
   machine.mac_pj = hierarchy.arithmetic.mac_pj.ToDouble();
   machine.leakage_pj = LeakageMw(hierarchy) / clock_ghz;  // mW per GHz
-  machine.area_um2 = AreaUm2(hierarchy);
   machine.links = hierarchy.links;
   machine.mac_name = hierarchy.arithmetic.name;
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
