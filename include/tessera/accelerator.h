@@ -88,7 +88,7 @@ struct Arithmetic {
   int64_t word_bits = 16;
   Decimal mac_pj = 0;
   std::optional<Decimal> area_um2 = std::nullopt;  // of one MAC; none: not known
-  Decimal leakage_mw = 0;                          // of a MAC, whatever it does
+  Decimal leakage_mw = 0;                          // of one MAC, as of a level
 
   // What pooling, additions, softmax and the like run on (docs/graphs.md). None: an element takes
   // what a MAC takes, and as many lanes as there are MACs work on them.

@@ -52,14 +52,14 @@ struct CompareRunResult final : RunResult {
 struct CooptimizeRunResult final : RunResult {
   coopt::CooptimizeResult result;
 };
-struct PolicyRunResult final : RunResult {
-  PolicyTraining training = {};
-};
 struct ExploreRunResult final : RunResult {
   ExploreResult result = {};
 };
 struct SweepRunResult final : RunResult {
   SweepResult result = {};
+};
+struct PolicyRunResult final : RunResult {
+  PolicyTraining training = {};
 };
 struct TrainRunResult final : RunResult {
   TrainOutcome outcome = {};

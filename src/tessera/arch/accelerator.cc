@@ -187,20 +187,20 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
 }  // namespace
 
 double KnownAreaUm2(const Hierarchy& hierarchy) {
-  double sum = hierarchy.arithmetic.area_um2.value_or(0).ToDouble() *
-               static_cast<double>(hierarchy.arithmetic.instances());
-  for (const MemoryLevel& level : hierarchy.levels) {
-    sum += level.area_um2.value_or(0).ToDouble() * static_cast<double>(level.instances());
-  }
+  const auto area = [](const auto& part) {
+    return part.area_um2.value_or(0).ToDouble() * static_cast<double>(part.instances());
+  };
+  double sum = area(hierarchy.arithmetic);
+  for (const MemoryLevel& level : hierarchy.levels) sum += area(level);
   return sum;
 }
 
 double LeakageMw(const Hierarchy& hierarchy) {
-  double sum = hierarchy.arithmetic.leakage_mw.ToDouble() *
-               static_cast<double>(hierarchy.arithmetic.instances());
-  for (const MemoryLevel& level : hierarchy.levels) {
-    sum += level.leakage_mw.ToDouble() * static_cast<double>(level.instances());
-  }
+  const auto leakage = [](const auto& part) {
+    return part.leakage_mw.ToDouble() * static_cast<double>(part.instances());
+  };
+  double sum = leakage(hierarchy.arithmetic);
+  for (const MemoryLevel& level : hierarchy.levels) sum += leakage(level);
   return sum;
 }
 
