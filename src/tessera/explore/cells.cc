@@ -75,9 +75,9 @@ std::string CellQuestion::Key() const {
   Accelerator unnamed = accelerator;
   unnamed.name = unnamed.source = "";
   unnamed.notes.clear();
-  const std::string text = fmt::format("{}|{}|{}|{}", ToString(layer), ToString(objective),
-                                       threshold ? fmt::format("{}", *threshold) : "best",
-                                       AcceleratorFormats().front()->write(unnamed));
+  const std::string text =
+      fmt::format("{}|{}|{}|{}", ToString(layer), ToString(objective),
+                  threshold ? fmt::format("{}", *threshold) : "best", AcceleratorText(unnamed));
   constexpr size_t kDigits = 16;
   return Sha256Hex(text).substr(0, kDigits);
 }

@@ -124,11 +124,12 @@ Result<std::string> NetworkText(const Network& network) {
 Result<MapSettings> SaveMapSettings(const MapJob& base, RunDirectory::Files& inputs) {
   MapSettings settings = base.settings;
   settings.network = settings.accelerator = "";
-  if (settings.constraints.empty()) return settings;
-  const Result<std::string> text = ReadTextFile(settings.constraints);
-  if (!text) return text.error();
-  settings.constraints = "inputs/constraints.yaml";
-  inputs[settings.constraints] = *text;
+  for (size_t i = 0; i < settings.constraints.size(); ++i) {
+    const Result<std::string> text = ReadTextFile(settings.constraints[i]);
+    if (!text) return text.error();
+    settings.constraints[i] = fmt::format("inputs/constraints-{}.yaml", i + 1);
+    inputs[settings.constraints[i]] = *text;
+  }
   return settings;
 }
 

@@ -71,12 +71,9 @@ std::string StructureKey(const Accelerator& accelerator, loopnest::Semantics sem
   key += fmt::format("{} {};", outermost.mesh_x, outermost.mesh_y);
   // Timeloop's rules round and share in ways that grow with nothing in particular.
   if (!exact) {
-    for (const AcceleratorFormat* format : AcceleratorFormats()) {
-      if (format->name != "yaml") continue;
-      Accelerator unnamed = accelerator;
-      unnamed.name = "";
-      return key + format->write(unnamed);
-    }
+    Accelerator unnamed = accelerator;
+    unnamed.name = "";
+    return key + AcceleratorText(unnamed);
   }
   if (!rigid) return key;
   key += fmt::format("{} {};", hierarchy.arithmetic.mesh_x, hierarchy.arithmetic.mesh_y);

@@ -461,7 +461,7 @@ Result<std::string> AcceleratorText(const std::string& name_or_path) {
   const Result<std::string> text = ReadTextFile(name_or_path);
   if (!text) return text.error();
   const AcceleratorFormat* const own = AcceleratorFormats().front();
-  return RecogniseAccelerator(*text) == own ? *text : own->write(*accelerator);
+  return RecogniseAccelerator(*text) == own ? *text : AcceleratorText(*accelerator);
 }
 
 Result<SweepResult> SweepAgain(const RunDirectory& directory, const VerifyOptions& options,

@@ -18,18 +18,6 @@
 #include "tessera/policy/play.h"
 
 namespace tessera {
-namespace {
-
-// In Tessera's own format, the first that can be written.
-std::string TextOf(const Accelerator& machine) {
-  for (const AcceleratorFormat* format : AcceleratorFormats()) {
-    if (format->write != nullptr) return format->write(machine);
-  }
-  return machine.name;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<MappingProblem>> ProblemOf(const Exercise& exercise,
                                                   const std::string& model) {
   const Result<CostModelChoice> choice = ChooseCostModel(model, {});
@@ -298,7 +286,7 @@ std::string PolicyTrainer::DataHash() const {
   std::string all;
   for (int64_t i = 0; i < state_->curriculum.problems; ++i) {
     const Exercise exercise = state_->source.Draw(state_->seed, static_cast<uint64_t>(i));
-    all += fmt::format("{}|{}|{}|{}\n", ToString(exercise.layer), TextOf(exercise.machine),
+    all += fmt::format("{}|{}|{}|{}\n", ToString(exercise.layer), AcceleratorText(exercise.machine),
                        static_cast<int>(exercise.objective), exercise.bypass);
   }
   return Sha256Hex(all);
