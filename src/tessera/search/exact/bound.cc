@@ -180,9 +180,27 @@ void StayOpen(const TensorStep& step, int next) {
       OperandCost(step.model, step.v, step.level(), out.copies, step.idle_extents) - inner.slack_pj;
 }
 
+// No level so far holds the tensor: its home is further in, and hands out what the tile of the
+// level below has, as often as that changes. B12.
+void NotYetOpen(const TensorStep& step) {
+  const TensorFacts& tensor = step.tensor();
+  Frame& frame = step.frame;
+  TensorFrame& out = step.out();
+  const int home = step.model.home[step.v];
+  out.closes = false;
+  out.pending_pj = out.close_pj = out.open_words = 0;
+  out.fill_part = 1;
+  out.words = frame.visits * step.tile.words[step.v];
+  out.later_pj = step.model.inner_pj[home][step.v] * frame.used_below;
+  frame.later_fixed_pj -= step.model.inner_elided_pj[home][step.v] * tensor.elements * out.copies;
+  frame.later_fixed_pj +=
+      OperandCost(step.model, step.v, step.level(), out.copies, step.idle_extents);
+}
+
 void AddTensor(std::span<const Frame> frames, TensorStep step) {
   TensorFrame& out = step.out();
   SetFactors(frames, step);
+  if (step.model.Outside(step.level(), step.v)) return NotYetOpen(step);
   out.pending_pj = PassNetwork(step, step.opens() ? Open(step) : step.outside().pending_pj);
   out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
   out.close_pj = out.later_pj = 0;
@@ -226,7 +244,8 @@ bool Bounder::Fits(int level, const int32_t* extents) {
   if (!facts.limited) return true;
   double words = 0;
   for (int v = 0; v < model_.num_tensors; ++v) {
-    if (model_.Keeps(level, v)) words += TileWords(model_, v, extents, touched_);
+    if (!model_.Keeps(level, v) || model_.setup->machine.Resident(level, v)) continue;
+    words += TileWords(model_, v, extents, touched_);
   }
   return words <= static_cast<double>(facts.entries);
 }

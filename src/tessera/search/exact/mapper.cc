@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tessera/cost.h"
+#include "tessera/cost/keep_bounds.h"
 #include "tessera/result.h"
 #include "tessera/search/exact/keep_choices.h"
 #include "tessera/search/exact/neighbours.h"
@@ -99,7 +100,10 @@ bool Contains(const Model& model, const LoopMapping& mapping) {
       const auto dim = static_cast<size_t>(factor.dim);
       return factor.spatial ? at.spatial[dim] : at.temporal[dim];
     };
-    if (!PairsHold(*model.restrictions, i, value)) return false;
+    if (!PairsHold(*model.restrictions, i, value) ||
+        !EnoughParallel(*model.restrictions, i, mapping.num_levels, model.num_dims, value)) {
+      return false;
+    }
   }
   return std::equal(product, product + model.num_dims, model.bounds);
 }
@@ -170,6 +174,7 @@ struct Mapper::State {
   bool may_stop =
       false;  // the first mapping is worth some hundredths of a second of anybody's time
   std::optional<Candidate> held_best;
+  std::optional<int64_t> compute_cycles;  // that arithmetic takes at least, once it is known
   int64_t rounds = 0;
   Counters counters;
 
@@ -235,7 +240,8 @@ struct Mapper::State {
   // As choices have it: mappings may say of tensors that there are not that they are held, too.
   KeepSet KeptBy(const LoopMapping& mapping) const {
     KeepSet keep = KeepSets(mapping);
-    for (uint8_t& set : keep) set &= choices.sets.back().back();
+    const auto all = static_cast<uint8_t>((1u << setup.data.problem.num_tensors) - 1);
+    for (uint8_t& set : keep) set &= all;
     return keep;
   }
 
@@ -254,6 +260,7 @@ struct Mapper::State {
   void DiveWhereItFits();
   bool StartFullest();
   void StartOthers();
+  double ClosedBound(int32_t choice);
   bool TryOtherKeeps();
   bool TryNeighbours(int64_t& left);
   void Improve(bool other_keeps = true);
@@ -294,7 +301,7 @@ void Mapper::State::DiveWhereItFits() {
 
 // A first mapping and the first nodes of the choice that holds all; false if it was stopped.
 bool Mapper::State::StartFullest() {
-  Branch root{.tree = Fullest()};
+  Branch root{.bound = ClosedBound(Fullest()), .tree = Fullest()};
   dived.back() = true;
   Tree& tree = TreeOf(0, root.tree);
   tree.SetLimit(best.value);
@@ -348,7 +355,23 @@ void Mapper::State::StartOthers() {
   }
   Improve();
   std::ranges::stable_sort(order, {}, &std::pair<double, int32_t>::first);
-  for (const auto& [value, choice] : order) Push(others, Branch{.tree = choice});
+  for (const auto& [value, choice] : order) {
+    const double bound = ClosedBound(choice);
+    if (bound < Limit()) {
+      Push(others, Branch{.bound = bound, .tree = choice});
+    } else {
+      dived[static_cast<size_t>(choice)] = true;
+    }
+  }
+}
+
+// Of all mappings of a choice, without search (docs/bounds.md); 0 where that is not asked for.
+double Mapper::State::ClosedBound(int32_t choice) {
+  if (options.homes.empty() || setup.semantics != loopnest::Semantics::kExact) return 0;
+  const CostBounds closed = KeepBounds(setup.data, setup.machine,
+                                       choices.sets[static_cast<size_t>(choice)], compute_cycles);
+  return Bound{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)}
+      .Value(options.goal);
 }
 
 // The same loops with one tensor more or less at some level; true if that helps.
@@ -514,6 +537,7 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   }
   Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
   if (!setup) return setup.error();
+  for (size_t v = 0; v < options.homes.size(); ++v) setup->machine.homes[v] = options.homes[v];
   for (const LoopDimension& dim : problem.dims()) {
     if (dim.bound <= std::numeric_limits<int32_t>::max()) continue;
     return Unsupported(

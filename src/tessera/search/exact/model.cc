@@ -71,13 +71,14 @@ LevelFacts MakeLevel(const MachineLevel& level, bool exact) {
 void SetKeeps(const std::vector<uint8_t>& keep, Model& model) {
   for (int i = 0; i < model.num_levels; ++i) model.keep[i] = keep[static_cast<size_t>(i)];
   for (int v = 0; v < model.num_tensors; ++v) {
-    TESSERA_CHECK(model.Keeps(model.num_levels - 1, v));
+    model.home[v] = model.setup->machine.homes[v];
+    TESSERA_CHECK(model.Keeps(model.home[v], v));
     int next = -1;
     for (int i = 0; i < model.num_levels; ++i) {
       if (model.Keeps(i, v)) next = i;
       model.next_kept[i][v] = next;
     }
-    int parent = model.num_levels - 1;
+    int parent = model.home[v];
     for (int i = model.num_levels - 1; i >= 0; --i) {
       if (model.Keeps(i, v)) parent = i;
       model.parent[i][v] = parent;

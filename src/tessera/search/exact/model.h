@@ -77,8 +77,11 @@ struct Model {
   TensorFacts tensors[kMaxTensors] = {};
   LevelFacts levels[kMaxLevels] = {};
 
+  // By tensor: its outermost holder; at the levels outside it the tensor is not open yet.
+  int home[kMaxTensors] = {};
+
   // Bit v of keep[i]: level i holds tensor v. next_kept[i][v]: the outermost level <= i that holds
-  // v, or -1; parent[i][v]: the innermost level >= i that holds it.
+  // v, or -1; parent[i][v]: the innermost level >= i that holds it, or its home.
   uint8_t keep[kMaxLevels] = {};
   int next_kept[kMaxLevels][kMaxTensors] = {};
   int parent[kMaxLevels][kMaxTensors] = {};
@@ -96,13 +99,16 @@ struct Model {
   double inner_slack_pj[kMaxLevels][kMaxTensors] = {};
 
   bool Keeps(int level, int v) const { return (keep[level] >> v & 1) != 0; }
+  // Whether words of the tensor come from levels further in only. B12.
+  bool Outside(int level, int v) const { return level > home[v]; }
   double Share(int level, double used) const {
     const double clusters = levels[level].clusters;
     return used <= clusters ? 1.0 : clusters / used;
   }
 };
 
-// `setup` and `restrictions` outlive the model. `keep` is valid: the outermost level holds all.
+// `setup` and `restrictions` outlive the model. `keep` is valid: of the levels that hold a tensor
+// its home is the outermost.
 Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
                 const std::vector<uint8_t>& keep);
 
