@@ -26,8 +26,12 @@ std::vector<Flag> MachineMapFlags(MachineMapArguments& arguments, std::string_vi
        .help = "every level holds every tensor that the machine lets it hold"},
       {.name = "--constraints",
        .target = &arguments.constraints,
-       .help = "YAML file with what mappings must be like (docs/mapping.md)",
-       .value = "FILE"}};
+       .help = "YAML file with what mappings must be like (docs/constraints.md); may be repeated",
+       .value = "FILE"},
+      {.name = "--dataflow",
+       .target = &arguments.dataflow,
+       .help = "what stays where, and what is parallel, by name (docs/constraints.md)",
+       .value = "NAME"}};
   const std::vector<Flag> model = arguments.model_settings.Flags();
   flags.insert(flags.end(), model.begin(), model.end());
   return flags;
@@ -39,6 +43,7 @@ Result<MapSettings> MachineMapSettings(
   MapSettings settings;
   settings.seed = context.options.seed;
   settings.constraints = arguments.constraints;
+  settings.dataflow = arguments.dataflow;
   settings.bypass = !arguments.no_bypass;
   Result<CostModelChoice> model =
       arguments.model_settings.Choose(std::nullopt, *CostModels().front());

@@ -17,13 +17,14 @@ struct MachineMapArguments {
   // Models whose mappings can be proved.
   MachineMapArguments();
 
-  std::string constraints;
+  std::vector<std::string> constraints;
+  std::string dataflow;
   ModelArguments model_settings;
   std::vector<std::string> limits;
   bool no_bypass = false;
 };
 
-// --limit, --no-bypass, --constraints and the settings of the model.
+// --limit, --no-bypass, --constraints, --dataflow and the settings of the model.
 std::vector<Flag> MachineMapFlags(MachineMapArguments& arguments, std::string_view limits_help);
 
 // Settings of every machine's mapping. Limits that are not those of layers go to `machine_limits`,

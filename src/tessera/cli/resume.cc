@@ -71,11 +71,11 @@ Result<void> Run(const ResumeArguments& arguments, Context& context) {
   const Result<const RunKind*> kind = KindOf(*directory);
   if (!kind) return kind.error();
   if (Result<void> may = (*kind)->check_exec(*directory, arguments.allow_exec); !may) return may;
+  const Result<Device> device = DeviceFor(**kind, arguments.device);
+  if (!device) return device.error();
   if (arguments.samples) {
     if (Result<void> extended = Extend(*directory, *arguments.samples); !extended) return extended;
   }
-  const Result<Device> device = DeviceFor(**kind, arguments.device);
-  if (!device) return device.error();
   const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context, *device);
   return result ? Result<void>() : result.error();
 }
