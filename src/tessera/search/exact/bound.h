@@ -65,6 +65,7 @@ struct Limits {
 struct ChainSummary {
   double closed_pj = 0, cycles = 0;
   double idle_run[kMaxTensors] = {};
+  double delivered[kMaxTensors] = {};
 };
 
 // Scratch and arithmetic of one thread.
@@ -80,7 +81,7 @@ class Bounder {
 
   // The state outside the outermost level.
   Frame Root() const;
-  Chain RootChain() const;
+  Chain RootChain();
 
   // Whether the tile of a level fits its memory.
   bool Fits(int level, const int32_t* extents);

@@ -92,11 +92,16 @@ Result<KeepChoices> KeepChoicesOf(const LoopProblem& problem, const Hierarchy& h
                  .message = fmt::format("the outermost level {} does not hold every tensor",
                                         hierarchy.levels.back().name)};
   }
-  if (!options.decide_keep) return KeepChoices{.sets = {keep}};
+  KeepSet differs(levels, 0);
+  if (!options.decide_keep) return KeepChoices{.sets = {keep}, .open = std::move(differs)};
   auto [held, open] = Split(keep, options.must_keep, problem.num_tensors);
+  for (const Bit& bit : open) Set(differs, bit);
   const double count = std::pow(2, static_cast<double>(open.size()));
-  if (count <= kMostKeepChoices) return KeepChoices{.sets = Subsets(std::move(held), open)};
+  if (count <= kMostKeepChoices) {
+    return KeepChoices{.sets = Subsets(std::move(held), open), .open = std::move(differs)};
+  }
   return KeepChoices{.sets = Fullest(held, open, kMostKeepChoices),
+                     .open = std::move(differs),
                      .left_out = count - kMostKeepChoices};
 }
 

@@ -83,6 +83,12 @@ struct Model {
   int next_kept[kMaxLevels][kMaxTensors] = {};
   int parent[kMaxLevels][kMaxTensors] = {};
 
+  // Dimensions that no tensor held by a level has, so that its loops over them could as well be the
+  // innermost ones of the level outside; and those that move no window, whose indices are labels.
+  // docs/optimality.md, B12.
+  uint32_t outward[kMaxLevels] = {};
+  uint32_t labels = 0;
+
   // Each dimension is irrelevant to at most one tensor, so multicasts share the fan-out.
   bool disjoint = false;
   // Operands pass between neighbouring MACs for free (timeloop3 with a fan-out at level 0).
@@ -95,6 +101,12 @@ struct Model {
   double inner_elided_pj[kMaxLevels][kMaxTensors] = {};
   double inner_slack_pj[kMaxLevels][kMaxTensors] = {};
 
+  // Whether a tensor's words are followed from level to level: what arrives at one has to be handed
+  // further in. Simple tensors need no such count. docs/optimality.md, B3.
+  bool Followed(int v) const {
+    const TensorFacts& tensor = tensors[v];
+    return exact && !linked_level && !tensor.simple && !tensor.shares && !tensor.read_write;
+  }
   bool Keeps(int level, int v) const { return (keep[level] >> v & 1) != 0; }
   double Share(int level, double used) const {
     const double clusters = levels[level].clusters;

@@ -165,8 +165,8 @@ class Tree {
   void SortTiles(int level);
   bool AllowsTemporal(int level) const;
   void SearchLevel(int level);
-  void SearchOrders(int level, const Chain& chain);
-  void EvaluateChain(const Chain& chain);
+  void SearchOrders(int level, const Chain& chain, double least);
+  void EvaluateChain(const Chain& chain, double bound);
   void EvaluateOrders(int level);
   void EvaluatePlacements(int level);
   void PlaceLoops(uint32_t loops_left, Placing& placing);
@@ -176,6 +176,13 @@ class Tree {
                              double& least_tile);
   void SetRepresentativeOrder(int level, int first);
   void Evaluate(const LoopMapping& mapping);
+  // Whether a loop over `dim` at the level would be the same as one at the level outside. B12.
+  bool BelongsOutside(int level, int dim) const {
+    if (((model_.outward[level] >> dim) & 1) == 0) return false;
+    const Frame& outside = frames_[level + 1];
+    return outside.temporal[dim] == 1 &&
+           (outside.spatial[dim] == 1 || ((model_.labels >> dim) & 1) != 0);
+  }
   bool SpatialFits(int level, const int32_t* spatial) const;
   Branch BranchOf(int level, double bound, int32_t tree) const;
 
@@ -190,6 +197,7 @@ class Tree {
   LoopMapping mapping_ = {};
   bool diving_ = false;  // looking for something good, not for everything
   double last_value_ = 0;
+  double order_bound_ = 0;  // of all orders that are being evaluated
   Candidate best_;
   Counters counters_;
   int64_t work_left_ = 0;
