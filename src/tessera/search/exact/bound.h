@@ -119,6 +119,8 @@ class Bounder {
   bool OrderMatters(const Frame& frame) const {
     return frame.level > 0 || (!model_.exact && frame.parallel != 0) || window_outputs_;
   }
+  // Whether that of the innermost level makes none, whatever its factors.
+  bool AnyOrderInside() const { return model_.exact && !window_outputs_; }
   // Whether axes and order of parallel loops make one. B11.
   bool PlacementMatters(const Frame& frame) const;
 

@@ -75,7 +75,7 @@ void Tree::ForEachTile(int level, const Use& use) {
     const int16_t whole = frames_[level + 1].positions[d];
     // Where there are no temporal loops, what is not in the tile is parallel.
     const double least =
-        BelongsOutside(level, d) ? frames_[level + 1].extents[d] / model_.levels[level].fan : 0;
+        MustLieOutside(level, d) ? frames_[level + 1].extents[d] / model_.levels[level].fan : 0;
     for (const int16_t part : table.parts[static_cast<size_t>(whole)]) {
       tile.positions[d] = part;
       tile.extents[d] = table.values[static_cast<size_t>(part)];
@@ -119,13 +119,14 @@ void Tree::ForEachSpatial(int level, const Use& use) {
       Look();
       if (!SpatialFits(level, spatial)) return;
       bounder_.MakeFrame(frames_, level, tile, spatial);
+      if (AllBelongOutside(frames_[level])) return;
       if (model_.restrictions->none || AllowsTemporal(level)) use();
       return;
     }
     const DivisorTable& table = model_.divisors[d];
     const int16_t rest = table.quotients[static_cast<size_t>(parent.positions[d])]
                                         [static_cast<size_t>(tile.positions[d])];
-    const bool whole = BelongsOutside(level, d);
+    const bool whole = MustLieOutside(level, d);
     for (const int16_t part : table.parts[static_cast<size_t>(rest)]) {
       if (whole && part != rest) continue;
       spatial[d] = table.values[static_cast<size_t>(part)];
@@ -137,6 +138,15 @@ void Tree::ForEachSpatial(int level, const Use& use) {
     spatial[d] = 1;
   };
   choose(choose, 0, 1);
+}
+
+// Then the level could as well have no loops. B12.
+bool Tree::AllBelongOutside(const Frame& frame) const {
+  if ((frame.loops & ~model_.outward[frame.level]) != 0 || frame.loops == 0) return false;
+  for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
+    if (!BelongsOutside(frame.level, std::countr_zero(rest))) return false;
+  }
+  return true;
 }
 
 bool Tree::AllowsTemporal(int level) const {

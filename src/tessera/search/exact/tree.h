@@ -176,13 +176,19 @@ class Tree {
                              double& least_tile);
   void SetRepresentativeOrder(int level, int first);
   void Evaluate(const LoopMapping& mapping);
-  // Whether a loop over `dim` at the level would be the same as one at the level outside. B12.
+  // Whether a loop over `dim`, if it is the outermost one of the level, would be the same as the
+  // innermost one of the level outside. B12.
   bool BelongsOutside(int level, int dim) const {
     if (((model_.outward[level] >> dim) & 1) == 0) return false;
     const Frame& outside = frames_[level + 1];
     return outside.temporal[dim] == 1 &&
            (outside.spatial[dim] == 1 || ((model_.labels >> dim) & 1) != 0);
   }
+  // The same where the order of the level makes no difference, so that any loop can be outermost.
+  bool MustLieOutside(int level, int dim) const {
+    return level == 0 && bounder_.AnyOrderInside() && BelongsOutside(level, dim);
+  }
+  bool AllBelongOutside(const Frame& frame) const;
   bool SpatialFits(int level, const int32_t* spatial) const;
   Branch BranchOf(int level, double bound, int32_t tree) const;
 
