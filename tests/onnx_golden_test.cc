@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -83,6 +85,80 @@ TEST(OnnxGolden, GraphsOfTheOnnxPackageGiveTheirTotals) {
     EXPECT_EQ(TotalMacs(*network), macs) << name;
     EXPECT_EQ(network->unknown.size(), 0u) << name;
   }
+}
+
+// ---- graphs
+
+// A graph by what it computes: every node with MACs and every vector node as a hash of its type,
+// its sizes and what it reads, behind all views. Names and the order of nodes do not matter.
+std::map<size_t, int> Fingerprint(const Network& network, const std::set<std::string>& without) {
+  const Graph& graph = network.graph;
+  std::vector<size_t> of(graph.tensors.size(), 0);
+  const auto mix = [](size_t a, size_t b) { return (a ^ b) * 0x9E3779B97F4A7C15ull + (a >> 29); };
+  const auto words = [&](int32_t tensor) {
+    return static_cast<size_t>(Words(graph.tensors[static_cast<size_t>(tensor)]));
+  };
+  std::map<size_t, int> counts;
+  for (const GraphNode& node : graph.nodes) {
+    size_t hash = 0;
+    if (node.view || without.contains(node.type)) {
+      hash = of[static_cast<size_t>(node.inputs[0])];
+      // Parts of a tensor are not told apart: exporters find them in many ways.
+    } else {
+      hash = mix(std::hash<std::string>()(node.type), words(node.outputs[0]));
+      if (node.macs())
+        hash = mix(
+            hash, static_cast<size_t>(Macs(network.layers[static_cast<size_t>(node.layer)].layer)));
+      hash = mix(hash, static_cast<size_t>(node.kernel.y * 100 + node.kernel.x));
+      for (const int32_t input : node.inputs) {
+        if (graph.tensors[static_cast<size_t>(input)].kind != TensorKind::kWeight) {
+          hash += mix(77, of[static_cast<size_t>(input)]);  // in any order
+        }
+      }
+      ++counts[hash];
+    }
+    for (const int32_t output : node.outputs) of[static_cast<size_t>(output)] = hash;
+  }
+  return counts;
+}
+
+std::string Roles(const Network& network) {
+  std::map<std::string, int> types;
+  for (const GraphNode& node : network.graph.nodes) {
+    if (!node.view) ++types[node.type];
+  }
+  std::string text;
+  for (const auto& [type, count] : types) text += type + " " + std::to_string(count) + " ";
+  return text;
+}
+
+void ExpectSameGraph(const fs::path& file, const std::string& zoo_name,
+                     const std::set<std::string>& without = {}) {
+  const Result<Network> exported = ReadNetwork(file.string());
+  const Result<Network> zoo = LoadZooNetwork(zoo_name);
+  ASSERT_TRUE(exported && zoo) << file;
+  ASSERT_FALSE(exported->graph.empty()) << file;
+  EXPECT_TRUE(ValidateGraph(*exported));
+  EXPECT_EQ(Fingerprint(*exported, without), Fingerprint(*zoo, without)) << file << "\n"
+                                                                         << Roles(*exported) << "\n"
+                                                                         << Roles(*zoo);
+}
+
+TEST(OnnxGolden, GraphsAreThoseOfTheZoo) {
+  ExpectSameGraph(Golden() / "resnet18.classic.onnx", "resnet18");
+  ExpectSameGraph(Golden() / "vit_b_16.dynamo.onnx", "vit-b-16");
+}
+
+// Of the same networks by Caffe 2: they end in a softmax.
+TEST(OnnxGolden, GraphsOfTheOnnxPackageAreThoseOfTheZoo) {
+  const fs::path folder = LightGraphs();
+  ASSERT_FALSE(folder.empty());
+  const auto file = [&](const char* name) {
+    const fs::path plain = folder / (std::string("light_") + name + ".onnx");
+    return fs::exists(plain) ? plain : folder / (std::string(name) + ".onnx");
+  };
+  ExpectSameGraph(file("vgg19"), "vgg19", {"softmax"});
+  ExpectSameGraph(file("squeezenet"), "squeezenet1.1", {"softmax"});
 }
 
 }  // namespace

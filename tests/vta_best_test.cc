@@ -36,7 +36,9 @@ const StepRun* FindStep(const NetworkRun& run, std::string_view name) {
 
 // RunNetwork compares every value with plain arithmetic and refuses programs with any finding.
 TEST(VtaBest, ResNet18IsRightAndTakesFewerCyclesThanAnyKnownSchedule) {
-  const Result<Graph> graph = FindGraph("resnet18");
+  const Result<Network> network = LoadZooNetwork("resnet18");
+  ASSERT_TRUE(network) << network.error();
+  const Result<Graph> graph = GraphOf(*network);
   ASSERT_TRUE(graph) << graph.error();
   const Result<NetworkRun> run = RunNetwork(*graph, {.threads = 2});
   ASSERT_TRUE(run) << run.error();

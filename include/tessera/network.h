@@ -1,5 +1,5 @@
-// Networks: layers by the sizes of their loops, with how often each occurs, and the files that they
-// are read from and written to.
+// Networks: layers by the sizes of their loops, with how often each occurs; the graph that connects
+// them; and the files that they are read from and written to.
 //
 //   const Result<Network> zoo = LoadNetwork("resnet18");     // ships with Tessera
 //   const Result<Network> file = LoadNetwork("model.onnx");  // or MAESTRO, GAMMA, Timeloop, YAML
@@ -14,9 +14,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/part.h"
@@ -113,6 +115,91 @@ struct LayerHash {
   size_t operator()(const Layer& layer) const;
 };
 
+// ---- Graphs ------------------------------------------------------------------------------------
+//
+// How the layers of a network are connected: nodes in execution order, and the tensors that they
+// read and write (docs/graphs.md). Plain data; a graph without nodes means that its source does not
+// say how the layers are connected.
+
+enum class TensorKind : uint8_t {
+  kActivation,  // written by one node
+  kInput,       // of the network; no node writes it
+  kOutput,      // of the network; written by one node, which may be followed by others
+  kWeight,      // a weight matrix or another constant; no node writes it
+  kCache,       // of keys and values: what earlier steps wrote, or what this one adds to it
+};
+inline constexpr std::array<std::string_view, 5> kTensorKindNames = {"activation", "input",
+                                                                     "output", "weight", "cache"};
+
+struct GraphTensor {
+  std::string name = {};            // unique in its graph
+  std::vector<int64_t> shape = {};  // outermost first: N C Y X of images; sizes are at least 1
+  TensorKind kind = TensorKind::kActivation;
+  int64_t bits = 0;  // per word; 0: those of the machine
+
+  friend bool operator==(const GraphTensor&, const GraphTensor&) = default;
+};
+
+int64_t Words(const GraphTensor& tensor);
+
+// A node does one of three things:
+//   MACs     `layer` is the entry of Network::layers of which it is an occurrence; type is that of
+//            the layer: conv, dwconv, trconv, fc, gemm. It reads its activations first (gemm: the
+//            M x K operand, then the K x N one), then its weight. Biases are no tensors.
+//   moves    a vector node: maxpool, avgpool, add, mul, concat, softmax, norm, resize, embedding,
+//   ...
+//            reads each input once and writes each output once.
+//   nothing  a view: its output is (a part of, or a repetition of) its first input under another
+//            name: reshape, flatten, transpose, identity, slice, expand, and elementwise functions
+//            of one tensor, which run on the way out of its producer: relu, scale, quantise, ...
+// A concatenation is listed as a vector node; where all that it reads and writes has one home, it
+// is a view.
+struct GraphNode {
+  std::string name = {};  // unique in its graph
+  std::string type = {};
+  std::vector<int32_t> inputs = {};   // indices of tensors
+  std::vector<int32_t> outputs = {};  // one or more
+  int32_t layer = -1;                 // index into Network::layers; -1: no MACs
+  bool view = false;
+
+  // Of pooling; {1, 1} and no padding otherwise. Other reductions have the number of elements that
+  // become one as kernel.y.
+  Pair kernel = {};
+  Pair stride = {};
+  Pair dilation = {};
+  Padding pad = {};
+
+  bool macs() const { return layer >= 0; }
+  bool vector() const { return layer < 0 && !view; }
+
+  friend bool operator==(const GraphNode&, const GraphNode&) = default;
+};
+
+struct Graph {
+  std::vector<GraphTensor> tensors = {};
+  std::vector<GraphNode> nodes = {};  // in execution order
+
+  bool empty() const { return nodes.empty(); }
+  friend bool operator==(const Graph&, const Graph&) = default;
+};
+
+// Operations of a vector node: words of its outputs, for pooling and other reductions times the
+// window, for softmax and norm times 3; 0 for the other nodes.
+int64_t VectorElements(const Graph& graph, const GraphNode& node);
+
+// Who writes and reads each tensor, by its index, and what it is another name of.
+struct GraphLinks {
+  std::vector<int32_t> producer = {};                // the node; -1: none
+  std::vector<std::vector<int32_t>> consumers = {};  // nodes, in order, each once
+  std::vector<int32_t> root = {};  // behind all views; the tensor itself where it is no alias
+};
+GraphLinks Links(const Graph& graph);
+
+// The most words of activations that are alive at the same time, inputs and outputs of the network
+// included, weights and caches not. A tensor lives from its producer (an input: from the start) to
+// the last consumer of it and of its aliases (an output: to the end); concatenations are views.
+int64_t PeakLiveWords(const Graph& graph);
+
 // ---- Networks ----------------------------------------------------------------------------------
 //
 // A network: its layers with how often each occurs. Layers of equal sizes are one entry, because a
@@ -127,6 +214,18 @@ struct NetworkLayer {
   friend bool operator==(const NetworkLayer&, const NetworkLayer&) = default;
 };
 
+// One step of a language model: what its network stands for.
+struct LanguageStep {
+  std::string phase = {};   // "prefill" or "decode"; "encode" of models without a cache
+  std::string causal = {};  // "full": every query meets every key; "triangle": as the mask has it
+  int64_t batch = 1, seq = 1, past = 0;
+  int64_t bits = 16;       // of weights, activations and cache
+  int64_t parameters = 0;  // of all nodes with MACs, experts that the step does not use included
+  int64_t kv_bytes = 0;    // of the cache after the step
+
+  friend bool operator==(const LanguageStep&, const LanguageStep&) = default;
+};
+
 struct Network {
   std::string name = {};
   std::string source = {};   // where the sizes come from, for people; may be empty
@@ -139,8 +238,19 @@ struct Network {
   std::map<std::string, int64_t> ignored = {};
   std::map<std::string, int64_t> unknown = {};
 
+  Graph graph = {};                       // without nodes where the source has no edges
+  std::optional<LanguageStep> step = {};  // of language models
+
   friend bool operator==(const Network&, const Network&) = default;
 };
+
+// Whether a network's graph makes sense: names are there and unique; every index is one of a
+// tensor; tensors have one producer, or none, as their kind says, and are read or an output of the
+// network; a node comes after the producers of what it reads; a layer's tensors have its sizes,
+// other nodes' tensors fit each other; and every layer occurs as often as its entry says. Parts
+// that do not hang together are allowed. Linear in the graph's size; fine for a network without a
+// graph. The error names node or tensor; its `where` is empty.
+Result<void> ValidateGraph(const Network& network);
 
 // A network from layers that are at hand, with their names and counts; layers of equal sizes become
 // one entry. The errors are those of Validate, with the layer's name in front, and totals that do
@@ -154,14 +264,31 @@ int64_t TotalLayers(const Network& network);  // occurrences
 // The entry that `selector` names: a layer's name (any occurrence's), or its 1-based index.
 Result<const NetworkLayer*> FindLayer(const Network& network, std::string_view selector);
 
+// The network with one of its layers only, and so without a graph.
+Network OnlyLayer(Network network, const NetworkLayer& layer);
+
 // ---- File formats ------------------------------------------------------------------------------
 //
 // A format is a pair of functions between bytes and networks; which one a file has follows from its
 // name and contents.
 
+// A value for a name: a number, or a word where the name is a choice (phase=decode).
+struct Binding {
+  int64_t number = 0;
+  std::string word = {};  // empty: a number
+
+  Binding() = default;
+  Binding(int64_t number_in) : number(number_in) {}           // NOLINT: 3 is a binding
+  Binding(int number_in) : number(number_in) {}               // NOLINT
+  Binding(std::string word_in) : word(std::move(word_in)) {}  // NOLINT: "decode" is one, too
+  Binding(const char* word_in) : word(word_in) {}             // NOLINT
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+std::string ToString(const Binding& binding);
+
 // Values for names that stand for sizes: symbolic dimensions of ONNX graphs, parameters of native
-// networks. A name that the network does not have is an error.
-using Bindings = std::map<std::string, int64_t>;
+// networks, settings of language models. A name that the network does not have is an error.
+using Bindings = std::map<std::string, Binding>;
 
 struct Export {
   std::vector<ExportedFile> files;
@@ -199,7 +326,7 @@ Result<Network> ReadNetwork(const std::string& path, const Bindings& bindings = 
 Result<Network> ParseNetwork(std::string_view bytes, const std::string& path,
                              const Bindings& bindings = {});
 
-// "seq=384,past=0" as bindings.
+// "seq=384,phase=decode" as bindings.
 Result<Bindings> ParseBindings(std::string_view text);
 
 // A network by zoo name ("resnet18", "bert-base:seq=384") or by path: the NETWORK argument of
@@ -209,9 +336,9 @@ Result<Network> LoadNetwork(const std::string& name_or_path, const Bindings& bin
 
 // ---- The zoo -----------------------------------------------------------------------------------
 //
-// The networks that ship with Tessera, in its native format.
+// The networks that ship with Tessera, in its native formats.
 
-using ZooFile = EmbeddedFile;  // the name is the network's; the contents are native YAML
+using ZooFile = EmbeddedFile;  // the name is the network's; the contents are YAML
 
 // All zoo networks, sorted by name.
 std::span<const ZooFile> Zoo();

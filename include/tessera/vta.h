@@ -429,8 +429,17 @@ struct CompiledNetwork {
 };
 Result<CompiledNetwork> CompileNetwork(const Network& network, const NetworkOptions& options);
 
-// The first three run on VTA, the others on the host, as users of VTA do it.
-enum class StepKind : uint8_t { kConv, kAdd, kMaxPool, kAveragePool, kClassifier };
+// Convolutions (fully connected layers among them), additions, max pooling and ReLU run on VTA, the
+// others on the host, as users of VTA do it; a concatenation is only a matter of where data lie.
+enum class StepKind : uint8_t {
+  kConv,
+  kAdd,
+  kMaxPool,
+  kRelu,
+  kConcat,
+  kAveragePool,
+  kClassifier,
+};
 std::string_view StepKindName(StepKind kind);  // "conv", "add", "max_pool", ...
 bool RunsOnVta(StepKind kind);
 
@@ -446,18 +455,19 @@ struct StepRun {
   ExecutionCounts counts = {};
 };
 
-// A quantised network with its connections, additions and max pooling included: every step was run
+// A quantised network with its graph, additions and pooling included: every step was run
 // on the outputs of the steps before it, and every value compared with plain arithmetic.
 struct NetworkRun {
   std::vector<StepRun> steps = {};
   int64_t cycles = 0;                // on VTA, one step after another
-  std::vector<int32_t> scores = {};  // of the classifier
+  std::vector<int32_t> scores = {};  // of the classifier, or the last step's output without one
   std::string manifest = {};         // manifest.json
 };
 
-// The networks whose connections are known are WholeNetworkNames(); others are errors.
-Result<NetworkRun> CompileWhole(std::string_view network, const NetworkOptions& options);
-std::vector<std::string> WholeNetworkNames();
+// The network's graph may have convolutions that are dense, fully connected layers, max and average
+// pooling, additions of two tensors, concatenations of channels, ReLU and views; the error names
+// all nodes that VTA has no code for, with the reasons.
+Result<NetworkRun> CompileWhole(const Network& network, const NetworkOptions& options);
 
 // The programs of a folder that CompileNetwork or CompileWhole wrote, in the manifest's order.
 struct FolderRun {

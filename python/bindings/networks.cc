@@ -1,12 +1,14 @@
 // Layers and networks: values that do not change; replace() makes another one.
 #include <map>
 #include <optional>
+#include <variant>
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "support.h"
@@ -65,6 +67,17 @@ Network Replaced(const Network& network, const std::string& name, const std::str
   other.variant = network.variant;
   other.batch = network.batch;
   return other;
+}
+
+// Numbers, and words where a setting is a choice.
+using PythonBindings = std::map<std::string, std::variant<int64_t, std::string>>;
+
+Bindings BindingsOf(const PythonBindings& given) {
+  Bindings bindings;
+  for (const auto& [name, value] : given) {
+    bindings[name] = std::visit([](const auto& known) { return Binding(known); }, value);
+  }
+  return bindings;
 }
 
 std::vector<std::pair<std::string, nb::bytes>> Written(const Network& network,
@@ -184,15 +197,15 @@ void BindNetworks(nb::module_& module) {
       .def("written", &Written, "format"_a, "Files of a format: name and contents.")
       .def("__eq__", [](const Network& a, const Network& b) { return a == b; })
       .def("__hash__", [](const Network& n) { return std::hash<std::string>()(n.name); });
-  module.def("load_network", [](const std::string& name, const Bindings& bind) {
+  module.def("load_network", [](const std::string& name, const PythonBindings& bind) {
     return Value([&] {
       nb::gil_scoped_release release;
-      return LoadNetwork(name, bind);
+      return LoadNetwork(name, BindingsOf(bind));
     }());
   });
   module.def("parse_network",
-             [](const nb::bytes& bytes, const std::string& path, const Bindings& bind) {
-               return Value(ParseNetwork({bytes.c_str(), bytes.size()}, path, bind));
+             [](const nb::bytes& bytes, const std::string& path, const PythonBindings& bind) {
+               return Value(ParseNetwork({bytes.c_str(), bytes.size()}, path, BindingsOf(bind)));
              });
   module.def("network_formats", &NetworkFormatNames);
   module.def("zoo_names", [] {

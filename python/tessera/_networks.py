@@ -47,14 +47,14 @@ class Network:
 
     @classmethod
     def from_onnx(
-        cls, path: str | os.PathLike[str], bind: Mapping[str, int] | None = None
+        cls, path: str | os.PathLike[str], bind: Mapping[str, int | str] | None = None
     ) -> Network:
         """Reads an ONNX file; `bind` gives values to symbolic sizes."""
         with open(path, "rb") as file:
             return cls.parse(file.read(), os.fspath(path), bind)
 
     @classmethod
-    def parse(cls, data: bytes, name: str, bind: Mapping[str, int] | None = None) -> Network:
+    def parse(cls, data: bytes, name: str, bind: Mapping[str, int | str] | None = None) -> Network:
         """Reads the bytes of a file of any format; its extension is that of `name`."""
         return cls._of(_core.parse_network(data, name, dict(bind or {})))
 
@@ -150,7 +150,7 @@ class Network:
 
 
 def load_network(
-    name: str | os.PathLike[str], bind: Mapping[str, int] | None = None
+    name: str | os.PathLike[str], bind: Mapping[str, int | str] | None = None
 ) -> Network:
     """A network by zoo name (`resnet18`, `bert-base:seq=384`) or by path: ONNX, MAESTRO, GAMMA,
     Timeloop or native YAML. `bind` gives values to symbolic sizes."""

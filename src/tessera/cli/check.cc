@@ -1,5 +1,7 @@
 // tessera check: reads files, infers shapes and reports every problem.
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include "tessera/part.h"
 #include "tessera/report/accelerator_report.h"
 #include "tessera/report/component_report.h"
+#include "tessera/report/graph_report.h"
 #include "tessera/report/network_report.h"
 
 namespace tessera {
@@ -21,6 +24,8 @@ struct CheckArguments {
   std::vector<std::string> files;
   std::vector<std::string> bind;
   bool explain = false;
+  bool graph = false;
+  std::string dot, svg;
 };
 
 std::vector<std::string> BuiltInNames() {
@@ -38,7 +43,18 @@ std::vector<Flag> Flags(CheckArguments& arguments) {
           BindFlag(arguments.bind),
           {.name = "--explain",
            .target = &arguments.explain,
-           .help = "of an accelerator: every number with its source and how it was scaled"}};
+           .help = "of an accelerator: every number with its source and how it was scaled"},
+          {.name = "--graph",
+           .target = &arguments.graph,
+           .help = "of a network: nodes, tensors and the most words that are alive at a time"},
+          {.name = "--dot",
+           .target = &arguments.dot,
+           .help = "with --graph: writes the graph for Graphviz",
+           .value = "FILE"},
+          {.name = "--svg",
+           .target = &arguments.svg,
+           .help = "with --graph: draws the graph",
+           .value = "FILE"}};
 }
 
 // What is known of one file. Exactly one of the optionals is set.
@@ -72,12 +88,22 @@ bool HoldsNetwork(std::string_view bytes) {
   });
 }
 
+// Whether a name is that of a file with values behind it: "config.json:phase=decode".
+bool HasSettings(const std::string& name) {
+  for (size_t colon = name.find(':'); colon != std::string::npos;
+       colon = name.find(':', colon + 1)) {
+    std::error_code unknown;
+    if (std::filesystem::exists(name.substr(0, colon), unknown)) return true;
+  }
+  return false;
+}
+
 Finding Check(const std::string& path, const Bindings& bindings) {
   Finding finding{.file = path};
   const Result<std::string> bytes = ReadFile(path);
   if (!bytes && IsIn(AcceleratorPresets(), path)) {
     Store(LoadAccelerator(path), finding.accelerator, finding);
-  } else if (!bytes && IsIn(Zoo(), path.substr(0, path.find(':')))) {
+  } else if (!bytes && (IsIn(Zoo(), path.substr(0, path.find(':'))) || HasSettings(path))) {
     Store(LoadNetwork(path, bindings), finding.network, finding);
   } else if (!bytes) {
     finding.error = bytes.error();
@@ -115,12 +141,12 @@ Result<void> ShowAccelerator(const Accelerator& accelerator, Output& output) {
   return shown;
 }
 
-Result<void> ShowOne(const Finding& finding, Output& output) {
+Result<void> ShowOne(const Finding& finding, Output& output, bool graph) {
   output.SetAll(FindingJson(finding));
   if (output.json() || finding.error) return {};
   if (finding.accelerator) return ShowAccelerator(*finding.accelerator, output);
   const std::string summary = Summary(*finding.network) + "\n";
-  if (Result<void> shown = output.ShowText(summary); !shown) return shown;
+  if (Result<void> shown = output.ShowText(summary); !shown || graph) return shown;
   return output.Show(LayerTable(*finding.network));
 }
 
@@ -188,16 +214,57 @@ Result<void> Explain(const std::string& name, Output& output) {
   return output.Show(*numbers, "numbers");
 }
 
-Result<void> Run(const CheckArguments& arguments, Context& context) {
-  if (arguments.explain && arguments.files.size() != 1) {
+// --graph: nodes and tensors of a network.
+Result<void> ShowGraph(const CheckArguments& arguments, const Network& network, Output& output) {
+  if (network.graph.empty()) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("network {} has no graph: its source does not say how its "
+                                        "layers are connected",
+                                        Quoted(network.name)),
+                 .hint = "ONNX graphs, language models, the zoo and native files with 'graph' do"};
+  }
+  output.SetAll(GraphJson(network));
+  if (!arguments.dot.empty()) {
+    Result<void> written = WriteFileAtomically(arguments.dot, GraphDot(network));
+    if (!written) return written;
+  }
+  if (!arguments.svg.empty()) {
+    Result<void> written = WriteFileAtomically(arguments.svg, GraphSvg(network));
+    if (!written) return written;
+  }
+  if (output.json()) return {};
+  if (Result<void> shown = output.ShowText(GraphSummary(network)); !shown) return shown;
+  return output.Show(NodeTable(network), "nodes");
+}
+
+Result<void> CheckFlags(const CheckArguments& arguments) {
+  const bool one = arguments.files.size() == 1;
+  if (arguments.explain && !one) {
     return Error{.kind = ErrorKind::kUsage, .message = "--explain is for one accelerator"};
   }
+  if (arguments.graph && !one) {
+    return Error{.kind = ErrorKind::kUsage, .message = "--graph is for one network"};
+  }
+  if (!arguments.graph && (!arguments.dot.empty() || !arguments.svg.empty())) {
+    return Error{.kind = ErrorKind::kUsage, .message = "--dot and --svg need --graph"};
+  }
+  return {};
+}
 
+Result<void> Run(const CheckArguments& arguments, Context& context) {
+  if (Result<void> fine = CheckFlags(arguments); !fine) return fine;
   const Result<Bindings> bindings = ReadBindings(arguments.bind);
   if (!bindings) return bindings.error();
   const std::vector<Finding> findings = CheckAll(arguments.files, *bindings, context);
   if (arguments.files.size() == 1 && !findings.empty()) {
-    Result<void> shown = ShowOne(findings.front(), context.output);
+    const Finding& finding = findings.front();
+    Result<void> shown = ShowOne(finding, context.output, arguments.graph);
+    if (shown && arguments.graph && finding.accelerator) {
+      return Error{.kind = ErrorKind::kUsage, .message = "--graph is for one network"};
+    }
+    if (shown && arguments.graph && finding.network) {
+      return ShowGraph(arguments, *finding.network, context.output);
+    }
     if (!shown || !arguments.explain || !findings.front().accelerator) return shown;
     return Explain(arguments.files.front(), context.output);
   }
@@ -211,6 +278,10 @@ extern const Command kCheckCommand = {
     .summary = "read files, infer shapes, report problems",
     .examples = {{"tessera check resnet50.onnx", "layers, MACs and what was ignored"},
                  {"tessera check net.onnx --bind batch=1", "with a symbolic dimension bound"},
+                 {"tessera check resnet18 --graph --svg resnet18.svg",
+                  "how its layers are connected, as a table and a drawing"},
+                 {"tessera check llama-3.1-8b:phase=decode,past=4096",
+                  "a step of a language model: MACs, parameters, bytes of its cache"},
                  {"tessera check my-accelerator.yaml", "the levels of a machine"},
                  {"tessera check my-accelerator.yaml --explain",
                   "every number of it, with its source and how it was scaled"},

@@ -56,8 +56,8 @@ std::vector<Flag> Flags(CompileArguments& arguments) {
        .help = "runs every program and compares its output with a plain convolution"},
       {.name = "--whole",
        .target = &arguments.whole,
-       .help = "the network with its connections (resnet18, resnet34): also additions and max "
-               "pooling; every step is run on the outputs of the steps before and compared"},
+       .help = "the network with its graph: also additions, pooling and concatenations; every "
+               "step is run on the outputs of the steps before and compared"},
       {.name = "--batch",
        .target = &arguments.batch,
        .help = "times rows of (layer, knobs) (JSON lines, may be gzipped) instead of a network",
@@ -131,13 +131,14 @@ Result<void> CompileLayers(const CompileArguments& arguments, Context& context) 
 Result<void> CompileConnected(const CompileArguments& arguments, Context& context) {
   Result<void> fine =
       RefuseWith("--whole", {{arguments.network.layer.has_value(), "--layer"},
-                             {!arguments.network.bind.empty(), "--bind"},
                              {arguments.schedule != "auto", "--schedule"},
                              {arguments.shift != CompileArguments{}.shift, "--shift"}});
   if (!fine) return fine;
   const Result<vta::NetworkOptions> options = OptionsOf(arguments, context.options);
   if (!options) return options.error();
-  const Result<vta::NetworkRun> run = vta::CompileWhole(arguments.network.name, *options);
+  const Result<Network> network = Load(arguments.network);
+  if (!network) return network.error();
+  const Result<vta::NetworkRun> run = vta::CompileWhole(*network, *options);
   if (!run) return run.error();
   const std::string& folder = options->folder;
   return Show(*run, options->compile.config.name,
@@ -171,7 +172,8 @@ extern const Command kCompileCommand = {
     .details =
         "Convolutions (dense, kernels up to 11) and fully connected layers are compiled; layers "
         "of\n"
-        "other kinds are listed as skipped. Programs hold random data from --seed, laid out as "
+        "other kinds are listed as skipped; with --whole, a node that VTA has no code for is an "
+        "error. Programs hold random data from --seed, laid out as "
         "the\n"
         "manifest says (docs/vta.md).",
     .writes_out = true};

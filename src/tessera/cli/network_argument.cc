@@ -54,8 +54,7 @@ Result<Network> Load(const NetworkArgument& argument) {
   if (!network || !argument.layer) return network;
   const Result<const NetworkLayer*> layer = FindLayer(*network, *argument.layer);
   if (!layer) return layer.error();
-  network->layers = std::vector<NetworkLayer>{**layer};
-  return network;
+  return OnlyLayer(*network, **layer);
 }
 
 std::vector<std::string> ZooNames() { return NamesOf(Zoo()); }

@@ -19,9 +19,18 @@ std::vector<Flag> Flags(NetworkArgument& arguments) {
 std::string BindingsText(const Bindings& parameters) {
   std::string text;
   for (const auto& [name, value] : parameters) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, ToString(value));
   }
   return text;
+}
+
+// {"batch": 1, "phase": "prefill"}.
+Json BindingsJson(const Bindings& parameters) {
+  Json json = Json::object();
+  for (const auto& [name, value] : parameters) {
+    json[name] = value.word.empty() ? Json(value.number) : Json(value.word);
+  }
+  return json;
 }
 
 Result<void> ShowZoo(Output& output) {
@@ -39,7 +48,7 @@ Result<void> ShowZoo(Output& output) {
                     {"distinct_layers", network->layers.size()},
                     {"macs", TotalMacs(*network)},
                     {"parameters", TotalParameters(*network)},
-                    {"settings", *parameters},
+                    {"settings", BindingsJson(*parameters)},
                     {"variant", network->variant},
                     {"source", network->source}});
   }

@@ -253,7 +253,7 @@ Result<std::unique_ptr<Env>> Make(const Assignments& assignments, int64_t batch,
   if (!network) return network.error();
   const Result<const NetworkLayer*> layer = FindLayer(*network, options->layer);
   if (!layer) return layer.error();
-  network->layers = std::vector<NetworkLayer>{**layer};
+  network = OnlyLayer(*network, **layer);
   const Result<CooptObjective> objective = FindCooptObjective(options->objective);
   if (!objective) return objective.error();
   CooptimizeSettings settings;

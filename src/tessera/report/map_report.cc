@@ -11,6 +11,7 @@
 #include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/map.h"
+#include "tessera/report/llm_report.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
 #include "tessera/space/maestro_space.h"
@@ -229,6 +230,9 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
                    {"area_um2", AreaJson(total.area_um2)},
                    {"utilization", total.utilization},
                    {"samples", total.samples}};
+  if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) {
+    json["language_model"] = ToJson(*figures);
+  }
   if (const std::string note = job.settings.model->PowerNote(); !note.empty()) {
     json["power_note"] = note;
   }
@@ -265,6 +269,7 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
+  if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) text += ToText(*figures);
   if (job.prove) text += ProofSummary(job, mapping);
   text += fmt::format("space: {}\n", DescribeSpace(job));
   for (const SpaceGain& gain : GainsOf(job, mapping)) text += gain.text + "\n";

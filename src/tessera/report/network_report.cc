@@ -66,6 +66,15 @@ Json ToJson(const Network& network) {
                {"batch", network.batch},
                {"macs", TotalMacs(network)},
                {"parameters", TotalParameters(network)}};
+  if (network.step) {
+    const LanguageStep& step = *network.step;
+    json["phase"] = step.phase;
+    json["causal"] = step.causal;
+    json["seq"] = step.seq;
+    json["past"] = step.past;
+    json["bits"] = step.bits;
+    json["kv_bytes"] = step.kv_bytes;
+  }
   if (!network.source.empty()) json["source"] = network.source;
   if (!network.variant.empty()) json["variant"] = network.variant;
   json["layers"] = std::move(layers);
@@ -90,6 +99,16 @@ std::string Summary(const Network& network) {
                                  network.name, WithThousands(layers), layers == 1 ? "" : "s",
                                  network.layers.size(), WithThousands(TotalMacs(network)),
                                  WithThousands(TotalParameters(network)), network.batch);
+  if (network.step) {
+    const LanguageStep& step = *network.step;
+    text += fmt::format("{} of {} token{} after {}, {} bits", step.phase, WithThousands(step.seq),
+                        step.seq == 1 ? "" : "s", WithThousands(step.past), step.bits);
+    if (step.phase != "encode") {
+      text += fmt::format(", causal {}, {} bytes of cache after it", step.causal,
+                          WithThousands(step.kv_bytes));
+    }
+    text += "\n";
+  }
   if (!network.source.empty()) text += fmt::format("source: {}\n", network.source);
   if (!network.variant.empty()) text += fmt::format("variant: {}\n", network.variant);
   if (!network.ignored.empty()) {

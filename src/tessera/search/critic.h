@@ -1,4 +1,5 @@
-// The critic of a team: predicts what points cost before they are evaluated, and how sure it is.
+// The critic of method `team`: predicts what points cost before they are evaluated, and how sure
+// it is.
 #ifndef TESSERA_SEARCH_CRITIC_H_
 #define TESSERA_SEARCH_CRITIC_H_
 

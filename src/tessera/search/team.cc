@@ -1,7 +1,7 @@
-// The flagship. A team of agents proposes many points, a critic that knows what a loop nest amounts
-// to predicts their costs, and only what is promising or informative is evaluated. The agents learn
-// from the samples and from the best points of all time; which decisions share an agent is found
-// again and again from the run's own samples. Solved layers of the same kind are tried first.
+// Few samples by prediction: a critic that knows what a loop nest amounts to predicts the costs of
+// many points, and only what is promising or informative is evaluated. Solved layers of the same
+// kind are tried first. It once had a team of agents that proposed a part of the points, hence its
+// name; without them it needs no more samples (docs/results/marl-mapping.md), so they left.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,32 +11,26 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/agents/assignment.h"
 #include "tessera/search.h"
 #include "tessera/search/critic.h"
 #include "tessera/search/elites.h"
 #include "tessera/search/history.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/policy.h"
 
 namespace tessera {
 namespace {
 
 struct TeamOptions {
-  int64_t agents = 3;
-  int64_t regroup = 64;
   int64_t start = 12;
   int64_t batch = 4;
   int64_t pool = 512;
   int64_t refine = 2;
-  double policy = 0.3;
   double fresh = 0.4;
   bool critic = true;
   bool nest = true;
   bool guess = true;
   double informative = 0.03;
   int64_t elites = 24;
-  double imitate = 0.8;
   int64_t history = 160;
   int64_t patience = 400;
   int64_t hints = 4;
@@ -74,8 +68,6 @@ class TeamSearcher final : public Searcher {
   }
 
   void Observe(std::span<const Trial> trials) override {
-    std::vector<Point> points;
-    std::vector<double> costs;
     for (const Trial& trial : trials) {
       // A life that has seen nothing feasible learns what comes closer.
       const double cost =
@@ -86,25 +78,11 @@ class TeamSearcher final : public Searcher {
       trials_.push_back(trial);
       if (trial.outcome.feasible()) product_ = product_ && IsProduct(trial.outcome);
       costs_.push_back(cost);
-      points.push_back(trial.point);
-      costs.push_back(cost);
     }
-    std::vector<double> weights = RankWeights(costs, 0.3);
-    elites_.Append(options_.imitate, points, weights);
-    policy_->Learn(points, weights);
-    const int64_t known = std::ssize(trials_);
-    if (options_.regroup > 0 && known >= next_regroup_) Regroup();
-    if (known - improved_ >= options_.patience) StartLife();
+    if (std::ssize(trials_) - improved_ >= options_.patience) StartLife();
   }
 
-  std::vector<Note> Notes() const override {
-    return {{"agents", std::ssize(agents_)},
-            {"warmup_samples", int64_t{0}},
-            {"assignment", Describe(space_, agents_)},
-            {"regroupings", regroupings_},
-            {"lives", lives_},
-            {"entropy", policy_->Entropy()}};
-  }
+  std::vector<Note> Notes() const override { return {{"lives", lives_}}; }
 
  private:
   static constexpr double kGain = 1e-6;  // of the logarithm of the cost: what counts as better
@@ -115,12 +93,9 @@ class TeamSearcher final : public Searcher {
         options_(options),
         seed_(setup.seed),
         hints_(setup.hints),
-        agents_(Apply(AgentPerDecision(setup.space), setup.space).agents),
-        policy_(std::make_unique<SoftmaxPolicy>(setup.space, agents_, PolicyOptions{})),
         critic_(setup.space, {.nest = options.nest}, setup.seed),
         elites_(static_cast<size_t>(options.elites)),
-        champions_(static_cast<size_t>(options.elites)),
-        next_regroup_(options.regroup) {
+        champions_(static_cast<size_t>(options.elites)) {
     if (std::ssize(hints_) > options.hints) hints_.resize(static_cast<size_t>(options.hints));
   }
 
@@ -188,22 +163,15 @@ class TeamSearcher final : public Searcher {
     return Pick(pool, n);
   }
 
-  // Draws of the agents, changed good points, and some from anywhere; none was tried before.
+  // Changed good points, and some from anywhere; none was tried before.
   std::vector<Point> Pool(CounterRng& rng) const {
     std::vector<Point> pool;
     std::unordered_set<size_t> fresh;
     constexpr int64_t kTriesEach = 8;
     for (int64_t i = 0; i < kTriesEach * options_.pool; ++i) {
       if (std::ssize(pool) == options_.pool) break;
-      const double kind = rng.Uniform();
-      Point point;
-      if (kind < options_.policy) {
-        point = policy_->Draw(0.1, rng);
-      } else if (kind < options_.policy + options_.fresh || elites_.entries().empty()) {
-        point = space_.Sample(rng, 0);
-      } else {
-        point = Changed(elites_.entries(), rng);
-      }
+      const bool anywhere = rng.Uniform() < options_.fresh || elites_.entries().empty();
+      const Point point = anywhere ? space_.Sample(rng, 0) : Changed(elites_.entries(), rng);
       const size_t hash = PointHash()(point);
       if (!seen_.contains(hash) && fresh.insert(hash).second) pool.push_back(point);
     }
@@ -357,52 +325,25 @@ class TeamSearcher final : public Searcher {
     return chosen;
   }
 
-  // Algorithm 1 on all samples so far; the agents keep what the best points teach.
-  void Regroup() {
-    next_regroup_ *= 2;
-    const int64_t agents = std::min<int64_t>(options_.agents, std::ssize(space_.open()));
-    const Result<AssignmentStudy> study = AssignAgents(
-        space_, trials_, {.correlation = {.reward = RewardScale::kLog}, .agents = agents});
-    if (!study) return;  // Too few feasible trials: the groups stay.
-    agents_ = Apply(study->assignment, space_).agents;
-    ++regroupings_;
-    Relearn();
-  }
-
-  // New policies that learn from the elites.
-  void Relearn() {
-    policy_ = std::make_unique<SoftmaxPolicy>(space_, agents_, PolicyOptions{});
-    constexpr int kRounds = 8;
-    for (int round = 0; round < kRounds; ++round) {
-      std::vector<Point> points;
-      std::vector<double> weights;
-      elites_.Append(options_.imitate, points, weights);
-      policy_->Learn(points, weights);
-    }
-  }
-
-  // A team that finds nothing better looks elsewhere; every second time it returns to the best
-  // points of all lives. The critic keeps what it knows.
+  // Who finds nothing better looks elsewhere; every second time it returns to the best points of
+  // all lives. The critic keeps what it knows.
   void StartLife() {
     ++lives_;
     improved_ = std::ssize(trials_);
     elites_ = lives_ % 2 == 0 ? Elites(static_cast<size_t>(options_.elites)) : champions_;
-    Relearn();
   }
 
   const DecisionSpace& space_;
   const TeamOptions options_;
   const uint64_t seed_;
   std::vector<Point> hints_;
-  std::vector<std::vector<size_t>> agents_;
-  std::unique_ptr<SoftmaxPolicy> policy_;
   Critic critic_;
   Elites elites_;        // of this life
   Elites champions_;     // of all lives
   bool product_ = true;  // whether the objective is cycles times energy
   double size_limit_ = 0.5;
   uint64_t rounds_ = 0;
-  int64_t improved_ = 0, lives_ = 1, regroupings_ = 0, next_regroup_;
+  int64_t improved_ = 0, lives_ = 1;
   std::vector<Trial> trials_;
   std::vector<double> costs_;  // of trials_
   std::unordered_set<size_t> seen_;
@@ -417,17 +358,14 @@ MethodInfo TeamMethod() {
   return DeclareMethod<TeamSearcher, O>(
       {.name = "team",
        .summary =
-           "the flagship: clustered agents propose, a critic predicts, the best is evaluated",
+           "few samples: a critic predicts what points cost, the most promising are evaluated",
        .takes_hints = true},
-      {{"agents", &O::agents, Range{1, 96}, "agents once groups are known"},
-       {"regroup", &O::regroup, Range{0, 1e9},
-        "samples before the first grouping, which then doubles; 0: one agent per decision"},
-       {"start", &O::start, Range{1, 10'000}, "samples before the first prediction"},
+      {{"start", &O::start, Range{1, 10'000}, "samples before the first prediction"},
        {"batch", &O::batch, Range{1, 1000}, "points chosen at a time at first"},
        {"pool", &O::pool, Range{1, 100'000}, "points that the critic compares"},
        {"refine", &O::refine, Range{0, 20}, "times that the pool is improved before the choice"},
-       {"policy", &O::policy, Range{0, 1}, "part of the pool that the agents draw"},
-       {"fresh", &O::fresh, Range{0, 1}, "part of the pool that is random"},
+       {"fresh", &O::fresh, Range{0, 1},
+        "part of the pool that is random, the rest changed elites"},
        {"critic", &O::critic, "whether a critic chooses; otherwise all of the pool is evaluated"},
        {"nest", &O::nest, "whether the critic sees what a loop nest amounts to"},
        {"guess", &O::guess, "whether the first points are those that look good, not random ones"},
@@ -435,10 +373,9 @@ MethodInfo TeamMethod() {
         "expected gain, as a part of the cost, below which every second point is one that the "
         "critic is unsure of"},
        {"elites", &O::elites, Range{1, 10'000}, "best points kept"},
-       {"imitate", &O::imitate, Range{0, 100}, "size of the lesson from the elites"},
        {"history", &O::history, Range{8, 2000}, "points that the critic learns from"},
        {"patience", &O::patience, Range{1, 1e9},
-        "samples without a better point after which the team looks elsewhere"},
+        "samples without a better point after which it looks elsewhere"},
        {"hints", &O::hints, Range{0, 1000}, "points of solved layers that are tried first"}});
 }
 

@@ -204,7 +204,7 @@ Result<MapJob> Study::Job(const StudyUnit& unit) const {
   if (!unit.layer.empty()) {
     const Result<const NetworkLayer*> layer = FindLayer(network, unit.layer);
     if (!layer) return layer.error();
-    network.layers = std::vector<NetworkLayer>{**layer};
+    network = OnlyLayer(std::move(network), **layer);
   }
   return MakeMapJob(*settings, std::move(network), std::move(accelerator), folder_);
 }

@@ -1,6 +1,7 @@
 // Reading of study files.
 #include "tessera/study/study_file.h"
 
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -105,13 +106,18 @@ class Keys {
 
 Result<Bindings> BindingsAt(const Node& node) {
   if (node.kind != Node::Kind::kMap) {
-    return node.ErrorHere(ErrorKind::kBadValue, "expected a map of names and sizes");
+    return node.ErrorHere(ErrorKind::kBadValue, "expected a map of names and values");
   }
   Bindings bindings;
   for (const Node::Entry& entry : node.entries) {
+    // A number, or the word of a choice (phase: decode).
     const Result<int64_t> value = entry.value.AsInt();
-    if (!value) return value.error();
-    bindings[entry.key] = *value;
+    const Result<std::string> word = entry.value.AsString();
+    if (!value &&
+        (!word || word->empty() || std::isalpha(static_cast<unsigned char>((*word)[0])) == 0)) {
+      return value.error();
+    }
+    bindings[entry.key] = value ? Binding(*value) : Binding(*word);
   }
   return bindings;
 }

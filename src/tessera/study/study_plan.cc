@@ -68,7 +68,7 @@ std::string NameOf(const NetworkRequest& request) {
   std::string name = request.name.text;
   char separator = name.find(':') == std::string::npos ? ':' : ',';
   for (const auto& [key, value] : request.bindings) {
-    name += fmt::format("{}{}={}", separator, key, value);
+    name += fmt::format("{}{}={}", separator, key, ToString(value));
     separator = ',';
   }
   return name;
@@ -279,7 +279,7 @@ Result<void> Planner::Add(const UnitRequest& request) {
     const Result<const NetworkLayer*> layer = FindLayer(mapped, request.layer->text);
     if (!layer) return AtWord(*request.layer, layer.error());
     unit.layer = (*layer)->name;
-    mapped.layers = std::vector<NetworkLayer>{**layer};
+    mapped = OnlyLayer(std::move(mapped), **layer);
   }
   Result<MapSettings> settings = SettingsOf(request, (*machine)->value);
   if (!settings) return settings.error();

@@ -67,10 +67,12 @@ TEST(FrontDoor, AProgramWithErrorsHasNoTimes) {
   EXPECT_TRUE(run->times.empty());
 }
 
-TEST(FrontDoor, NetworksWithoutKnownConnectionsAreErrors) {
-  const Result<NetworkRun> run = CompileWhole("vgg16", {});
+TEST(FrontDoor, NetworksWithoutGraphsAreErrors) {
+  const Result<Network> network = LoadZooNetwork("vgg16-gamma");
+  ASSERT_TRUE(network) << network.error();
+  const Result<NetworkRun> run = CompileWhole(*network, {});
   ASSERT_FALSE(run);
-  EXPECT_EQ(run.error().kind, ErrorKind::kUnknownName);
+  EXPECT_EQ(run.error().kind, ErrorKind::kUnsupported);
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ class NetworkBuilder {
   void Ignore(const std::string& op) { ++network_.ignored[op]; }
   void DoNotUnderstand(const std::string& op) { ++network_.unknown[op]; }
 
+  // The entry that the last layer has become a part of.
+  size_t last() const { return last_; }
+
   bool HasName(const std::string& name) const { return names_.Has(name); }
 
   // The finished network; the builder is empty afterwards.
@@ -38,6 +41,7 @@ class NetworkBuilder {
   Checked macs_ = 0, parameters_ = 0;
   std::unordered_map<Layer, size_t, LayerHash> index_;
   UniqueNames names_;
+  size_t last_ = 0;
 };
 
 // The batch size of networks whose format does not state it: N of the first layer that is not a

@@ -16,15 +16,17 @@
 #include "tessera/base/text.h"
 #include "tessera/part.h"
 #include "tessera/workload/builder.h"
+#include "tessera/workload/expression.h"
 
 namespace tessera {
 
-#define TESSERA_NETWORK_FORMATS(PART) \
-  PART(NetworkFormat, kNativeFormat)  \
-  PART(NetworkFormat, kOnnxFormat)    \
-  PART(NetworkFormat, kMaestroFormat) \
-  PART(NetworkFormat, kGammaFormat)   \
-  PART(NetworkFormat, kTimeloopFormat)
+#define TESSERA_NETWORK_FORMATS(PART)  \
+  PART(NetworkFormat, kNativeFormat)   \
+  PART(NetworkFormat, kOnnxFormat)     \
+  PART(NetworkFormat, kMaestroFormat)  \
+  PART(NetworkFormat, kGammaFormat)    \
+  PART(NetworkFormat, kTimeloopFormat) \
+  PART(NetworkFormat, kLanguageModelFormat)
 
 TESSERA_NETWORK_FORMATS(TESSERA_DECLARE_PART)
 
@@ -101,6 +103,14 @@ std::optional<Argument> FindNetwork(const std::string& argument) {
   return std::nullopt;
 }
 
+// A word begins with a letter; everything else has to be a number.
+Result<Binding> ParseBinding(std::string_view text) {
+  if (IsParameterName(text)) return Binding(std::string(text));
+  const Result<int64_t> number = ParseInt(text);
+  if (!number) return number.error();
+  return Binding(*number);
+}
+
 // Whether a name that exists nowhere was meant as a file.
 bool LooksLikePath(const std::string& name) {
   if (name == "-" || name.find('/') != std::string::npos) return true;
@@ -137,6 +147,10 @@ Result<Network> ParseNetwork(std::string_view bytes, const std::string& path,
   return (*format)->read(bytes, path, bindings);
 }
 
+std::string ToString(const Binding& binding) {
+  return binding.word.empty() ? fmt::format("{}", binding.number) : Printable(binding.word);
+}
+
 Result<Bindings> ParseBindings(std::string_view text) {
   Bindings bindings;
   for (const std::string_view part : Split(text, ',')) {
@@ -147,7 +161,7 @@ Result<Bindings> ParseBindings(std::string_view text) {
                    .message = fmt::format("expected NAME=VALUE, found {}", Quoted(part)),
                    .hint = "for example seq=384,past=0"};
     }
-    const Result<int64_t> value = ParseInt(Trim(part.substr(equals + 1)));
+    const Result<Binding> value = ParseBinding(Trim(part.substr(equals + 1)));
     if (!value) {
       Error error = value.error();
       error.message = fmt::format("value of {}: {}", Quoted(name), error.message);
@@ -187,7 +201,7 @@ Result<Network> LoadNetwork(const std::string& name_or_path, const Bindings& bin
       if (fresh || known->second == value) continue;
       return Error{.kind = ErrorKind::kUsage,
                    .message = fmt::format("{} is bound to {} and to {}", Quoted(name),
-                                          known->second, value)};
+                                          ToString(known->second), ToString(value))};
     }
   }
   if (IsZooName(found->name)) return LoadZooNetwork(found->name, all);

@@ -24,6 +24,8 @@ void Losses::AddHeader(const Network& network) {
   if (!network.source.empty()) Add("the network's source");
   if (!network.ignored.empty()) Add("the list of operators without MACs");
   if (!network.unknown.empty()) Add("the list of operators that were not understood");
+  if (!network.graph.empty()) Add("the graph: which layer reads what others write");
+  if (network.step) Add("the step of the language model");
 }
 
 std::vector<std::string> Losses::Lines() const {

@@ -5,6 +5,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/workload/builder.h"
+#include "tessera/workload/native_graph.h"
 
 namespace tessera {
 namespace {
@@ -84,7 +85,7 @@ std::string WriteNativeNetwork(const Network& network) {
   if (!network.unknown.empty()) text += fmt::format("unknown: {}\n", CountMap(network.unknown));
   text += "layers:\n";
   for (const NetworkLayer& entry : network.layers) text += LayerLine(entry);
-  return text;
+  return text + NativeGraphText(network);
 }
 
 extern const NetworkFormat kNativeFormat = {

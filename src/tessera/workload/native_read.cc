@@ -12,6 +12,7 @@
 #include "tessera/workload/builder.h"
 #include "tessera/workload/expression.h"
 #include "tessera/workload/native.h"
+#include "tessera/workload/native_graph.h"
 
 namespace tessera {
 namespace {
@@ -43,6 +44,8 @@ class Reader {
       return ok.error();
     }
     const Node* batch = top.Find("batch");
+    const Node* const graph = top.Find("graph");
+    const Node* const step = top.Find("step");
     const Result<const Node*> layers = top.Require("layers");
     if (Result<void> ok = top.Finish(); !ok) return ok.error();
     if (!layers) return layers.error();
@@ -51,6 +54,15 @@ class Reader {
     if (Result<void> ok = ReadLayers(**layers, builder); !ok) return ok.error();
     Network network = builder.Take();
     if (Result<void> ok = SetBatch(batch, network); !ok) return ok.error();
+    if (step != nullptr) {
+      if (Result<void> ok = ReadNativeStep(*step, network); !ok) return ok.error();
+    }
+    if (graph != nullptr) {
+      const SizeReader size = [this](const Node& node, std::string_view key, int64_t least) {
+        return ReadSize(node, key, least);
+      };
+      if (Result<void> ok = ReadNativeGraph(*graph, size, network); !ok) return ok.error();
+    }
     return network;
   }
 
@@ -88,7 +100,7 @@ class Reader {
     return {};
   }
 
-  Result<void> Bind(const std::string& name, int64_t value, const std::string& network) {
+  Result<void> Bind(const std::string& name, const Binding& binding, const std::string& network) {
     const auto parameter = parameters_.find(name);
     if (parameter == parameters_.end()) {
       std::vector<std::string_view> names;
@@ -99,10 +111,11 @@ class Reader {
           .where = {.file = root_.file},
           .hint = names.empty() ? "it has none" : DidYouMean(name, names)};
     }
-    if (value < 0 || value > kMaxSize) {
+    const int64_t value = binding.number;
+    if (!binding.word.empty() || value < 0 || value > kMaxSize) {
       return Error{.kind = ErrorKind::kBadValue,
                    .message = fmt::format("parameter {} is {}, but must be in 0..{}", Quoted(name),
-                                          value, kMaxSize),
+                                          ToString(binding), kMaxSize),
                    .where = {.file = root_.file}};
     }
     parameter->second = value;

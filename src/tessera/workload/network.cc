@@ -51,6 +51,7 @@ Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t c
   parameters_ = parameters;
   std::string unique = names_.Add(std::move(name));
   const auto [known, fresh] = index_.try_emplace(layer, network_.layers.size());
+  last_ = known->second;
   if (fresh) {
     network_.layers.push_back({.name = std::move(unique), .layer = layer, .count = count});
   } else {
@@ -74,12 +75,21 @@ Result<Network> MakeNetwork(std::string name, const std::vector<NetworkLayer>& l
 }
 
 int64_t TotalMacs(const Network& network) { return SumOver(network, Macs).value(); }
-int64_t TotalParameters(const Network& network) { return SumOver(network, Parameters).value(); }
+int64_t TotalParameters(const Network& network) {
+  return network.step ? network.step->parameters : SumOver(network, Parameters).value();
+}
 
 int64_t TotalLayers(const Network& network) {
   int64_t total = 0;
   for (const NetworkLayer& entry : network.layers) total += entry.count;
   return total;
+}
+
+Network OnlyLayer(Network network, const NetworkLayer& layer) {
+  network.layers = std::vector<NetworkLayer>{layer};
+  network.graph = {};
+  network.step.reset();
+  return network;
 }
 
 int64_t UsualBatch(const Network& network) {

@@ -7,6 +7,7 @@
 
 #include "tessera/base/document.h"
 #include "tessera/base/text.h"
+#include "tessera/workload/llm_config.h"
 #include "tessera/workload/native.h"
 
 namespace tessera {
@@ -32,12 +33,18 @@ Result<Network> LoadZooNetwork(std::string_view name, const Bindings& bindings) 
   const Result<const ZooFile*> file = FindZooFile(name);
   if (!file) return file.error();
   // Messages about a zoo network name it as the user does.
+  if (IsLanguageModel((*file)->contents)) {
+    return ReadLanguageModel((*file)->contents, std::string(name), bindings);
+  }
   return ReadNativeNetwork((*file)->contents, std::string(name), bindings);
 }
 
 Result<Bindings> ZooParameters(std::string_view name) {
   const Result<const ZooFile*> file = FindZooFile(name);
   if (!file) return file.error();
+  if (IsLanguageModel((*file)->contents)) {
+    return LanguageModelParameters((*file)->contents, std::string(name));
+  }
   const Result<Node> root = ParseDocument((*file)->contents, std::string(name));
   if (!root) return root.error();
   Bindings parameters;

@@ -30,6 +30,17 @@ Json StepJson(const Graph& graph, size_t index, const StepRun& run, const Config
                  {"pixels", step.shape.oh() * step.shape.ow()}}},
                {"values", run.values},
                {"distinct_values", run.distinct_values}};
+  // How the input lies, which is not as its producer gave it where a view stands between them.
+  json["input"] = {
+      {"n", step.shape.n}, {"channels", step.shape.ci}, {"pixels", step.shape.h * step.shape.w}};
+  if (step.kind == StepKind::kAveragePool) {
+    json["window"] = {{"h", step.shape.h},
+                      {"w", step.shape.w},
+                      {"kh", step.shape.kh},
+                      {"kw", step.shape.kw},
+                      {"stride_h", step.shape.stride_h},
+                      {"stride_w", step.shape.stride_w}};
+  }
   if (!RunsOnVta(step.kind)) return json;
   json["cycles"] = run.report.cycles;
   if (step.kind == StepKind::kConv) {
@@ -65,8 +76,8 @@ std::string ManifestOf(const Graph& graph, const NetworkRun& run, const NetworkO
 
 }  // namespace
 
-Result<NetworkRun> CompileWhole(std::string_view network, const NetworkOptions& options) {
-  const Result<Graph> graph = FindGraph(network);
+Result<NetworkRun> CompileWhole(const Network& network, const NetworkOptions& options) {
+  const Result<Graph> graph = GraphOf(network);
   if (!graph) return graph.error();
   Result<std::optional<FileSet>> out = OpenFiles(options.folder);
   if (!out) return out.error();

@@ -46,7 +46,14 @@ Result<FolderRun> SimulateFolder(const std::string& folder, const TimingParamete
   if (!manifest) return manifest.error();
   FolderRun run = {.network = manifest->network, .host_steps = manifest->host_steps};
   StepOutputs outputs;
-  for (const ManifestEntry& entry : manifest->programs) {
+  size_t next_host_step = 0;
+  for (size_t i = 0; i < manifest->programs.size(); ++i) {
+    const std::vector<ManifestHostStep>& work = manifest->host_work;
+    for (; next_host_step < work.size() && work[next_host_step].before <= i; ++next_host_step) {
+      Result<void> done = RunHostStep(work[next_host_step], outputs);
+      if (!done) return done.error();
+    }
+    const ManifestEntry& entry = manifest->programs[i];
     Result<FolderRun::Entry> one = RunOne(entry, *manifest, folder, timing, outputs);
     if (!one) return one.error();
     run.cycles += entry.count * one->report.cycles;

@@ -5,20 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "tessera/base/text.h"
-
 namespace tessera::vta {
-namespace {
 
-constexpr std::pair<std::string_view, std::array<int64_t, 4>> kResidualNetworks[] = {
-    {"resnet18", {2, 2, 2, 2}}, {"resnet34", {3, 4, 6, 3}}};
-
-// Random int8 weights make sums whose deviation grows with the root of their length; this shift
-// brings them back to the middle of int8, so that a wrong sum shows instead of being clipped away.
 int32_t ShiftFor(const ConvShape& shape) {
   const auto length = static_cast<uint64_t>(shape.ci * shape.kh * shape.kw);
   return static_cast<int32_t>(std::bit_width(length) + 1) / 2 + 6;
 }
+
+namespace {
 
 class Builder {
  public:
@@ -66,6 +60,8 @@ std::string_view StepKindName(StepKind kind) {
     case StepKind::kConv: return "conv";
     case StepKind::kAdd: return "add";
     case StepKind::kMaxPool: return "max_pool";
+    case StepKind::kRelu: return "relu";
+    case StepKind::kConcat: return "concat";
     case StepKind::kAveragePool: return "average_pool";
     case StepKind::kClassifier: return "classifier";
   }
@@ -73,7 +69,8 @@ std::string_view StepKindName(StepKind kind) {
 }
 
 bool RunsOnVta(StepKind kind) {
-  return kind != StepKind::kAveragePool && kind != StepKind::kClassifier;
+  return kind == StepKind::kConv || kind == StepKind::kAdd || kind == StepKind::kMaxPool ||
+         kind == StepKind::kRelu;
 }
 
 Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes) {
@@ -104,21 +101,6 @@ Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes) {
              .inputs = {tensor},
              .shape = SquareConv(channels, sizes.classes, 1, 1, 1, 0)});
   return graph;
-}
-
-std::vector<std::string> WholeNetworkNames() {
-  std::vector<std::string> names;
-  for (const auto& [name, blocks] : kResidualNetworks) names.emplace_back(name);
-  return names;
-}
-
-Result<Graph> FindGraph(std::string_view name) {
-  for (const auto& [known, blocks] : kResidualNetworks) {
-    if (known == name) return MakeResidualGraph(std::string(known), {.blocks = blocks});
-  }
-  return Error{.kind = ErrorKind::kUnknownName,
-               .message = fmt::format("the connections of network {} are not known", Quoted(name)),
-               .hint = fmt::format("known: {}", fmt::join(WholeNetworkNames(), ", "))};
 }
 
 }  // namespace tessera::vta

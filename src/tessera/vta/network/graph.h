@@ -1,14 +1,13 @@
-// A quantised network as steps on int8 tensors: what feeds what, and which steps VTA runs. Layers
-// of a tessera::Network have sizes but no connections, so graphs are made here.
+// A quantised network as steps on int8 tensors: what feeds what, and which steps VTA runs.
 #ifndef TESSERA_VTA_NETWORK_GRAPH_H_
 #define TESSERA_VTA_NETWORK_GRAPH_H_
 
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "tessera/network.h"
 #include "tessera/result.h"
 #include "tessera/vta/codegen/conv.h"
 
@@ -21,11 +20,11 @@ struct Step {
   // Tensors it reads: 0 is the image, i + 1 the output of step i.
   std::vector<size_t> inputs = {};
 
-  // Sizes of inputs, kernel and outputs. An addition has ci = co and a kernel of 1, average pooling
-  // a kernel as large as its input.
+  // Sizes of inputs, kernel and outputs. Additions and ReLU have ci = co and a kernel of 1; of a
+  // concatenation ci and co are the channels of all inputs together.
   ConvShape shape = {};
 
-  // Of convolutions: the sums' shift, bias and clipping. Of additions: the clipping.
+  // Of convolutions: the sums' shift, bias and clipping. Of additions and ReLU: the clipping.
   Epilogue epilogue = {};
 };
 
@@ -35,6 +34,15 @@ struct Graph {
   std::vector<Step> steps = {};  // each reads earlier ones only
 };
 
+// Random int8 weights make sums whose deviation grows with the root of their length; this shift
+// brings them back to the middle of int8, so that a wrong sum shows instead of being clipped away.
+int32_t ShiftFor(const ConvShape& shape);
+
+// The steps of a network's graph. ReLU goes into the step before it where nothing else reads that
+// step; views disappear; the last fully connected layer is the classifier. The error names every
+// node that has no step, with the reason.
+Result<Graph> GraphOf(const Network& network);
+
 // A residual network of basic blocks (two 3 x 3 convolutions each) in four stages.
 struct ResidualSizes {
   std::array<int64_t, 4> blocks = {2, 2, 2, 2};
@@ -43,9 +51,6 @@ struct ResidualSizes {
   int64_t classes = 1000;
 };
 Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes);
-
-// The graph of a known network. The error lists the names.
-Result<Graph> FindGraph(std::string_view name);
 
 }  // namespace tessera::vta
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/codegen/elementwise.h"
 #include "tessera/vta/codegen/pool.h"
+#include "tessera/vta/network/host.h"
 #include "tessera/vta/sim/cycles.h"
 
 namespace tessera::vta {
@@ -76,23 +78,17 @@ Values PlainAddition(const Values& a, const Values& b, const Epilogue& epilogue)
   return sums;
 }
 
-// Mean of each channel, rounded down.
-Values AveragePool(const ConvShape& shape, const Values& input) {
-  const int64_t pixels = shape.h * shape.w;
-  Values means;
-  for (auto plane = input.begin(); plane != input.end(); plane += pixels) {
-    int64_t sum = 0;
-    for (auto value = plane; value != plane + pixels; ++value) sum += *value;
-    means.push_back(static_cast<int8_t>(sum >= 0 ? sum / pixels : -((pixels - 1 - sum) / pixels)));
-  }
-  return means;
-}
-
+// The scores of all images, one after another.
 std::vector<int32_t> Classify(const ConvShape& shape, const ConvData& data) {
-  std::vector<int32_t> scores = data.bias;
-  for (size_t k = 0; k < scores.size(); ++k) {
-    for (size_t c = 0; c < data.input.size(); ++c) {
-      scores[k] += data.weights[k * static_cast<size_t>(shape.ci) + c] * data.input[c];
+  std::vector<int32_t> scores;
+  const auto inputs = static_cast<size_t>(shape.ci);
+  for (size_t image = 0; image < static_cast<size_t>(shape.n); ++image) {
+    for (size_t k = 0; k < data.bias.size(); ++k) {
+      int32_t score = data.bias[k];
+      for (size_t c = 0; c < inputs; ++c) {
+        score += data.weights[k * inputs + c] * data.input[image * inputs + c];
+      }
+      scores.push_back(score);
     }
   }
   return scores;
@@ -124,6 +120,7 @@ class Runner {
       result.kind = step.kind;
       run_.cycles += result.report.cycles;
     }
+    if (run_.scores.empty()) run_.scores.assign(tensors_.back().begin(), tensors_.back().end());
     return std::move(run_);
   }
 
@@ -169,6 +166,21 @@ class Runner {
                         .expected = PlainAddition(inputs[0], inputs[1], graph_.steps[i].epilogue)};
   }
 
+  Result<PreparedStep> PrepareRelu(size_t i) {
+    const ConvShape& s = graph_.steps[i].shape;
+    const ElementwiseShape shape = {.n = s.n, .channels = s.ci, .h = s.h, .w = s.w, .low = 0};
+    Result<Kernel> kernel = GenerateElementwise(shape, options_.compile.config);
+    if (!kernel) return kernel.error();
+    const std::array<Values, 1> inputs = {Input(i, 0)};
+    Result<Program> program = LinkElementwise(*kernel, shape, inputs);
+    if (!program) return program.error();
+    Values expected = inputs[0];
+    for (int8_t& value : expected) value = std::max<int8_t>(value, 0);
+    return PreparedStep{.kernel = *std::move(kernel),
+                        .program = *std::move(program),
+                        .expected = std::move(expected)};
+  }
+
   Result<PreparedStep> PrepareMaxPool(size_t i) {
     const ConvShape& shape = graph_.steps[i].shape;
     Result<Kernel> kernel = GenerateMaxPool(shape, options_.compile.config);
@@ -184,6 +196,7 @@ class Runner {
     switch (graph_.steps[i].kind) {
       case StepKind::kAdd: return PrepareAddition(i);
       case StepKind::kMaxPool: return PrepareMaxPool(i);
+      case StepKind::kRelu: return PrepareRelu(i);
       default: return PrepareConv(i);
     }
   }
@@ -218,8 +231,15 @@ class Runner {
 
   Result<void> RunOnHost(size_t i) {
     run_.steps.push_back({});
-    if (graph_.steps[i].kind == StepKind::kAveragePool) {
-      Keep(AveragePool(graph_.steps[i].shape, Input(i, 0)));
+    const Step& step = graph_.steps[i];
+    if (step.kind == StepKind::kAveragePool) {
+      Keep(AveragePool(step.shape, Input(i, 0)));
+      return {};
+    }
+    if (step.kind == StepKind::kConcat) {
+      std::vector<std::span<const int8_t>> parts;
+      for (size_t which = 0; which < step.inputs.size(); ++which) parts.push_back(Input(i, which));
+      Keep(JoinChannels(step.shape.n, parts));
       return {};
     }
     run_.scores = Classify(graph_.steps[i].shape, DataOf(i));

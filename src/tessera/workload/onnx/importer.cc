@@ -16,6 +16,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/workload/builder.h"
+#include "tessera/workload/onnx/graph.h"
 #include "tessera/workload/onnx/op.h"
 #include "tessera/workload/onnx/operators.h"
 #include "tessera/workload/onnx/order.h"
@@ -108,6 +109,7 @@ class Importer final : public Host {
   Reasons reasons_;
   std::map<FunctionKey, const schema::Function*> functions_;
   std::vector<std::pair<std::string, Layer>> layers_;
+  GraphRecorder graph_;
   Network header_;
   Scope* current_ = nullptr;
   int depth_ = 0;
@@ -139,11 +141,23 @@ Result<Network> Importer::Run() {
                  .message = fmt::format("graph output {} is produced by no node",
                                         Quoted(output.name(), 100))};
   }
+  for (const schema::ValueInfo& output : model_.graph().output()) {
+    graph_.AddOutput(*scope.Find(output.name()));
+  }
   NetworkBuilder builder(std::move(header_));
+  std::vector<int32_t> entries;
   for (auto& [name, layer] : layers_) {
     if (Result<void> ok = builder.Add(std::move(name), layer); !ok) return ok.error();
+    entries.push_back(static_cast<int32_t>(builder.last()));
   }
-  return builder.Take();
+  Network network = builder.Take();
+  network.graph = graph_.Take();
+  for (GraphNode& node : network.graph.nodes) {
+    if (node.macs()) node.layer = entries[static_cast<size_t>(node.layer)];
+  }
+  // What the recorder did not understand is no reason to refuse the layers.
+  if (!ValidateGraph(network)) network.graph = {};
+  return network;
 }
 
 // Initialisers win over inputs of the same name, which files of IR version 3 list too.
@@ -160,6 +174,7 @@ Result<void> Importer::ReadInputs(Scope& scope) {
       header_.batch = std::max<int64_t>(value->dims->front().size, 1);
     }
     first = false;
+    graph_.AddInput(*value);
     scope.values.emplace(input.name(), *std::move(value));
   }
   for (const auto* const list : {&graph.output(), &graph.value_info()}) {
@@ -341,10 +356,14 @@ Result<void> Importer::InferNode(const schema::Node& node, Scope& scope) {
   const Operator* const known = FindOperator(DomainOf(node.domain()), node.op_type());
   Op op(node, scope.attributes, *opset, fmt::format("{}{}", scope.prefix, Printable(NameOf(node))),
         inputs, *this);
+  const size_t first_layer = layers_.size();
   if (known != nullptr) known->infer(op);
   if (op.failed()) return op.error();
   Count(node, op.role().value_or(known == nullptr ? Role::kNotKnown : known->role));
   CompleteOutputs(op, node, known, scope, inputs);
+  graph_.AddNode(op, fmt::format("{}{}", scope.prefix, Printable(NameOf(node))), inputs, layers_,
+                 first_layer);
+  if (op.failed()) return op.error();
   return Define(node, std::move(op.outputs()), scope);
 }
 

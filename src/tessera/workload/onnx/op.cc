@@ -237,6 +237,8 @@ std::optional<std::vector<int64_t>> Op::IntsFrom(size_t i, std::string_view name
 
 // ---- outputs
 
+std::string_view Op::OutputName(size_t i) const { return node_.output(static_cast<int>(i)); }
+
 Value& Op::Output(size_t i) { return i < outputs_.size() ? outputs_[i] : dummy_; }
 
 void Op::SetData(size_t i, Numbers data) {

@@ -94,7 +94,8 @@ class Op {
 
   // ---- outputs
   size_t num_outputs() const { return outputs_.size(); }
-  Value& Output(size_t i);  // a dummy where the node has no such output
+  std::string_view OutputName(size_t i) const;  // empty: nobody wants it
+  Value& Output(size_t i);                      // a dummy where the node has no such output
   void SetShape(size_t i, Dims dims) { Output(i).dims = std::move(dims); }
   void SetSizes(size_t i, const std::vector<int64_t>& sizes) { SetShape(i, KnownDims(sizes)); }
   void SetType(size_t i, ElementType type) { Output(i).type = type; }

@@ -11,10 +11,22 @@
 #include "tessera/workload/onnx/schema.pb.h"
 
 namespace tessera::onnx {
+
+Symbols::Symbols(const Bindings& bindings) {
+  for (const auto& [name, value] : bindings) {
+    if (value.word.empty()) {
+      bindings_.emplace(name, value.number);
+    } else if (word_.empty()) {
+      word_ = fmt::format("{}={}", name, value.word);
+    }
+  }
+}
+
 namespace {
 
 // The value of a symbol, or of an expression over symbols ("past + 1"); exporters write both.
-std::optional<int64_t> ValueOf(const std::string& symbol, const Bindings& bindings) {
+std::optional<int64_t> ValueOf(const std::string& symbol,
+                               const std::map<std::string, int64_t>& bindings) {
   // The whole text first: a name may look like an expression ("batch-size").
   if (const auto found = bindings.find(symbol); found != bindings.end()) return found->second;
   const Result<int64_t> value = EvaluateExpression(symbol, bindings);
@@ -131,6 +143,10 @@ std::optional<Dims> Symbols::ReadAnnotation(const schema::TensorType& type,
 }
 
 Result<void> Symbols::CheckSizes() const {
+  if (!word_.empty()) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("binding {}: a size is a number", Printable(word_))};
+  }
   for (const auto& [name, size] : bindings_) {
     if (size >= 0 && size <= kMaxSize) continue;
     return Error{

@@ -4,6 +4,7 @@
 #define TESSERA_WORKLOAD_ONNX_SYMBOLS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,7 +22,7 @@ class ValueInfo;
 
 class Symbols {
  public:
-  explicit Symbols(const Bindings& bindings) : bindings_(bindings) {}
+  explicit Symbols(const Bindings& bindings);
 
   // What is known about a graph input. A dimension without a name is bound by input and axis
   // ("x.0=1"). Errors: a negative size other than -1, too many dimensions.
@@ -34,7 +35,7 @@ class Symbols {
   // Notes the symbols of an annotation, so that they may be bound.
   void Declare(const schema::ValueInfo& info);
 
-  // A binding to a negative or huge size is an error.
+  // A binding to a negative or huge size, or to a word, is an error.
   Result<void> CheckSizes() const;
 
   // A binding of a name that nothing declared is an error.
@@ -45,7 +46,8 @@ class Symbols {
   void Declare(const std::string& symbol);
   Dim ReadAxis(const std::string& input, size_t axis, std::string symbol, Reasons& reasons);
 
-  const Bindings& bindings_;
+  std::map<std::string, int64_t> bindings_;
+  std::string word_;             // a binding that is no number: "batch=one"
   std::set<std::string> names_;  // all that may be bound
 };
 

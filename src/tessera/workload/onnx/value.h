@@ -91,6 +91,7 @@ struct Value {
   bool parameter = false;                         // computed from weights and constants alone
   int64_t layer = -1;  // the fully connected layer whose result this is: a bias may follow
   std::shared_ptr<const std::vector<Value>> sequence = nullptr;  // the items of a sequence
+  int32_t tensor = -1;  // in the network's graph; -1: constants, and what is not known
   bool absent = false;  // an optional input of a function that its caller left out
 };
 

@@ -1,0 +1,122 @@
+// Figures of language models from the costs of their layers.
+#include "tessera/report/llm_report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/text.h"
+
+namespace tessera {
+namespace {
+
+// By layer: whether its second operand is the cache of keys and values.
+std::vector<bool> ReadsCache(const Network& network) {
+  std::vector<bool> reads(network.layers.size(), false);
+  for (const GraphNode& node : network.graph.nodes) {
+    if (!node.macs() || node.inputs.size() < 2) continue;
+    const GraphTensor& second = network.graph.tensors[static_cast<size_t>(node.inputs[1])];
+    if (second.kind == TensorKind::kCache) reads[static_cast<size_t>(node.layer)] = true;
+  }
+  return reads;
+}
+
+double ClockOf(const MapJob& job) {
+  for (const auto& [name, value] : job.settings.model.settings()) {
+    const Result<double> number = ParseDouble(value);
+    if (name == "clock-ghz" && number) return *number;
+  }
+  return 1;
+}
+
+// Bytes per cycle of the outermost memory; nothing if it has no limit.
+std::optional<double> BandwidthOf(const MemoryLevel& level) {
+  const double bytes = static_cast<double>(level.word_bits) / 8;
+  const double instances = static_cast<double>(level.instances());
+  if (level.shared_words_per_cycle)
+    return level.shared_words_per_cycle->ToDouble() * bytes * instances;
+  if (level.read_words_per_cycle) return level.read_words_per_cycle->ToDouble() * bytes * instances;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LlmFigures> FiguresOf(const MapJob& job, const NetworkMapping& mapping) {
+  const Network& network = job.network;
+  if (!network.step || !job.accelerator.hierarchy) return std::nullopt;
+  if (mapping.layers.size() != network.layers.size()) return std::nullopt;
+  const Hierarchy& machine = *job.accelerator.hierarchy;
+  const std::vector<bool> reads_cache = ReadsCache(network);
+  LlmFigures figures;
+  double cycles = 0, macs = 0, weights = 0, cache = 0, all = 0;
+  for (size_t i = 0; i < mapping.layers.size(); ++i) {
+    const LayerMapping& layer = mapping.layers[i];
+    if (!layer.cost || layer.cost->num_levels < 1) return std::nullopt;
+    const auto count = static_cast<double>(layer.count);
+    const LevelAccesses& outermost =
+        layer.cost->levels[static_cast<size_t>(layer.cost->num_levels - 1)];
+    cycles += count * static_cast<double>(layer.cost->cycles);
+    macs += count * static_cast<double>(Macs(layer.layer));
+    for (size_t t = 0; t < kTensors; ++t) {
+      const double words = count * static_cast<double>(outermost.reads[t] + outermost.writes[t]);
+      all += words;
+      if (static_cast<Tensor>(t) == Tensor::kWeight) (reads_cache[i] ? cache : weights) += words;
+    }
+  }
+  const double bytes = static_cast<double>(machine.levels.back().word_bits) / 8;
+  figures.tokens = network.step->batch * network.step->seq;
+  const auto tokens = static_cast<double>(figures.tokens);
+  figures.clock_ghz = ClockOf(job);
+  figures.cycles_per_token = cycles / tokens;
+  figures.tokens_per_second = cycles > 0 ? figures.clock_ghz * 1e9 * tokens / cycles : 0;
+  figures.weight_bytes_per_token = weights * bytes / tokens;
+  figures.cache_bytes_per_token = cache * bytes / tokens;
+  figures.bytes_per_token = all * bytes / tokens;
+  figures.macs_per_byte = all > 0 ? macs / (all * bytes) : 0;
+  figures.macs_per_cycle = cycles > 0 ? macs / cycles : 0;
+  const auto peak = static_cast<double>(machine.arithmetic.instances());
+  figures.roof_macs_per_cycle = peak;
+  if (const std::optional<double> bandwidth = BandwidthOf(machine.levels.back());
+      bandwidth && *bandwidth > 0) {
+    figures.ridge_macs_per_byte = peak / *bandwidth;
+    figures.roof_macs_per_cycle = std::min(peak, figures.macs_per_byte * *bandwidth);
+  }
+  return figures;
+}
+
+Json ToJson(const LlmFigures& figures) {
+  Json json = {{"tokens", figures.tokens},
+               {"cycles_per_token", figures.cycles_per_token},
+               {"clock_ghz", figures.clock_ghz},
+               {"tokens_per_second", figures.tokens_per_second},
+               {"weight_bytes_per_token", figures.weight_bytes_per_token},
+               {"cache_bytes_per_token", figures.cache_bytes_per_token},
+               {"bytes_per_token", figures.bytes_per_token}};
+  json["roofline"] = {{"macs_per_byte", figures.macs_per_byte},
+                      {"ridge_macs_per_byte",
+                       figures.ridge_macs_per_byte ? Json(*figures.ridge_macs_per_byte) : Json()},
+                      {"limited_by", figures.memory_bound() ? "memory" : "compute"},
+                      {"macs_per_cycle", figures.macs_per_cycle},
+                      {"roof_macs_per_cycle", figures.roof_macs_per_cycle}};
+  return json;
+}
+
+std::string ToText(const LlmFigures& figures) {
+  std::string text = fmt::format(
+      "per token: {:.6g} cycles, {:.4g} tokens/s at {} GHz; {:.4g} bytes of weights, {:.4g} of "
+      "cache, {:.4g} in all\n",
+      figures.cycles_per_token, figures.tokens_per_second, figures.clock_ghz,
+      figures.weight_bytes_per_token, figures.cache_bytes_per_token, figures.bytes_per_token);
+  text += fmt::format("roofline: {:.4g} MACs per byte", figures.macs_per_byte);
+  if (figures.ridge_macs_per_byte) {
+    text += fmt::format(", {} the ridge at {:.4g}: {} limits",
+                        figures.memory_bound() ? "below" : "above", *figures.ridge_macs_per_byte,
+                        figures.memory_bound() ? "memory" : "arithmetic");
+  }
+  return text + fmt::format("; {:.4g} of {:.4g} MACs per cycle\n", figures.macs_per_cycle,
+                            figures.roof_macs_per_cycle);
+}
+
+}  // namespace tessera
