@@ -94,15 +94,12 @@ TEST(ExactMoves, LoopsThatNoHeldTensorHasCouldAsWellLieFurtherOut) {
 TEST(ExactMoves, AnnealingFindsFastMappingsOverBypasses) {
   const Accelerator machine = *LoadAccelerator("eyeriss-168");
   const LoopProblem dense = *MakeLoopProblem("gemm", {{"M", 128}, {"N", 3072}, {"K", 768}});
-  const auto mapper = Mapper::Make(dense, *machine.hierarchy,
-                                   {.goal = Goal::kCycles,
-                                    .decide_keep = true,
-                                    .round_nodes = 1,
-                                    .node_steps = 500,
-                                    .split_steps = 500});
+  const auto mapper =
+      Mapper::Make(dense, *machine.hierarchy,
+                   {.goal = Goal::kCycles, .decide_keep = true, .split_steps = 20'000});
   ASSERT_TRUE(mapper) << mapper.error();
   ThreadPool pool(1);
-  for (int round = 0; round < 16; ++round) (*mapper)->Step(pool);
+  for (int round = 0; round < 12; ++round) (*mapper)->Step(pool);
   const Progress progress = (*mapper)->progress();
   ASSERT_TRUE(progress.best);
   EXPECT_LE(progress.best->value, 2'949'120);
