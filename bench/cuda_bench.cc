@@ -4,12 +4,13 @@
 //   cuda_bench compare    tensors after ten rounds, for algorithms, layouts, samplers, precisions
 //   cuda_bench worlds     observations and rewards of worlds, then steps per second
 //   cuda_bench rounds     milliseconds of update rounds, and of their phases
+//   cuda_bench platforms  the same with replay on the host, and that the learning is the same
 //   cuda_bench training   episodes per second, everything on the device
 //   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, on the device
 //   cuda_bench profile    a few rounds, for Nsight Compute
 //   cuda_bench memory     the error of asking for too much memory
-//   cuda_bench small      every kernel once, on little data: for compute-sanitizer; smaller: fewer
-//   cases
+//   cuda_bench small      every kernel once, on little data: for compute-sanitizer
+//   cuda_bench race       one round of a few rows for each kind of kernel: for its racecheck
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -153,6 +154,12 @@ void CompareRounds() {
     return more;
   };
   const Case cases[] = {
+      // Adam's epsilon is far above every rounding, so that such gradients move nothing.
+      {"predator_prey", "maddpg", 6, 1, with({{"sampler", "neighbor"}, {"epsilon", "0.001"}})},
+      {"predator_prey", "maddpg", 12, 1, with({{"together", "true"}, {"epsilon", "0.001"}})},
+      {"predator_prey", "maddpg", 24, 1, with({{"together", "true"}, {"epsilon", "0.001"}})},
+      {"predator_prey", "masac", 3, 1, with({{"epsilon", "0.001"}})},
+      // The defaults.
       {"predator_prey", "maddpg", 3, 1, with({})},
       {"predator_prey", "maddpg", 3, 1, with({{"together", "true"}})},
       {"cooperative_navigation", "maddpg", 3, 2, with({{"replay", "joint"}})},
@@ -175,12 +182,12 @@ void CompareRounds() {
       "has trained for 200\n"
       "rounds (50 with 12 agents), after 10: of the worst network (all its weights), of the worst "
       "tensor (Adam's means\n"
-      "included). In the first rounds Adam moves every weight by the sign of its gradient, however "
-      "small: a gradient\n"
-      "that is all rounding then moves a weight as far as any other.\n");
-  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n", "environment",
-             "algo", "agents", "envs", "settings", "net 1", "net 10", "net 210", "tens 1",
-             "tens 10", "tens 210", "critics' loss: device, host");
+      "included). host 10: the same between two runs of the host, one with learning rates that are "
+      "larger by 1e-7 of\n"
+      "themselves, worst tensor after 10 rounds.\n");
+  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n",
+             "environment", "algo", "agents", "envs", "settings", "net 1", "net 10", "net 210",
+             "tens 1", "tens 10", "tens 210", "host 10", "critics' loss: device, host");
   for (const Case& c : cases) {
     TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
     config.algorithm = c.algorithm;
@@ -193,16 +200,21 @@ void CompareRounds() {
     }
     const Training cpu = Must(MakeTraining(host, 8, nullptr));
     const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
-    Learner* const both[] = {cpu.learner.get(), gpu.learner.get()};
+    // 1e-7 is what one rounding of a float is.
+    for (const char* rate : {"actor_rate", "critic_rate"}) {
+      host.settings.emplace_back(rate, "0.010000001");
+    }
+    const Training disturbed = Must(MakeTraining(host, 8, nullptr));
+    Learner* const all[] = {cpu.learner.get(), gpu.learner.get(), disturbed.learner.get()};
     cpu.env->Reset(1);
-    PlayAtRandom(*cpu.env, both, 3000 / c.envs);
+    PlayAtRandom(*cpu.env, all, 3000 / c.envs);
     Difference first, last;
     for (int round = 0; round < 10; ++round) {
-      Must(gpu.learner->Update());
-      Must(cpu.learner->Update());
+      for (Learner* const learner : all) Must(learner->Update());
       if (round == 0) first = Compare(*gpu.learner, *cpu.learner);
     }
     last = Compare(*gpu.learner, *cpu.learner);
+    const Difference own = Compare(*disturbed.learner, *cpu.learner);
     // A checkpoint of the host moves to the device.
     const int more = c.agents <= 6 ? 200 : c.agents <= 12 ? 50 : 0;
     for (int round = 0; round < more; ++round) Must(cpu.learner->Update());
@@ -218,10 +230,10 @@ void CompareRounds() {
     }
     const Difference later = Compare(*gpu.learner, *cpu.learner);
     fmt::print(
-        "{:23} {:6} {:6} {:4} {:46} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:.6g} "
-        "{:.6g}\n",
+        "{:23} {:6} {:6} {:4} {:46} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} "
+        "{:.6g} {:.6g}\n",
         c.env, c.algorithm, c.agents, c.envs, shown, first.worst_net, last.worst_net,
-        later.worst_net, first.worst, last.worst, later.worst, a.q_loss, b.q_loss);
+        later.worst_net, first.worst, last.worst, later.worst, own.worst, a.q_loss, b.q_loss);
     std::fflush(stdout);
   }
 }
@@ -369,6 +381,63 @@ void MeasureRounds() {
   }
 }
 
+// ---- Replay on the host ------------------------------------------------------------------------
+
+void MeasurePlatforms() {
+  fmt::print(
+      "update rounds in turn, FP32, batch 1024, replay of 60,000 transitions, milliseconds; "
+      "device: drawn there;\n"
+      "host: drawn and gathered by the host (1 thread), copied from page-locked memory. Last "
+      "column: the worst\n"
+      "tensor's difference between the two after one round\n");
+  fmt::print("{:>6} {:8} {:22} {:7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "agents",
+             "layout", "sampler", "replay", "sampling", "copies", "target_q", "q_loss", "p_loss",
+             "all", "differ");
+  const auto make = [](int64_t agents, const std::string& layout, const std::string& sampler) {
+    return MakeTraining(ConfigFor("predator_prey", agents, 100,
+                                  {{"capacity", "60000"},
+                                   {"warmup", "1024"},
+                                   {"update_every", "1000000000"},
+                                   {"replay", layout},
+                                   {"sampler", sampler}}),
+                        1, nullptr, Device::kCuda);
+  };
+  for (const int64_t agents : {3, 6, 12, 24, 48}) {
+    for (const std::string layout : {"compact", "joint"}) {
+      for (const std::string sampler : {"uniform", "neighbor:truncate=true"}) {
+        const Result<Training> here = make(agents, layout, sampler);
+        if (!here) continue;
+        const Result<Training> there = make(agents, layout, sampler);
+        DeviceOffPolicy* learners[2];
+        for (const Training* const training : {&*here, &*there}) {
+          const auto trainer = Must(MakeTrainer(*training, {.window = 1000}));
+          trainer->Start(1);
+          Must(trainer->Run(60'000 / 25, [] { return true; }));
+          Must(training->learner->PrepareSave());
+          learners[training == &*there] = &dynamic_cast<DeviceOffPolicy&>(*training->learner);
+        }
+        Must(learners[0]->engine().MeasureRound());
+        Must(learners[1]->MeasureHostRound());
+        const double differ = Compare(*learners[1], *learners[0]).worst;
+        for (const bool host : {false, true}) {
+          cuda::OffPolicyEngine::Phases least{.all = 1e9};
+          for (int i = 0; i < 4; ++i) {
+            const auto phases =
+                Must(host ? learners[1]->MeasureHostRound() : learners[0]->engine().MeasureRound());
+            if (phases.all < least.all) least = phases;
+          }
+          fmt::print(
+              "{:6} {:8} {:22} {:7} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:9.1e}\n",
+              agents, layout, sampler, host ? "host" : "device", 1e3 * least.sampling,
+              1e3 * least.copies, 1e3 * least.targets, 1e3 * (least.critics + least.critic_steps),
+              1e3 * (least.actors + least.actor_steps), 1e3 * least.all, differ);
+        }
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
 // ---- Training ----------------------------------------------------------------------------------
 
 void MeasureTraining() {
@@ -470,7 +539,7 @@ void ProfileRounds() {
 
 // ---- Every kernel ------------------------------------------------------------------------------
 
-void RunSmall(bool few) {
+void RunSmall() {
   const Assignments small = {
       {"capacity", "400"}, {"warmup", "100"}, {"update_every", "50"}, {"batch", "70"}};
   const Assignments cases[] = {{{"sampler", "uniform"}},
@@ -480,9 +549,7 @@ void RunSmall(bool few) {
                                {{"together", "true"}, {"precision", "bf16"}}};
   for (const std::string env : {"predator_prey", "cooperative_navigation"}) {
     for (const Assignments& more : cases) {
-      if (few && &more - cases > 2) break;
       for (const std::string algorithm : {"maddpg", "masac"}) {
-        if (few && algorithm == "masac") continue;
         TrainingConfig config = ConfigFor(env, 3, 2, more);
         config.settings.insert(config.settings.end(), small.begin(), small.end());
         config.algorithm = algorithm;
@@ -504,6 +571,31 @@ void RunSmall(bool few) {
     Must(batch->Set(worlds->image(), worlds->seed()));
     Must(batch->StepAtRandom(30, 1));
     Must(batch->Wait());
+  }
+}
+
+// One round each, in order of what matters most: racecheck looks at every access to shared memory.
+void RunForRaces() {
+  const Assignments cases[] = {
+      {{"sampler", "uniform"}},
+      {{"sampler", "prioritized"}, {"replay", "joint"}},
+      {{"sampler", "neighbor"}, {"together", "true"}, {"precision", "tf32"}}};
+  for (const Assignments& more : cases) {
+    for (const std::string algorithm : {"maddpg", "masac"}) {
+      TrainingConfig config = ConfigFor("cooperative_navigation", 2, 1, more);
+      for (const auto& [name, value] : Assignments{
+               {"capacity", "100"}, {"warmup", "20"}, {"update_every", "25"}, {"batch", "16"}}) {
+        config.settings.emplace_back(name, value);
+      }
+      config.algorithm = algorithm;
+      const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+      const auto trainer = Must(MakeTrainer(training, {.window = 8}));
+      trainer->Start(1);
+      Must(trainer->Run(1, [] { return true; }));
+      fmt::print("{}: {} round, losses {:g} {:g}\n", algorithm, trainer->progress().updates,
+                 trainer->progress().losses.q_loss, trainer->progress().losses.p_loss);
+      std::fflush(stdout);
+    }
   }
 }
 
@@ -529,8 +621,9 @@ int Main(int argc, char** argv) {
     if (part == "rounds") MeasureRounds();
     if (part == "training") MeasureTraining();
     if (part == "returns") MeasureReturns();
-    if (part == "small") RunSmall(/*few=*/false);
-    if (part == "smaller") RunSmall(/*few=*/true);
+    if (part == "platforms") MeasurePlatforms();
+    if (part == "small") RunSmall();
+    if (part == "race") RunForRaces();
     if (part == "profile") ProfileRounds();
     if (part == "memory") AskForTooMuch();
   }

@@ -1,11 +1,11 @@
-# tessera_embed(OUTPUT FUNCTION function FOLDER folder EXTENSION extension)
+# tessera_embed(OUTPUT FUNCTION function FOLDER folder EXTENSION extension [BINARY])
 #
 # Makes the source OUTPUT, to be listed among a folder's SOURCES. It defines
 #   std::span<const tessera::EmbeddedFile> tessera::function();
-# over the text files folder/*.extension, sorted by name (tessera/part.h). A file that is added,
+# over the text files, or with BINARY any files, folder/*.extension, sorted by name (tessera/part.h). A file that is added,
 # removed or changed makes it anew.
 function(tessera_embed output)
-  cmake_parse_arguments(ARG "" "FUNCTION;FOLDER;EXTENSION" "" ${ARGN})
+  cmake_parse_arguments(ARG "BINARY" "FUNCTION;FOLDER;EXTENSION" "" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS ${ARG_FOLDER}/*.${ARG_EXTENSION})
   set(names)
   foreach(file IN LISTS files)
@@ -21,6 +21,7 @@ set(function "@ARG_FUNCTION@")
 set(folder "@ARG_FOLDER@")
 set(extension "@ARG_EXTENSION@")
 set(names "@names@")
+set(binary "@ARG_BINARY@")
 ]])
   set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake)
   add_custom_command(OUTPUT ${output}

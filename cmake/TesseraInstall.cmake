@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # Commands and what they show are the program's.
 get_property(libraries GLOBAL PROPERTY TESSERA_LIBRARIES)
-list(REMOVE_ITEM libraries tessera_report tessera_cli)
+list(REMOVE_ITEM libraries tessera_report tessera_serve tessera_cli)
 add_library(tessera_door INTERFACE)
 set_target_properties(tessera_door PROPERTIES EXPORT_NAME tessera)
 target_link_libraries(tessera_door INTERFACE ${libraries})

@@ -1,6 +1,7 @@
 // No mapping costs less than its bounds: all golden rows, and random mappings by the million, under
 // each semantics.
 #include "tessera/cost.h"
+#include "tessera/cost/keep_bounds.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -110,6 +111,7 @@ class BoundChecker {
     const std::optional<Measured> measured = Measure(setup, workspace_);
     if (!measured) return;
     ++checked_;
+    if (setup.semantics == Semantics::kExact) CheckJoint(setup, mapping, name);
     for (const bool any_levels : {false, true}) {
       const BoundOptions options{.semantics = setup.semantics,
                                  .keep = any_levels ? std::vector<uint8_t>{} : KeepSets(mapping)};
@@ -126,7 +128,27 @@ class BoundChecker {
     }
   }
 
-  void Forget() { bounds_.clear(); }
+  // The bound with operands that share parallel loops.
+  void CheckJoint(const Setup& setup, const LoopMapping& mapping, const std::string& name) {
+    const std::vector<uint8_t> keep = KeepSets(mapping);
+    auto known = joint_.find(keep);
+    if (known == joint_.end()) {
+      std::optional<int64_t> compute_cycles;
+      known =
+          joint_.emplace(keep, KeepBounds(setup.data, setup.machine, keep, compute_cycles)).first;
+    }
+    const double energy = workspace_.exact.energy;
+    if (energy >= *known->second.energy_pj * (1 - 1e-12)) return;
+    if (++wrong_ <= 5) {
+      ADD_FAILURE() << name << " " << ToString(setup.data.problem) << ": joint bound "
+                    << *known->second.energy_pj << " > " << energy;
+    }
+  }
+
+  void Forget() {
+    bounds_.clear();
+    joint_.clear();
+  }
   int checked() const { return checked_; }
   int wrong() const { return wrong_; }
 
@@ -143,6 +165,7 @@ class BoundChecker {
 
   Workspace workspace_;
   std::map<std::vector<uint8_t>, LoopBounds> bounds_;
+  std::map<std::vector<uint8_t>, CostBounds> joint_;
   int checked_ = 0, wrong_ = 0;
 };
 

@@ -172,6 +172,54 @@ TEST(ExactBruteForce, BypassesExactSemantics) {
   CheckBypasses(Semantics::kExact, Thorough(400, 120));
 }
 
+// A random level of one instance, or the outermost, for every tensor.
+std::vector<int> HomesOf(const RandomCase& random, uint64_t number) {
+  CounterRng rng(kSeed, StreamId("exact.homes"), number);
+  std::vector<int> shared;
+  for (size_t i = 0; i < random.machine.levels.size(); ++i) {
+    if (random.machine.levels[i].instances() == 1) shared.push_back(static_cast<int>(i));
+  }
+  std::vector<int> homes;
+  for (int v = 0; v < random.problem.num_tensors; ++v) {
+    homes.push_back(
+        shared[static_cast<size_t>(rng.Uniform() * static_cast<double>(shared.size()))]);
+  }
+  return homes;
+}
+
+// Tensors that are on chip before the layer begins, with bypasses fixed and searched.
+TEST(ExactBruteForce, Homes) {
+  Tally tally;
+  int64_t at_home = 0;
+  for (uint64_t k = 0; k < Thorough(3'000, 120) && !testing::Test::HasFailure(); ++k) {
+    const bool narrow = k % 3 == 0, bypass = k % 2 == 0;
+    const RandomCase random =
+        CaseOf("exact.homes", Semantics::kExact, k,
+               {.max_macs = narrow ? 200 : 40, .max_levels = 4, .perfect = true, .narrow = narrow});
+    if (CountMappings(random.problem, random.machine) > (bypass ? 300 : 3'000)) continue;
+    MapperOptions options{
+        .keep = KeepOf(random), .decide_keep = bypass, .homes = HomesOf(random, k)};
+    const auto outermost = static_cast<int>(random.machine.levels.size()) - 1;
+    for (const int home : options.homes) at_home += home < outermost ? 1 : 0;
+    const auto choices = KeepChoicesOf(random.problem, random.machine, options);
+    ASSERT_TRUE(choices) << choices.error();
+    OracleResult oracle;
+    for (const std::vector<uint8_t>& keep : choices->sets) {
+      const OracleResult one = SearchEverything(random.problem, random.machine, Semantics::kExact,
+                                                keep, nullptr, options.homes);
+      oracle.mappings += one.mappings;
+      oracle.valid += one.valid;
+      oracle.cycles = std::min(oracle.cycles, one.cycles);
+      oracle.energy = std::min(oracle.energy, one.energy);
+      oracle.edp = std::min(oracle.edp, one.edp);
+    }
+    tally.Add(oracle);
+    CheckAgainst(oracle, random, options, k);
+  }
+  tally.Print();
+  EXPECT_GT(at_home, 20);
+}
+
 // Random constraints, in the mapper's terms and as plain questions about a mapping.
 struct RandomRules {
   Restrictions restrictions;

@@ -35,7 +35,7 @@ Price PriceOf(const loopnest::Setup& setup, const LoopMapping& mapping) {
 }
 
 // All loops of a level as the innermost ones of the level outside, in their order; false if one of
-// them would be another loop there (docs/optimality.md, B12).
+// them would be another loop there (docs/optimality.md, B13).
 bool MoveOutwards(const Model& model, int level, LoopMapping& mapping) {
   LoopLevel& from = mapping.levels[static_cast<size_t>(level)];
   LoopLevel& to = mapping.levels[static_cast<size_t>(level) + 1];

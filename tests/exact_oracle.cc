@@ -11,11 +11,13 @@ namespace {
 class Oracle {
  public:
   Oracle(const LoopProblem& problem, const Hierarchy& machine, loopnest::Semantics semantics,
-         const std::vector<uint8_t>& keep, const std::function<bool(const LoopMapping&)>& allowed)
+         const std::vector<uint8_t>& keep, const std::function<bool(const LoopMapping&)>& allowed,
+         const std::vector<int>& homes)
       : problem_(problem),
         machine_(machine),
         allowed_(allowed),
         setup_(*loopnest::Prepare(problem, machine, semantics)) {
+    for (size_t v = 0; v < homes.size(); ++v) setup_.machine.homes[v] = homes[v];
     mapping_.num_levels = static_cast<int32_t>(machine.levels.size());
     for (size_t i = 0; i < machine.levels.size(); ++i) mapping_.levels[i].keep = keep[i];
   }
@@ -126,7 +128,7 @@ class Oracle {
   const LoopProblem& problem_;
   const Hierarchy& machine_;
   const std::function<bool(const LoopMapping&)>& allowed_;
-  const loopnest::Setup setup_;
+  loopnest::Setup setup_;
   loopnest::Workspace workspace_;
   LoopMapping mapping_;
   bool on_y_[LoopMapping::kMaxLevels][LoopProblem::kMaxDimensions] = {};
@@ -137,8 +139,9 @@ class Oracle {
 
 OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machine,
                               loopnest::Semantics semantics, const std::vector<uint8_t>& keep,
-                              const std::function<bool(const LoopMapping&)>& allowed) {
-  return Oracle(problem, machine, semantics, keep, allowed).Run();
+                              const std::function<bool(const LoopMapping&)>& allowed,
+                              const std::vector<int>& homes) {
+  return Oracle(problem, machine, semantics, keep, allowed, homes).Run();
 }
 
 }  // namespace tessera

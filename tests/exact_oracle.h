@@ -23,10 +23,12 @@ struct OracleResult {
   std::map<double, double> least_energy = {};  // by cycles
 };
 
-// `allowed` says which mappings of the space count; none given: all.
+// `allowed` says which mappings of the space count; none given: all. `homes`: as in
+// MapperOptions.
 OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machine,
                               loopnest::Semantics semantics, const std::vector<uint8_t>& keep,
-                              const std::function<bool(const LoopMapping&)>& allowed = nullptr);
+                              const std::function<bool(const LoopMapping&)>& allowed = nullptr,
+                              const std::vector<int>& homes = {});
 
 }  // namespace tessera
 

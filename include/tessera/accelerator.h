@@ -70,6 +70,7 @@ struct MemoryLevel {
   Decimal multiple_buffering = 1;  // usable entries = floor(entries / multiple_buffering)
   Decimal read_pj = 0, fill_pj = 0, update_pj = 0;  // per vector access
   Decimal address_pj = 0;                           // per generated address
+  std::optional<Decimal> area_um2 = std::nullopt;   // of one instance; none: not known
   bool reduces_in_place = true;  // partial sums are added here, not sent down to be added
   LevelNetwork network = {};     // to the level below
 
@@ -85,6 +86,12 @@ struct Arithmetic {
   int64_t mesh_x = 1, mesh_y = 1;
   int64_t word_bits = 16;
   Decimal mac_pj = 0;
+  std::optional<Decimal> area_um2 = std::nullopt;  // of one MAC; none: not known
+
+  // What pooling, additions, softmax and the like run on (docs/graphs.md). None: an element takes
+  // what a MAC takes, and as many lanes as there are MACs work on them.
+  std::optional<Decimal> vector_op_pj = std::nullopt;
+  std::optional<int64_t> vector_lanes = std::nullopt;
 
   int64_t instances() const { return mesh_x * mesh_y; }
   friend bool operator==(const Arithmetic&, const Arithmetic&) = default;
@@ -123,7 +130,9 @@ struct Hierarchy {
 //   range: {K_RF: {min: 2, max: 8}}            # or one between
 //   ratio: {K_GLB / C_GLB: [0.5, 2]}           # one decision over another
 //   order: {order_GLB: [[C, K], [C, P, Q]]}    # C outside K; C outside P outside Q
+//   utilization: {min: 0.5}                    # parallel factors use half of the MACs or more
 //   types: {fc: {dataflow: output-stationary}} # for layers of a type
+//   layers: {"conv*": {fixed: {K_RF: 4}}}      # for layers whose name fits a pattern
 
 struct Constraints {
   enum class Rule : uint8_t {
@@ -136,6 +145,7 @@ struct Constraints {
     kOutermost,  // and the outermost ones, the outermost last
     kWhole,      // a factor is the whole size of its dimension
     kDataflow,   // the dataflow values[0]; no decision is named
+    kParallel,   // parallel factors use at least the part `min` of all MACs; none is named
   };
 
   // One line of a file. Where `decision` is a pattern, it stands for every decision that it fits:
@@ -146,8 +156,12 @@ struct Constraints {
     std::vector<std::string> values = {};
     double min = 0, max = std::numeric_limits<double>::infinity();
 
-    // Which type of layers it is about; empty: all.
+    // Which layers it is about, by type and by name: patterns, after a '!' those of all others.
+    // Empty: all.
     std::string type = {};
+    std::string layer = {};
+
+    bool IsAbout(std::string_view layer_type, std::string_view layer_name) const;
 
     // Of the factors that a pattern fits, not those of these dimensions, and only those of
     // dimensions that one of `tensors` has (`others`: that none of them has). Empty: all.
@@ -201,6 +215,10 @@ Result<void> Validate(const Accelerator& accelerator);
 // Whether some part of a hierarchy has an energy: without any, energies of mappings mean nothing.
 bool HasEnergies(const Hierarchy& hierarchy);
 
+// The area of all instances of MACs and levels; none unless it is known of the MACs and of every
+// level but the outermost, which is usually another chip.
+std::optional<double> AreaUm2(const Hierarchy& hierarchy);
+
 // Children of one instance of level i along each axis: mesh of level i-1 (i = 0: of the MACs)
 // divided by the mesh of level i. Needs a valid hierarchy.
 int64_t FanoutX(const Hierarchy& hierarchy, size_t level);
@@ -211,12 +229,19 @@ int64_t FanoutY(const Hierarchy& hierarchy, size_t level);
 // A format is a pair of functions between bytes and accelerators; which one a file has follows from
 // its contents.
 
+// A machine in files of a format, and what that cannot hold, a line each, for people.
+struct AcceleratorExport {
+  std::vector<ExportedFile> files = {};  // the machine first, what else it needs behind it
+  std::vector<std::string> lost = {};
+};
+
 // Contract of a format:
 //   Threads      the functions are pure; any thread may call them.
 //   Errors       bad input gives an Error with file, line and column; what is not used or had to be
 //                assumed is in Accelerator::notes, nothing else is skipped or defaulted.
 //   Validity     Validate accepts what `read` returns.
-//   Round trip   reading what `write` gives yields an equal accelerator.
+//   Round trip   reading what `write` gives yields an accelerator that is equal but for what `lost`
+//                names, once the tables of further files are applied.
 struct AcceleratorFormat {
   std::string_view name;
   std::string_view summary;                  // one line for lists and --help
@@ -224,11 +249,19 @@ struct AcceleratorFormat {
   bool (*recognises)(std::string_view bytes);
   // `file` is the name for messages.
   Result<Accelerator> (*read)(std::string_view bytes, const std::string& file);
-  std::string (*write)(const Accelerator& accelerator);  // null where it cannot be written
+  // Null where it cannot be written. Errors: machines that the format cannot express.
+  Result<AcceleratorExport> (*write)(const Accelerator& accelerator);
 };
 
 // All formats, in the order of `tessera list formats`.
 std::span<const AcceleratorFormat* const> AcceleratorFormats();
+
+// The format of a name; the name of a tool alone, as formats of networks have it, is the first that
+// is common: timeloop, maestro. Errors: unknown names, with a hint.
+Result<const AcceleratorFormat*> FindAcceleratorFormat(std::string_view name);
+
+// A machine in Tessera's own format, which holds everything.
+std::string AcceleratorText(const Accelerator& accelerator);
 
 // The format that the contents look like, or null.
 const AcceleratorFormat* RecogniseAccelerator(std::string_view bytes);
@@ -251,6 +284,9 @@ Result<Accelerator> LoadAccelerator(const std::string& name_or_path);
 // (docs/accelerators.md). Components that the machine does not have are notes; if none fits, that
 // is an error. Returns the notes.
 Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path, Accelerator& accelerator);
+
+// The same for areas: reference tables (ART) of Accelergy.
+Result<std::vector<std::string>> ApplyAreaFile(const std::string& path, Accelerator& accelerator);
 
 }  // namespace tessera
 

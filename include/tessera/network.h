@@ -205,11 +205,21 @@ int64_t PeakLiveWords(const Graph& graph);
 // A network: its layers with how often each occurs. Layers of equal sizes are one entry, because a
 // mapping found for one of them holds for all.
 
+// What the elements of a layer's tensors are in the file that it comes from: "float32", "int8",
+// ...; "mixed" where occurrences differ, empty where nothing is known. No cost depends on it.
+struct ElementTypes {
+  std::string inputs = {}, weights = {}, outputs = {};
+
+  bool known() const { return !inputs.empty() || !weights.empty() || !outputs.empty(); }
+  friend bool operator==(const ElementTypes&, const ElementTypes&) = default;
+};
+
 struct NetworkLayer {
   std::string name = {};               // of the first occurrence; unique in its network
   Layer layer = {};                    // valid
   int64_t count = 1;                   // occurrences
   std::vector<std::string> also = {};  // names of further occurrences, where they have one
+  ElementTypes types = {};
 
   friend bool operator==(const NetworkLayer&, const NetworkLayer&) = default;
 };

@@ -52,6 +52,9 @@ struct CompareRunResult final : RunResult {
 struct CooptimizeRunResult final : RunResult {
   coopt::CooptimizeResult result;
 };
+struct PolicyRunResult final : RunResult {
+  PolicyTraining training = {};
+};
 struct TrainRunResult final : RunResult {
   TrainOutcome outcome = {};
 };
@@ -165,6 +168,9 @@ Result<std::unique_ptr<RunResult>> RunCooptimize(coopt::CooptimizeJob job,
                                                  const RunContext& context);
 Result<std::unique_ptr<RunResult>> RunTrain(const TrainSettings& settings, RunDirectory* directory,
                                             const RunContext& context);
+Result<std::unique_ptr<RunResult>> RunPolicyTraining(const std::string& curriculum_file,
+                                                     uint64_t seed, const RunDirectory* directory,
+                                                     const RunContext& context);
 
 // ---- Kinds of runs -----------------------------------------------------------------------------
 //

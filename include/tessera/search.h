@@ -24,6 +24,10 @@
 
 namespace tessera {
 
+namespace policy {
+class Networks;
+}
+
 // ---- Searchers ---------------------------------------------------------------------------------
 //
 // Budget, threads, journal and evaluation belong to whoever runs a search. A method sees Propose
@@ -91,6 +95,13 @@ struct SearchSetup {
   // Good points of similar problems, best first, translated into this space; for methods that take
   // hints. Default: none.
   std::vector<Point> hints = {};
+
+  // What the points are mappings of, for methods that look at layer, machine and objective; not for
+  // prices. Outlives the searcher. Default: null, not known.
+  const MappingProblem* mapping = nullptr;
+
+  // What method `policy` acts by. Default: null, the one that ships for the problem's cost model.
+  std::shared_ptr<const policy::Networks> policy = {};
 };
 
 template <typename Made, typename Setup>
@@ -199,6 +210,21 @@ struct MethodChoice {
 // Unknown methods and parameters and values out of range are errors with a hint.
 Result<MethodChoice> ParseMethodChoice(std::string_view text,
                                        const MethodList& methods = SearchMethods());
+
+// ---- Policies ----------------------------------------------------------------------------------
+
+// A policy that ships with the program: what method `policy` acts by (docs/policies.md).
+struct PolicyInfo {
+  std::string name = {};
+  std::string model = {};  // the cost model whose mappings it makes
+  std::string summary = {};
+  std::string command = {};  // that trains it again
+  int64_t seed = 1;
+  std::string data_hash = {};  // of what it was trained on
+  std::string sha256 = {};     // of its file
+  int64_t bytes = 0;
+};
+std::vector<PolicyInfo> Policies();
 
 // ---- Running a search --------------------------------------------------------------------------
 //

@@ -152,6 +152,8 @@ class Decision {
   // Order: the order at an index, and the index of an order; an order that is not allowed is
   // replaced by one in which each item comes as early as the rules permit.
   Permutation OrderAt(int32_t index) const;
+  // Which items have to come before which others, as KeepBefore was told.
+  std::span<const std::pair<uint8_t, uint8_t>> before() const { return before_; }
   int32_t IndexOfOrder(const Permutation& permutation) const;
 
   // Leaves only the values whose `allowed` is true. If none would remain, returns false and changes
@@ -234,7 +236,10 @@ class DecisionSpace {
 
 // ---- What constraints leave of decisions -------------------------------------------------------
 
-// Two decisions that depend on each other: min <= over / under <= max.
+// Two decisions that depend on each other: min <= over / under <= max. If `over` is kUtilization,
+// nothing is under it, and the product of all parallel factors over the MACs is at least `min`.
+inline constexpr std::string_view kUtilization = "utilization";
+
 struct Relation {
   std::string over = {}, under = {};
   double min = 0, max = std::numeric_limits<double>::infinity();
@@ -248,8 +253,9 @@ struct Relation {
 Result<std::vector<Relation>> Apply(const Constraints& constraints,
                                     std::vector<Decision>& decisions);
 
-// The demands that are about layers of a type.
-Constraints ConstraintsOn(const Constraints& constraints, std::string_view type);
+// The demands that are about layers of a type and a name.
+Constraints ConstraintsOn(const Constraints& constraints, std::string_view type,
+                          std::string_view layer);
 
 // The dataflows that a constraint can name.
 struct DataflowRecipe {
@@ -354,6 +360,9 @@ struct SpaceOptions {
   bool decide_keep = false;
 
   Constraints constraints = {};
+
+  // What the layer is called, for constraints that name layers. Default: empty.
+  std::string layer = {};
 };
 
 // A space whose points are mappings.
@@ -420,6 +429,9 @@ class MappingProblem final : public Problem {
   };
   const LoopForm* loops() const { return loops_ ? &*loops_ : nullptr; }
 
+  // Where it is mapped, if the machine has such a form.
+  const PeArray* array() const { return array_ ? &*array_ : nullptr; }
+
  private:
   MappingProblem(std::unique_ptr<MappingSpace> space, CostModelChoice model,
                  MappingProblemOptions options)
@@ -436,6 +448,7 @@ class MappingProblem final : public Problem {
   CostModelChoice model_;
   MappingProblemOptions options_;
   std::optional<LoopForm> loops_ = {};
+  std::optional<PeArray> array_ = {};
   std::vector<std::unique_ptr<CostModel>> models_;  // one, or one per number of PEs
   std::unique_ptr<BatchModel> batch_ = nullptr;     // instead of models
   int64_t macs_ = 0, num_pes_ = 1;

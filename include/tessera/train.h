@@ -92,7 +92,8 @@ Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& di
 
 struct TrainOutcome {
   TrainSettings settings = {};
-  Training training = {};  // with the trained agents
+  std::shared_ptr<Profiler> profiler = {};  // of this sitting, on the processor; the learner's
+  Training training = {};                   // with the trained agents
   std::vector<TrainingRow> rows = {};
   int64_t episodes = 0;  // trained
   bool interrupted = false;

@@ -197,7 +197,7 @@ nb::bytes Written(const Accelerator& accelerator, const std::string& format) {
       Raise({.kind = ErrorKind::kUnsupported,
              .message = "accelerators cannot be written as '" + format + "'"});
     }
-    const std::string text = known->write(accelerator);
+    const std::string text = Value(known->write(accelerator)).files.front().contents;
     return nb::bytes(text.data(), text.size());
   }
   Raise({.kind = ErrorKind::kUnknownName,

@@ -209,7 +209,7 @@ void MakeSpace(OwnSpace* at, const Layer& layer, const Accelerator& accelerator,
                const std::optional<std::string>& model, const std::string& objective,
                const std::vector<std::pair<std::string, std::string>>& settings,
                const std::string& sizes, bool decide_pes, bool bypass,
-               const std::string& constraints) {
+               const std::vector<std::string>& constraints, const std::string& dataflow) {
   MapSettings map;
   map.objective = Value(FindObjective(objective));
   map.model = model ? Value(ChooseCostModel(*model, settings))
@@ -218,6 +218,7 @@ void MakeSpace(OwnSpace* at, const Layer& layer, const Accelerator& accelerator,
   map.decide_pes = decide_pes;
   map.bypass = bypass;
   map.constraints = constraints;
+  map.dataflow = dataflow;
   const Network one = Value(MakeNetwork("layer", {{.name = "layer", .layer = layer}}));
   const MapJob job = Value(MakeMapJob(map, one, accelerator));
   std::shared_ptr<const MappingProblem> problem =
@@ -515,7 +516,7 @@ void BindMappings(nb::module_& module) {
   DefineSpace<OwnSpace>(
       own, [](const OwnSpace& s) -> const DecisionSpace& { return s.problem->space(); });
   own.def("__init__", &MakeSpace, "layer"_a, "accelerator"_a, "model"_a.none(), "objective"_a,
-          "settings"_a, "sizes"_a, "decide_pes"_a, "bypass"_a, "constraints"_a)
+          "settings"_a, "sizes"_a, "decide_pes"_a, "bypass"_a, "constraints"_a, "dataflow"_a)
       .def("evaluate", &EvaluatePoints, "points"_a, "threads"_a,
            nb::sig("def evaluate(self, points: numpy.typing.NDArray[numpy.int32], threads: int) -> "
                    "dict[str, typing.Any]"))

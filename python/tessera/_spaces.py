@@ -75,7 +75,8 @@ class Space:
         sizes: str = "divisors",
         decide_pes: bool = False,
         bypass: bool = True,
-        constraints: str | os.PathLike[str] = "",
+        constraints: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        dataflow: str = "",
         **settings: Any,
     ) -> None:
         self.layer = layer_of(network, layer)
@@ -84,7 +85,7 @@ class Space:
             model = _own.word_for(model, "model")[0]
         self._value = _core.SpaceValue(
             self.layer, self.accelerator._value, model, objective, _assignments(settings), sizes,
-            decide_pes, bypass, os.fspath(constraints),
+            decide_pes, bypass, _files(constraints), dataflow,
         )  # fmt: skip
 
     @property
@@ -152,6 +153,11 @@ class Space:
         found = self._value.evaluate(points_of(points, len(self)), threads)
         found["feasible"] = found["feasible"].view(np.bool_)
         return found
+
+
+def _files(names: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    one = isinstance(names, (str, os.PathLike))
+    return [os.fspath(name) for name in ([names] if one else names) if os.fspath(name)]  # type: ignore[list-item,union-attr]
 
 
 def _assignments(settings: MappingType[str, Any]) -> list[tuple[str, str]]:

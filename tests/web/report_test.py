@@ -6,11 +6,16 @@
 Pages must show the numbers of result.json, ask for nothing outside themselves, say nothing on the
 console, take names for text whatever they hold, fit a phone, and work by keyboard alone.
 """
+import csv
+import io
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from playwright.sync_api import sync_playwright
@@ -81,14 +86,19 @@ class ReportTest(unittest.TestCase):
     tessera("compare", folder / "net.yaml", "--layer", "product", "--accelerator", folder / "a.yaml", "--methods",
             "random,ga", "--samples", "60", "--seeds", "3", "--out", folder / "compare")
     tessera("cooptimize", "resnet18", "--layer", "2", "--measurements", "30", "--out", folder / "cooptimize")
-    tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--episodes", "30", "--out", folder / "train")
+    tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--episodes", "60", "--report-every", "20",
+            "--set", "batch=32", "--set", "warmup=100", "--out", folder / "train")
+    tessera("map", folder / "net.yaml", "--accelerator", folder / "b.yaml", "--layer", "product", "--method", "exact",
+            "--out", folder / "proof")
     (folder / "study.yaml").write_text(STUDY)
     tessera("study", folder / "study.yaml", "--out", folder / "study")
     for kind in ["compare", "cooptimize", "train", "study"]:
       tessera("report", folder / kind, "--out", folder / f"{kind}.html")
     cls.pages = ["a/report.html", "both.html", "maestro.html", "compare.html", "cooptimize.html", "train.html",
-                 "study.html"]
+                 "study.html", "proof.html"]
     tessera("report", folder / "a")
+    tessera("report", folder / "b", "--out", folder / "b_only.html")
+    tessera("report", folder / "proof", "--out", folder / "proof.html")
     tessera("report", folder / "maestro", "--out", folder / "maestro.html")
     tessera("report", folder / "a", folder / "b", "--out", folder / "both.html")
     tessera("verify", folder / "a")
@@ -105,6 +115,13 @@ class ReportTest(unittest.TestCase):
     opened = Page(self.browser, self.folder / file, **options)
     self.addCleanup(opened.close)
     return opened
+
+  def csv_of(self, opened, title):
+    """The data behind a chart, as its button gives it."""
+    figure = opened.page.locator("figure", has=opened.page.get_by_role("heading", name=title, exact=True)).first
+    with opened.page.expect_download() as download:
+      figure.get_by_role("button", name="CSV").click()
+    return list(csv.DictReader(io.StringIO(pathlib.Path(download.value.path()).read_text())))
 
   def check_quiet(self, opened):
     self.assertEqual(opened.said, [])
@@ -140,6 +157,66 @@ class ReportTest(unittest.TestCase):
       self.assertEqual(len(parts), 7)  # two levels of three tensors, and the MACs
     self.check_quiet(opened)
 
+  def test_charts_hold_the_numbers_of_the_result(self):
+    opened = self.open("b_only.html")
+    result = json.loads((self.folder / "b/result.json").read_text())
+    for title, key in [("Where the energy goes", "energy_pj"), ("Where the cycles go", "cycles")]:
+      rows = self.csv_of(opened, title)
+      widths = opened.page.locator(f'svg[aria-label="{title}"] g').evaluate_all(
+          """groups => groups.map(g => [g.querySelector("title").textContent, +g.querySelector("rect").getAttribute("width"),
+                                        +g.querySelector("rect").getAttribute("y")])""")
+      for layer in result["layers"]:
+        value = layer[key] * layer["count"]
+        self.assertAlmostEqual(sum(float(row[key]) for row in rows if row["layer"] == layer["name"]) / value, 1, 6)
+        # What is drawn: a part of the picture's thousand, less the line between neighbours.
+        drawn = [width for text, width, y in widths if y == 0 and text.startswith(f"{layer['name']}: ")]
+        self.assertAlmostEqual(sum(drawn), 1000 * value / result["total"][key], delta=1)
+    layer = max(result["layers"], key=lambda item: item["cycles"] * item["count"])
+    curve = self.csv_of(opened, f"Best so far: {layer['name']}")
+    self.assertAlmostEqual(float(curve[-1]["best"]) / layer["value"], 1, 9)
+    self.assertEqual(int(curve[-1]["samples"]), layer["samples"])
+    self.check_quiet(opened)
+
+  def test_proofs_have_their_gap(self):
+    opened = self.open("proof.html")
+    result = json.loads((self.folder / "proof/result.json").read_text())
+    layer = result["layers"][0]
+    rows = self.csv_of(opened, f"Proof: {layer['name']}")
+    self.assertAlmostEqual(float(rows[-1]["value"]) / layer["value"], 1, 9)
+    self.assertAlmostEqual(float(rows[-1]["bound"]) / layer["bound"], 1, 9)
+    self.check_quiet(opened)
+
+  def test_decisions_have_their_correlation_and_tree(self):
+    opened = self.open("b_only.html")
+    opened.page.get_by_text("Which decisions go together").click()
+    for label in ["Correlation of the best samples", "Tree of decisions"]:
+      self.assertGreater(opened.page.locator(f'svg[aria-label="{label}"] > *').count(), 5, label)
+    self.check_quiet(opened)
+
+  def test_machines_and_programs(self):
+    opened = self.open("cooptimize.html")
+    result = json.loads((self.folder / "cooptimize/result.json").read_text())
+    machines = self.csv_of(opened, "Machines by their choices")
+    self.assertIn(result["hardware"]["name"], [row["machine"] for row in machines])
+    self.assertAlmostEqual(min(float(row["cycles"]) for row in machines) / result["cycles"], 1, 9)
+    figure = opened.page.locator("figure", has_text="Timeline: ").first
+    before = figure.locator("svg text").last.text_content()
+    figure.get_by_role("button", name="Zoom in").press("Enter")
+    self.assertNotEqual(figure.locator("svg text").last.text_content(), before)
+    self.check_quiet(opened)
+
+  def test_training_has_phases_and_an_episode(self):
+    opened = self.open("train.html")
+    times = json.loads((self.folder / "train/times.json").read_text())["sittings"]
+    rows = self.csv_of(opened, "Where the time goes")
+    self.assertAlmostEqual(sum(float(row["seconds"]) for row in rows),
+                           sum(sum(sitting["phases"].values()) for sitting in times), 6)
+    self.assertEqual(opened.page.locator("img.episode").evaluate("image => image.complete && image.naturalWidth > 0"), True)
+    progress = json.loads((self.folder / "train/result.json").read_text())["progress"]
+    self.assertEqual([float(row["team_return"]) for row in self.csv_of(opened, "Team return")],
+                     [row["team_return"] for row in progress])
+    self.assertEqual(opened.said, [])
+
   def test_names_are_text(self):
     opened = self.open("a/report.html")
     self.assertIn(EVIL, opened.page.inner_text("h1"))
@@ -152,11 +229,13 @@ class ReportTest(unittest.TestCase):
     section = opened.page.locator('section[aria-label="Differences"]')
     self.assertIn("of a's cycles", section.inner_text())
     self.assertEqual(section.locator("tbody tr").count(), 2)
+    section.get_by_role("button", name="product", exact=True).click()
+    self.assertEqual(section.locator(".level.macs").count(), 2)  # both nests
     self.check_quiet(opened)
 
   def test_pages_of_maestro(self):
     opened = self.open("maestro.html")
-    self.assertIn("limits it", opened.page.inner_text("section.layer"))
+    self.assertRegex(opened.page.inner_text("section.layer"), "limits? it")
     self.check_quiet(opened)
 
   def test_pages_of_other_kinds(self):
@@ -200,6 +279,137 @@ class ReportTest(unittest.TestCase):
       with opened.page.expect_download() as download:
         figure.get_by_role("button", name=label).click()
       self.assertTrue(pathlib.Path(download.value.path()).read_bytes().startswith(beginning), label)
+
+  def test_every_chart_of_every_page_can_be_saved_in_every_way(self):
+    for file in self.pages:
+      opened = self.open(file)
+      opened.page.evaluate("document.querySelectorAll('details').forEach(item => item.open = true)")
+      for figure in opened.page.locator("figure:has(button:text-is('CSV'))").all():
+        labels = figure.locator("figcaption .buttons button").all_text_contents()
+        self.assertEqual(labels, ["CSV", "SVG", "PNG"], f"{file}: {figure.locator('h3').first.inner_text()}")
+
+
+class ServeTest(unittest.TestCase):
+  """`tessera serve` with a run that is started, followed, stopped and resumed on its pages."""
+
+  def setUp(self):
+    temporary = tempfile.TemporaryDirectory()
+    self.addCleanup(temporary.cleanup)
+    self.folder = pathlib.Path(temporary.name)
+    (self.folder / "broken").mkdir()
+    (self.folder / "broken/run.json").write_text('{"format": "<img src=x onerror=alert(1)>')
+    self.server = subprocess.Popen([TESSERA, "serve", self.folder, "--port", "0"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True)
+    self.addCleanup(self.server.kill)
+    self.url = self.server.stdout.readline().strip()
+    self.playwright = sync_playwright().start()
+    self.addCleanup(self.playwright.stop)
+    self.browser = self.playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    self.addCleanup(self.browser.close)
+
+  def test_a_run_is_started_followed_stopped_and_resumed(self):
+    page = self.browser.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(self.url)
+    page.wait_for_selector("table[aria-label=Runs]")
+    self.assertIn("damaged", page.inner_text("main"))
+    self.assertNotIn("token", page.url)  # it is remembered, not shown
+    page.get_by_text("Start a run").click()
+    page.get_by_placeholder("name", exact=True).fill("new")
+    page.get_by_placeholder("map resnet18").fill("map resnet18 --accelerator eyeriss-256 --method random --samples 2000000")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("link", name="new").click()
+    page.wait_for_selector(".state.running")
+    cell = page.locator("table[aria-label='Parts of the run'] tbody td").first
+    before = cell.inner_text()
+    page.wait_for_function("before => document.querySelector(\"table[aria-label='Parts of the run'] tbody td\").textContent !== before",
+                           arg=before)  # live
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector(".state.open, section.verdict")
+    self.assertEqual([text for text in said if "Failed to load" not in text], [])
+    origin = self.url.split("#")[0]
+    self.assertEqual([url for url in asked if not url.startswith(origin)], [])
+    page.evaluate(AXE.read_text())
+    page.goto(origin)
+    page.wait_for_selector("table[aria-label=Runs]")
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run()")["violations"]
+    self.assertEqual([item["id"] for item in found if item["impact"] in ("serious", "critical")], [])
+    self.server.send_signal(signal.SIGINT)
+    self.assertEqual(self.server.wait(timeout=30), 130)
+    tessera("verify", self.folder / "new")
+
+  def test_without_the_token_one_only_looks(self):
+    page = self.browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto(self.url.split("#")[0])
+    page.wait_for_selector("table[aria-label=Runs]")
+    self.assertEqual(page.get_by_role("button", name="Start").count(), 0)
+    self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
+
+
+class PerfettoTest(unittest.TestCase):
+  """A trace of mappings, opened by Perfetto's own trace processor where its program can be fetched."""
+
+  def test_the_trace_processor_finds_every_slice(self):
+    try:
+      from perfetto.trace_processor import TraceProcessor
+    except ImportError:
+      self.skipTest("the package perfetto is not installed")
+    with tempfile.TemporaryDirectory() as temporary:
+      folder = pathlib.Path(temporary)
+      tessera("map", "alexnet", "--accelerator", "eyeriss-256", "--method", "ga", "--samples", "100", "--out", folder / "run")
+      tessera("report", folder / "run", "--perfetto", folder / "trace.json")
+      events = json.loads((folder / "trace.json").read_text())["traceEvents"]
+      try:
+        processor = TraceProcessor(trace=str(folder / "trace.json"))
+      except Exception as error:  # its program comes from a server that may be out of reach
+        self.skipTest(f"no trace processor: {error}")
+      slices = list(processor.query("select count(*) as n, sum(dur) as dur from slice"))[0]
+      wanted = [event for event in events if event["ph"] == "X"]
+      self.assertEqual(slices.n, len(wanted))
+      self.assertAlmostEqual(slices.dur / 1000 / sum(event["dur"] for event in wanted), 1, 3)
+      tracks = {row.name for row in processor.query("select name from thread where name is not null")}
+      self.assertLessEqual({"layers", "MACs", "DRAM"}, tracks)
+      processor.close()
+
+
+class LargeTest(unittest.TestCase):
+  """Long runs give pages that are small and open at once."""
+
+  def open_large(self, folder, run):
+    page_file = folder / "page.html"
+    tessera("report", run, "--out", page_file)
+    self.assertLess(page_file.stat().st_size, 5_000_000)
+    with sync_playwright() as playwright:
+      browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+      page = browser.new_page()
+      begin = time.monotonic()
+      page.goto(page_file.as_uri())
+      page.wait_for_selector("main h1")
+      seconds = time.monotonic() - begin
+      browser.close()
+    print(f"{page_file.stat().st_size:,} bytes, {seconds:.2f} s", file=sys.stderr)
+    self.assertLess(seconds, 2)
+
+  def test_200000_samples_of_60_layers(self):
+    with tempfile.TemporaryDirectory() as temporary:
+      folder = pathlib.Path(temporary)
+      layers = "".join(f"- {{name: l{i}, type: conv, K: {16 + 4 * (i % 20)}, C: {8 + 8 * (i // 20)}, Y: 28, X: 28, "
+                       f"R: 3, S: 3, pad: 1}}\n" for i in range(60))
+      (folder / "net.yaml").write_text(f"format: tessera-network-1\nname: sixty\nlayers:\n{layers}")
+      tessera("map", folder / "net.yaml", "--accelerator", "eyeriss-256", "--method", "ga", "--samples", "3334",
+              "--objective", "edp", "--out", folder / "run")
+      self.open_large(folder, folder / "run")
+
+  def test_60000_episodes(self):
+    with tempfile.TemporaryDirectory() as temporary:
+      folder = pathlib.Path(temporary)
+      tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--algo", "ippo", "--episodes", "60000",
+              "--report-every", "2", "--out", folder / "run")
+      self.open_large(folder, folder / "run")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ function save(name: string, type: string, content: BlobPart): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-const kInlined = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity"];
+const kInlined = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "opacity", "fill-opacity", "stroke-opacity", "paint-order"];
 
 // A copy that looks the same without the page's style.
 function standalone(svg: SVGSVGElement): string {
@@ -50,10 +50,17 @@ function savePng(name: string, svg: SVGSVGElement): void {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standalone(svg))}`;
 }
 
-// `body` is the picture, or what holds a canvas; without an SVG there is only the canvas to save.
+// How to draw as SVG what a canvas shows.
+const makers = new WeakMap<Element, () => SVGSVGElement>();
+export function drawnBy(body: Element, make: () => SVGSVGElement): void {
+  makers.set(body, make);
+}
+
+// `body` is the picture, or what holds a canvas or a table.
 export function chart(title: string, rows: Row[], body: Element, note = ""): HTMLElement {
   const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  const svg = body instanceof SVGSVGElement ? body : body.querySelector("svg");
+  const maker = makers.get(body);
+  const svg = body instanceof SVGSVGElement ? body : body.querySelector<SVGSVGElement>('svg[role="img"]');
   const buttons = h("div", { class: "buttons" });
   const add = (label: string, action: () => void) =>
     buttons.append(h("button", { type: "button", click: action, "aria-label": `${title} as ${label}` }, label));
@@ -61,7 +68,14 @@ export function chart(title: string, rows: Row[], body: Element, note = ""): HTM
   if (svg) {
     add("SVG", () => save(`${name}.svg`, "image/svg+xml", standalone(svg)));
     add("PNG", () => savePng(name, svg));
-  } else {
+  } else if (maker) {
+    // Drawn for a moment where nobody sees it, so that the page's style applies.
+    add("SVG", () => {
+      const drawn = maker();
+      document.body.append(drawn);
+      save(`${name}.svg`, "image/svg+xml", standalone(drawn));
+      drawn.remove();
+    });
     add("PNG", () => {
       body.querySelector("canvas")?.toBlob((blob) => blob && save(`${name}.png`, "image/png", blob));
     });

@@ -55,6 +55,23 @@ function curves(result: Result): { lines: Line[]; rows: Row[] } {
   return { lines, rows };
 }
 
+// The other metric, where methods have one: what agents earned, over samples.
+function returns(result: Result): HTMLElement | null {
+  const lines = result.summary.map(({ method }): Line => {
+    const runs = result.results.filter((run) => run.method === method).map((run) => run.return_curve ?? []);
+    const at = [...new Set(runs.flat().map((point) => point[0]))].sort((a, b) => a - b);
+    const quartile = (part: number): [number, number | null][] => at.map((samples) => {
+      const values = runs.map((curve) => bestAt(curve, samples)).filter((value) => value !== null);
+      return [samples, values.length > 0 ? quantile(values, part) : null];
+    });
+    return { name: method, points: quartile(0.5), band: [
+      { name: `${method}, lower quartile`, points: quartile(0.25) }, { name: `${method}, upper quartile`, points: quartile(0.75) }] };
+  }).filter((line) => line.points.length > 0);
+  if (lines.length === 0) return null;
+  const rows: Row[] = [["method", "samples", "median_return"], ...lines.flatMap((line) => line.points.map((point): Row => [line.name, ...point]))];
+  return chart("Return: median and quartiles over seeds", rows, linePlot(lines, { x: "samples", y: "return" }));
+}
+
 function infeasible(result: Result, method: string): number {
   const runs = result.results.filter((run) => run.method === method);
   const samples = runs.reduce((sum, run) => sum + run.samples, 0);
@@ -91,5 +108,6 @@ export function compareView(run: CompareRun): HTMLElement {
     h("section", { "aria-label": "Comparison" }, h("h2", {}, "Comparison"),
       chart("Best so far: median and quartiles over seeds", rows,
         linePlot(lines, { x: "samples", y: result.objective, log: true, stepped: true })),
+      returns(result) ?? "",
       sortableTable("Methods", columns, result.summary)));
 }

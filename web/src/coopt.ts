@@ -5,6 +5,7 @@ import { h, picture, s } from "./dom";
 import type { CooptLayer, CooptRun } from "./data";
 import { energy, percent, short, whole } from "./format";
 import { linePlot } from "./lines";
+import { parallelCoordinates, timelines } from "./machines";
 import { sortableTable, type Column } from "./table";
 import { head } from "./verdict";
 
@@ -83,7 +84,12 @@ export function cooptView(run: CooptRun): HTMLElement {
       result.pareto.length > 0 ? front(result) : h("p", {}, "The machine was given."),
       chart("Throughput against measurements", [["measurements", "inferences_per_second"], ...curve.map((point): Row => point)],
         linePlot([{ name: "best so far", points: curve }], { x: "measurements", y: "inferences/s", stepped: true })),
-      h("details", {}, h("summary", {}, "The machine, field by field"),
+      parallelCoordinates(run) ?? "",
+      h("details", {}, h("summary", {}, "The machine, field by field: what the hardware's agent decided"),
         h("dl", {}, ...fields.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])))),
-    h("section", { "aria-label": "Layers" }, h("h2", {}, "Layers"), layers(result)));
+    h("section", { "aria-label": "Layers" }, h("h2", {}, "Layers"),
+      h("p", { class: "note" }, "Schedules are what the agents for scheduling and for mapping decided."), layers(result)),
+    run.more.timelines.length > 0
+      ? h("section", { "aria-label": "Programs" }, h("h2", {}, "Programs"), ...timelines(run))
+      : h("span"));
 }

@@ -96,6 +96,7 @@ export interface ResultLayer {
   samples: number;
   utilization: number | null;
   mapping: { levels: MappingLevel[] } | unknown[] | null;
+  agents?: string[][];
 }
 
 export interface Search {
@@ -105,6 +106,16 @@ export interface Search {
   outcomes: { feasible: number; infeasible: number; failed: number };
   reasons: [string, number][];
   decisions: { name: string; values: number; evenness: number[]; favourites: (string | null)[] }[];
+  correlation: Correlation | null;
+}
+
+// Of the best samples: hundredths of r below the diagonal, the reward last; merges of the tree.
+export interface Correlation {
+  names: string[];
+  kept: number;
+  rows: number[][];
+  merges: [number, number, number][];
+  order: number[];
 }
 
 // What runs of all kinds have.
@@ -116,6 +127,12 @@ interface Common {
   id: string;
   inputs: Record<string, string>;
   seconds: number | null;
+  live?: unknown; // of a run that goes on (live.ts)
+}
+
+export interface NetworkGraph {
+  nodes: { name: string; type: string; layer: string | null }[]; // in execution order
+  edges: [number, number, number][]; // from, to, words
 }
 
 export interface Run extends Common {
@@ -144,6 +161,8 @@ export interface Run extends Common {
   explain: { layers: Explained[] } | null;
   explain_error?: string;
   search: Search[];
+  graph: NetworkGraph | null;
+  proofs: Record<string, [number, number, number | null][]>; // rounds, bound, value
 }
 
 export interface CompareRun extends Common {
@@ -158,7 +177,8 @@ export interface CompareRun extends Common {
     log10_space: number;
     best_known: number | null;
     bound: number | null;
-    results: { method: string; seed: number; samples: number; best: number | null; infeasible_samples: number; curve: [number, number][] }[];
+    results: { method: string; seed: number; samples: number; best: number | null; infeasible_samples: number; curve: [number, number][];
+      return_curve?: [number, number][] }[];
     summary: {
       method: string;
       median: number | null;
@@ -181,8 +201,31 @@ export interface CooptLayer {
   measurements: number;
 }
 
+export interface Machine {
+  name: string;
+  values: number[]; // base-2 logarithms, one per knob
+  area: number;
+  cycles: number;
+  chosen: boolean;
+}
+
+export interface Timeline {
+  layer: string;
+  cycles: number;
+  stages: {
+    name: string;
+    instructions: number;
+    busy_cycles: number;
+    token_cycles: number;
+    fetch_cycles: number;
+    bus_cycles: number;
+    spans: [number, number, number][]; // start, end, busy cycles
+  }[];
+}
+
 export interface CooptRun extends Common {
   kind: "cooptimize";
+  more: { measured: number; knobs: string[]; machines: Machine[]; timelines: Timeline[] };
   result: {
     network: string;
     target: string;
@@ -206,7 +249,9 @@ export interface CooptRun extends Common {
 
 export interface TrainRun extends Common {
   kind: "train";
+  more: { episode: string | null; episode_return: number | null; phases: { name: string; seconds: number }[] };
   result: {
+    rows_of?: number; // rows before some were left out
     config: { env: string; algorithm: string; env_settings: Record<string, string>; settings: Record<string, string>; envs: number };
     episodes: number;
     progress: {
@@ -275,6 +320,7 @@ export interface Data {
   version: string;
   runs: AnyRun[];
   diffs: (Diff | null)[]; // of the first run and each later one
+  served?: boolean; // by `tessera serve`: data are to be asked for
 }
 
 export function readData(): Data {

@@ -1,6 +1,7 @@
 // Two runs side by side: layers, and the parts that make the difference.
 import { chart, type Row } from "./chart";
 import { h, picture, s } from "./dom";
+import { nest } from "./layer";
 import type { Diff, DiffLayer, Run } from "./data";
 import { energy, percent, short, whole } from "./format";
 import { colourOf } from "./palette";
@@ -55,8 +56,21 @@ export function diffView(a: Run, b: Run, diff: Diff): HTMLElement {
     { name: "limited by", value: (row) => `${row.a?.limited_by ?? "–"} → ${row.b?.limited_by ?? "–"}` },
     { name: "mapping", value: (row) => (row.same_mapping ? "the same" : "differs") },
   ];
-  const select = (row: DiffLayer) => detail.replaceChildren(h("h3", {}, `${row.name}: b − a, one occurrence`),
-    deltaChart(`Differences of ${row.name}`, partsOf(row)));
+  const mappingOf = (run: Run, name: string | undefined) => run.result.layers.find((layer) => layer.name === name)?.mapping ?? null;
+  const select = (row: DiffLayer) => {
+    const mine = mappingOf(a, row.a?.name), theirs = mappingOf(b, row.b?.name);
+    const both = row.a && row.b && mine && theirs
+      ? h("div", { class: "columns" },
+          h("figure", { class: "chart" }, h("figcaption", {}, h("h3", {}, `a: ${row.a.limit}`)), nest(mine, row.a, theirs)),
+          h("figure", { class: "chart" }, h("figcaption", {}, h("h3", {}, `b: ${row.b.limit}`)), nest(theirs, row.b, mine)))
+      : null;
+    detail.replaceChildren(h("h3", {}, `${row.name}: b − a, one occurrence`), deltaChart(`Differences of ${row.name}`, partsOf(row)),
+      both ?? h("p", {}, "Only one of the runs has a mapping."),
+      h("p", { class: "note" }, "Framed twice: loops and tensors that the other mapping does not have like that at this level."));
+  };
+  const first = [...diff.layers].filter((row) => row.a && row.b)
+    .sort((x, y) => Math.abs(y.delta_energy_pj) - Math.abs(x.delta_energy_pj))[0];
+  if (first) select(first);
   const { total } = diff;
   return h("section", { "aria-label": "Differences" }, h("h2", {}, "Differences"),
     h("p", { class: "note" }, `a: ${a.folder} (${a.result.network} on ${a.result.accelerator}); b: ${b.folder} (${b.result.network} on ${b.result.accelerator})`),

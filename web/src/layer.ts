@@ -8,23 +8,28 @@ import { colourOf } from "./palette";
 
 // ---- Loop nest -----------------------------------------------------------------------------------
 
-function loopChips(loops: Loops, spatial: boolean): HTMLElement[] {
+// Chips that the other mapping does not have at this place are marked.
+function loopChips(loops: Loops, spatial: boolean, other: Loops | null | undefined): HTMLElement[] {
   // Orders are from the innermost loop; people read from the outermost.
   return loops.perm
     .map((name, i) => ({ name, factor: loops.factors[name] ?? 1, axis: spatial ? (i < (loops.split ?? 0) ? "X" : "Y") : "" }))
     .reverse()
     .filter((loop) => loop.factor !== 1)
-    .map((loop) => h("span", { class: spatial ? "chip spatial" : "chip" },
-      `${loop.name} ${loop.factor}${loop.axis ? ` → ${loop.axis}` : ""}`));
+    .map((loop) => {
+      const differs = other !== undefined && (other?.factors[loop.name] ?? 1) !== loop.factor;
+      return h("span", { class: `chip${spatial ? " spatial" : ""}${differs ? " differs" : ""}` },
+        `${loop.name} ${loop.factor}${loop.axis ? ` → ${loop.axis}` : ""}`);
+    });
 }
 
-function levelBox(level: MappingLevel, share: Explained["levels"][number] | undefined, inner: HTMLElement): HTMLElement {
+function levelBox(level: MappingLevel, share: Explained["levels"][number] | undefined, inner: HTMLElement,
+  other?: MappingLevel): HTMLElement {
   const tensors = level.keep.map((name) =>
-    h("span", { class: "tensor" }, s("svg", { width: 10, height: 10, "aria-hidden": "true" },
+    h("span", { class: other && !other.keep.includes(name) ? "tensor differs" : "tensor" }, s("svg", { width: 10, height: 10, "aria-hidden": "true" },
       s("rect", { width: 10, height: 10, fill: colourOf(name) })),
       ` ${name} ${whole(share?.tensors[name]?.tile_words ?? 0)}`));
-  const temporal = loopChips(level.temporal, false);
-  const spatial = level.spatial ? loopChips(level.spatial, true) : [];
+  const temporal = loopChips(level.temporal, false, other?.temporal);
+  const spatial = level.spatial ? loopChips(level.spatial, true, other ? other.spatial : undefined) : [];
   return h("div", { class: "level" },
     h("div", { class: "level-head" }, h("strong", {}, level.name),
       share && share.instances > 1 ? h("span", { class: "note" }, ` ${whole(share.used_instances)} of ${whole(share.instances)}`) : null,
@@ -34,7 +39,8 @@ function levelBox(level: MappingLevel, share: Explained["levels"][number] | unde
     inner);
 }
 
-function nest(mapping: ResultLayer["mapping"], layer: Explained): HTMLElement {
+// Marks what differs from the mapping `beside`, level by level.
+export function nest(mapping: ResultLayer["mapping"], layer: Explained, beside?: ResultLayer["mapping"]): HTMLElement {
   if (mapping === null) return h("p", {}, "no mapping");
   if (Array.isArray(mapping)) {
     return h("ol", { class: "directives" }, ...mapping.map((item) => h("li", {}, h("code", {}, JSON.stringify(item)))));
@@ -42,20 +48,21 @@ function nest(mapping: ResultLayer["mapping"], layer: Explained): HTMLElement {
   const shares = new Map(layer.levels.map((level) => [level.name, level]));
   let inner: HTMLElement = h("div", { class: "level macs" },
     `MACs: ${whole(layer.used_mac_units)} of ${whole(layer.mac_units)} in use`);
-  for (const level of mapping.levels) inner = levelBox(level, shares.get(level.name), inner);
+  const others = new Map((beside && !Array.isArray(beside) ? beside.levels : []).map((level) => [level.name, level]));
+  for (const level of mapping.levels) inner = levelBox(level, shares.get(level.name), inner, others.get(level.name));
   return inner;
 }
 
 // ---- Energy, occupancy ---------------------------------------------------------------------------
 
-interface Bar {
+export interface Bar {
   label: string;
   parts: { name: string; value: number }[];
   note: string;
   whole?: number; // the bar's full length; default: the longest bar
 }
 
-function bars(label: string, rows: Bar[], show: (value: number) => string): SVGSVGElement {
+export function bars(label: string, rows: Bar[], show: (value: number) => string): SVGSVGElement {
   const left = 110, right = 210, width = 760, row = 30;
   const longest = Math.max(...rows.map((item) => item.parts.reduce((sum, part) => sum + part.value, 0)), 1e-30);
   const svg = picture(width, row * rows.length + 4, label);
@@ -76,7 +83,7 @@ function bars(label: string, rows: Bar[], show: (value: number) => string): SVGS
   return svg;
 }
 
-function legend(names: string[]): HTMLElement {
+export function legend(names: string[]): HTMLElement {
   return h("div", { class: "legend" }, ...names.map((name) => h("span", {},
     s("svg", { width: 12, height: 12, "aria-hidden": "true" }, s("rect", { width: 12, height: 12, fill: colourOf(name) })), ` ${name}`)));
 }
@@ -193,9 +200,9 @@ const kMacWords: [keyof Explained["mac_cycles"], string][] = [
 
 function macChart(layer: Explained): HTMLElement {
   const csv: Row[] = [["part", "fraction"], ...kMacWords.map(([key, words]): Row => [words, layer.mac_cycles[key]])];
-  const list = h("ul", { class: "plain" }, ...kMacWords.map(([key, words]) => h("li", {},
-    h("meter", { min: 0, max: 1, value: layer.mac_cycles[key], "aria-label": words }), ` ${percent(layer.mac_cycles[key])} ${words}`)));
-  return chart("Where MAC cycles go", csv, list);
+  const rows: Bar[] = kMacWords.map(([key, words]) => ({ label: "", parts: [{ name: words, value: layer.mac_cycles[key] }], whole: 1,
+    note: `${percent(layer.mac_cycles[key])} ${words}` }));
+  return chart("Where MAC cycles go", csv, bars("Where MAC cycles go", rows, percent));
 }
 
 export function layerView(layer: Explained, result: ResultLayer): HTMLElement {

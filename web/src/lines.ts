@@ -1,7 +1,8 @@
 // Lines over a common axis, drawn by uPlot: fast for long series, and redrawn when the page's width
 // changes.
 import uPlot from "uplot";
-import { h } from "./dom";
+import { drawnBy } from "./chart";
+import { h, picture, s } from "./dom";
 import { short } from "./format";
 import { colourAt } from "./palette";
 
@@ -31,10 +32,47 @@ function aligned(lines: Line[], stepped: boolean): uPlot.AlignedData {
   return [xs, ...columns];
 }
 
+// The same as a picture of its own, for who wants to save it.
+function asSvg(lines: Line[], options: { x: string; y: string; log?: boolean; stepped?: boolean }): SVGSVGElement {
+  const width = 900, height = 380, left = 84, right = 20, top = 30, bottom = 60 + 18 * Math.ceil(lines.length / 4);
+  const svg = picture(width, height + bottom - 60, `${options.y} against ${options.x}`);
+  const full = height + bottom - 60;
+  const all = lines.flatMap((line) => (line.band ? [line, ...line.band] : [line]))
+    .flatMap((line) => line.points).filter((point): point is [number, number] => point[1] !== null && (!options.log || point[1] > 0));
+  if (all.length === 0) return svg;
+  const to = (y: number) => (options.log ? Math.log10(y) : y);
+  const x0 = Math.min(...all.map((p) => p[0])), x1 = Math.max(...all.map((p) => p[0]));
+  const y0 = Math.min(...all.map((p) => to(p[1]))), y1 = Math.max(...all.map((p) => to(p[1])));
+  const px = (x: number) => left + ((x - x0) / (x1 - x0 || 1)) * (width - left - right);
+  const py = (y: number) => full - bottom - ((to(y) - y0) / (y1 - y0 || 1)) * (full - top - bottom);
+  for (let i = 0; i <= 4; ++i) {
+    const x = x0 + ((x1 - x0) * i) / 4, y = y0 + ((y1 - y0) * i) / 4, value = options.log ? 10 ** y : y;
+    svg.append(s("line", { x1: px(x), x2: px(x), y1: top, y2: full - bottom, class: "grid" }),
+      s("text", { x: px(x), y: full - bottom + 16, "text-anchor": "middle" }, short(x)),
+      s("line", { x1: left, x2: width - right, y1: py(value), y2: py(value), class: "grid" }),
+      s("text", { x: left - 6, y: py(value) + 4, "text-anchor": "end" }, short(value)));
+  }
+  svg.append(s("text", { x: (left + width) / 2, y: full - bottom + 34, "text-anchor": "middle" }, options.x), s("text", { x: 4, y: 16 }, options.y));
+  lines.forEach((line, i) => {
+    const colour = line.colour ?? colourAt(i);
+    let path = "", last: number | null = null;
+    for (const [x, y] of line.points) {
+      if (y === null || (options.log && y <= 0)) continue;
+      path += last === null ? `M${px(x)} ${py(y)}` : options.stepped ? `H${px(x)}V${py(y)}` : `L${px(x)} ${py(y)}`;
+      last = y;
+    }
+    svg.append(s("path", { d: path, fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": line.dashed ? "6 4" : undefined }),
+      s("rect", { x: left + (i % 4) * 195, y: full - bottom + 44 + 18 * Math.floor(i / 4), width: 10, height: 10, fill: colour }),
+      s("text", { x: left + (i % 4) * 195 + 14, y: full - bottom + 53 + 18 * Math.floor(i / 4) }, line.name));
+  });
+  return svg;
+}
+
 export function linePlot(lines: Line[], options: { x: string; y: string; log?: boolean; stepped?: boolean }): HTMLElement {
   const body = h("div", { class: "plot" });
   const all = lines.flatMap((line) => (line.band ? [line, ...line.band] : [line]));
   const data = aligned(all, options.stepped ?? false);
+  drawnBy(body, () => asSvg(lines, options));
   const draw = () => {
     const text = getComputedStyle(document.body).color;
     const axis = { stroke: text, grid: { stroke: "rgba(128,128,128,0.25)" }, ticks: { stroke: "rgba(128,128,128,0.5)" } };

@@ -3,12 +3,14 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { compareView } from "./compare";
 import { cooptView } from "./coopt";
-import { readData, type AnyRun, type Run } from "./data";
+import { readData, type AnyRun, type Data, type Run } from "./data";
 import { diffView } from "./diff";
 import { h } from "./dom";
+import { graphChart } from "./graph";
 import { layerView } from "./layer";
 import { networkTable, whereItGoes } from "./network";
 import { searchView } from "./search";
+import { servedPage } from "./served";
 import { studyView } from "./study";
 import { trainView } from "./train";
 import { verdict } from "./verdict";
@@ -33,6 +35,7 @@ function mapView(run: Run): HTMLElement {
   select(heaviest(run), false);
   return h("div", {}, verdict(run),
     h("section", { "aria-label": "Network" }, h("h2", {}, "Network"), ...whereItGoes(run),
+      graphChart(run, (name) => select(name, true)) ?? "",
       h("p", { class: "note" }, "Choose a layer to see it below."), networkTable(run, (name) => select(name, true))),
     layer, search);
 }
@@ -48,11 +51,8 @@ function viewOf(run: AnyRun): HTMLElement {
   }
 }
 
-function page(): void {
-  const data = readData();
-  const app = document.getElementById("app");
-  if (app === null) return;
-  const main = h("main", { id: "main" });
+// Runs beside each other, each with its button; later ones with their differences from the first.
+function showRuns(data: Data, main: HTMLElement, nav: HTMLElement): void {
   const show = (index: number) => {
     const run = data.runs[index], first = data.runs[0], diff = data.diffs[index];
     if (!run) return;
@@ -62,9 +62,22 @@ function page(): void {
     tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", String(i === index)));
   };
   const tabs = data.runs.map((run, i) => h("button", { type: "button", click: () => show(i) }, run.folder));
-  app.append(h("header", {}, h("span", { class: "brand" }, "Tessera"), h("span", { class: "note" }, ` ${data.version}`),
-    tabs.length > 1 ? h("nav", { "aria-label": "Runs" }, ...tabs) : null), main);
+  nav.replaceChildren(...(tabs.length > 1 ? tabs : []));
   show(data.runs.length > 1 ? 1 : 0);
+}
+
+function page(): void {
+  const data = readData();
+  const app = document.getElementById("app");
+  if (app === null) return;
+  const main = h("main", { id: "main" }), nav = h("nav", { "aria-label": "Runs" });
+  const brand = data.served ? h("a", { class: "brand", href: "/" }, "Tessera") : h("span", { class: "brand" }, "Tessera");
+  app.append(h("header", {}, brand, h("span", { class: "note" }, ` ${data.version}`), nav), main);
+  if (data.served) {
+    servedPage(main, (runs) => showRuns(runs, main, nav));
+  } else {
+    showRuns(data, main, nav);
+  }
 }
 
 page();

@@ -3,6 +3,7 @@ import { chart, type Row } from "./chart";
 import { h, picture, s } from "./dom";
 import { isMapped, type Explained, type Run } from "./data";
 import { energy, percent, short, whole } from "./format";
+import { legend } from "./layer";
 import { colourOf } from "./palette";
 import { sortableTable, type Column } from "./table";
 
@@ -70,12 +71,17 @@ function energyTiles(layers: Explained[]): Tile[] {
   return tiles.filter((tile) => tile.value > 0);
 }
 
+// Cycles belong to what limits the layer; those of a memory to its tensors by the words that they move.
 function cycleTiles(layers: Explained[]): Tile[] {
-  return layers.filter(isMapped).map((layer) => ({
-    path: [layer.name, `limited by ${layer.limited_by}`],
-    value: (layer.cycles ?? 0) * layer.count,
-    colour: colourOf(layer.limited_by),
-  }));
+  return layers.filter(isMapped).flatMap((layer): Tile[] => {
+    const cycles = (layer.cycles ?? 0) * layer.count;
+    const level = layer.levels.find((item) => item.name === layer.limited_by);
+    const moved = level ? Object.entries(level.tensors).map(([name, tensor]) => ({ name, words: tensor.reads + tensor.fills + tensor.updates })) : [];
+    const all = moved.reduce((sum, tensor) => sum + tensor.words, 0);
+    if (all === 0) return [{ path: [layer.name, layer.limited_by === "compute" ? "MACs" : layer.limited_by], value: cycles, colour: colourOf("MACs") }];
+    return moved.filter((tensor) => tensor.words > 0).map((tensor) => ({
+      path: [layer.name, layer.limited_by, tensor.name], value: (cycles * tensor.words) / all, colour: colourOf(tensor.name) }));
+  });
 }
 
 // An icicle: layers from left to right by their share; below each its levels, below those tensors.
@@ -116,7 +122,8 @@ export function whereItGoes(run: Run): HTMLElement[] {
   const add = (title: string, unit: string, tiles: Tile[], show: (value: number) => string) => {
     const rows: Row[] = [["layer", "level", "tensor", unit], ...tiles.map((tile): Row =>
       [tile.path[0] ?? "", tile.path[1] ?? "", tile.path[2] ?? "", tile.value])];
-    charts.push(chart(title, rows, icicle(title, tiles, show), "Widths are shares of the network; point at a part for its number."));
+    const names = [...new Set(tiles.map((tile) => tile.path[2] ?? "MACs"))];
+    charts.push(chart(title, rows, h("div", {}, icicle(title, tiles, show), legend(names)), "From top to bottom: layers, memory levels, tensors. Widths are shares of the network; point at a part for its number."));
   };
   add("Where the energy goes", "energy_pj", energyTiles(layers), energy);
   add("Where the cycles go", "cycles", cycleTiles(layers), whole);

@@ -1,8 +1,10 @@
 // How the search went: the best value so far with the bound, and what became of the samples.
+import { assignmentView } from "./assignment";
 import { chart, type Row } from "./chart";
 import { h, picture, s } from "./dom";
 import type { Run, Search } from "./data";
 import { percent, whole } from "./format";
+import { bars, type Bar } from "./layer";
 import { linePlot, type Line } from "./lines";
 
 function curve(search: Search, bound: number | null, objective: string): HTMLElement {
@@ -16,25 +18,41 @@ function curve(search: Search, bound: number | null, objective: string): HTMLEle
   return chart(`Best so far: ${search.layer}`, rows, linePlot(lines, { x: "samples", y: objective, log: true, stepped: true }));
 }
 
+// The proof: the best mapping and what is proved to be impossible meet each other.
+function gapCurve(layer: string, proof: [number, number, number | null][], objective: string): HTMLElement {
+  const lines: Line[] = [
+    { name: "best mapping", points: proof.map(([rounds, , value]) => [rounds, value]) },
+    { name: "bound", points: proof.map(([rounds, bound]) => [rounds, bound > 0 ? bound : null]), dashed: true }];
+  const rows: Row[] = [["rounds", "bound", "value", "gap"],
+    ...proof.map(([rounds, bound, value]): Row => [rounds, bound, value, value !== null && bound > 0 ? value / bound - 1 : null])];
+  const last = proof[proof.length - 1];
+  const gap = last && last[2] !== null && last[1] > 0 ? last[2] / last[1] - 1 : null;
+  return chart(`Proof: ${layer}`, rows, linePlot(lines, { x: "rounds", y: objective, log: true, stepped: true }),
+    `The gap in the end is ${percent(gap)}.`);
+}
+
 function outcomes(search: Search): HTMLElement {
   const { feasible, infeasible, failed } = search.outcomes;
   const all = Math.max(1, feasible + infeasible + failed);
   const lines: [string, number][] = [["feasible", feasible], ["infeasible", infeasible], ["failed", failed]];
-  const rows: Row[] = [["outcome", "samples"], ...lines, ...search.reasons];
-  const body = h("div", {},
-    h("ul", { class: "plain" }, ...lines.map(([name, count]) => h("li", {},
-      h("meter", { min: 0, max: all, value: count, "aria-label": name }), ` ${whole(count)} ${name} (${percent(count / all)})`))),
+  const csv: Row[] = [["outcome", "samples"], ...lines, ...search.reasons];
+  const rows: Bar[] = lines.map(([name, count]) => ({ label: name, parts: [{ name, value: count }], whole: all,
+    note: `${whole(count)} (${percent(count / all)})` }));
+  const body = h("div", {}, bars(`Samples: ${search.layer}`, rows, whole),
     search.reasons.length > 0
       ? h("table", { "aria-label": "Reasons of refusal" },
           h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "why refused"), h("th", { scope: "col" }, "samples"))),
           h("tbody", {}, ...search.reasons.map(([why, count]) => h("tr", {}, h("td", {}, why), h("td", { class: "number" }, whole(count))))))
       : null);
-  return chart(`Samples: ${search.layer}`, rows, body);
+  return chart(`Samples: ${search.layer}`, csv, body);
 }
 
 // How decisions settled: a row per decision, time to the right; pale where one value is left.
-function settling(search: Search): HTMLElement | null {
-  const { decisions } = search;
+function settling(search: Search, agents: string[][] | undefined): HTMLElement | null {
+  // Decisions of one agent stand together, where agents share some.
+  const agentOf = new Map((agents ?? []).flatMap((group, i) => group.map((name): [string, number] => [name, i + 1])));
+  const shared = agents !== undefined && agents.length < agentOf.size;
+  const decisions = shared ? [...search.decisions].sort((a, b) => (agentOf.get(a.name) ?? 0) - (agentOf.get(b.name) ?? 0)) : search.decisions;
   const windows = decisions[0]?.evenness.length ?? 0;
   if (windows < 2) return null;
   const left = 150, right = 130, row = 18, width = 900, top = 4, cell = (width - left - right) / windows;
@@ -42,7 +60,8 @@ function settling(search: Search): HTMLElement | null {
   const rows: Row[] = [["decision", "values", "part", "evenness", "favourite"]];
   decisions.forEach((decision, i) => {
     const y = top + i * row;
-    svg.append(s("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, decision.name));
+    svg.append(s("text", { x: left - 8, y: y + 13, "text-anchor": "end" },
+      shared ? `${agentOf.get(decision.name) ?? "–"}: ${decision.name}` : decision.name));
     decision.evenness.forEach((part, w) => {
       const favourite = decision.favourites[w] ?? "–";
       rows.push([decision.name, decision.values, w + 1, part, favourite]);
@@ -54,16 +73,20 @@ function settling(search: Search): HTMLElement | null {
   svg.append(s("text", { x: left, y: top + row * decisions.length + 16 }, "first samples"),
     s("text", { x: width - right, y: top + row * decisions.length + 16, "text-anchor": "end" }, "last samples"));
   return chart(`How decisions settled: ${search.layer}`, rows, svg,
-    "Dark where all values are chosen alike, pale where one is left; the last favourite stands at the right.");
+    `Entropy of choices: dark where all values are chosen alike, pale where one is left; the last favourite stands at the right.${
+      shared ? " Numbers are those of agents." : agents ? " Every decision has an agent of its own." : ""}`);
 }
 
 export function searchView(run: Run, layer: string): HTMLElement {
   const search = run.search.find((item) => item.layer === layer);
   const result = run.result.layers.find((item) => item.name === layer);
+  const proof = run.proofs[layer];
+  const proved = proof && proof.length > 0 ? gapCurve(layer, proof, run.result.objective) : null;
   if (!search || search.samples === 0) {
-    return h("section", { "aria-label": "Search" }, h("h2", {}, "Search"),
-      h("p", {}, "This layer was not sampled: its proof alone found the mapping."));
+    return h("section", { "aria-label": "Search" }, h("h2", {}, `Search of ${layer}`),
+      h("p", {}, "This layer was not sampled: its proof alone found the mapping."), proved);
   }
   return h("section", { "aria-label": "Search" }, h("h2", {}, `Search of ${layer}`),
-    curve(search, result?.bound ?? null, run.result.objective), outcomes(search), settling(search));
+    curve(search, result?.bound ?? null, run.result.objective), proved, outcomes(search), settling(search, result?.agents),
+    search.correlation ? assignmentView(layer, search.correlation, result?.agents) : null);
 }

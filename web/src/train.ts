@@ -2,7 +2,8 @@
 import { chart, type Row } from "./chart";
 import { h } from "./dom";
 import type { TrainRun } from "./data";
-import { short, whole } from "./format";
+import { percent, short, whole } from "./format";
+import { bars, legend, type Bar } from "./layer";
 import { linePlot, type Line } from "./lines";
 import { head } from "./verdict";
 
@@ -26,6 +27,48 @@ function losses(progress: Progress): HTMLElement {
   return chart("Losses and entropy", rows, linePlot(lines, { x: "episodes", y: "value" }));
 }
 
+function phases(run: TrainRun): HTMLElement | null {
+  const parts = run.more.phases.filter((phase) => phase.seconds > 0).map((phase) => ({ name: phase.name, value: phase.seconds }));
+  const all = parts.reduce((sum, part) => sum + part.value, 0);
+  if (all <= 0) return null;
+  const rows: Row[] = [["phase", "seconds"], ...parts.map((part): Row => [part.name, part.value])];
+  const body = h("div", {}, bars("Where the time goes", [{ label: "all", parts, note: `${short(all)} s` },
+    ...parts.map((part): Bar => ({ label: part.name, parts: [part], whole: all, note: `${short(part.value)} s, ${percent(part.value / all)}` }))],
+    (value) => `${short(value)} s`), legend(parts.map((part) => part.name)));
+  return chart("Where the time goes", rows, body, "By the clock of the machine that trained, over all sittings; the environment included.");
+}
+
+// Rows of replay that learning has seen: stored ones, and how often each is drawn on average.
+function replay(run: TrainRun): HTMLElement | null {
+  const { config, progress } = run.result;
+  const last = progress[progress.length - 1];
+  const number = (name: string) => (config.settings[name] === undefined ? null : Number(config.settings[name]));
+  if (!last || last.updates === 0) return null;
+  const facts: [string, string][] = [["transitions seen", whole(last.env_steps * 1)], ["update rounds", whole(last.updates)],
+    ["transitions per round", short(last.env_steps / last.updates)]];
+  for (const name of ["sampler", "replay", "batch", "capacity"]) {
+    if (config.settings[name] !== undefined) facts.push([name, config.settings[name] as string]);
+  }
+  const batch = number("batch");
+  if (batch !== null) facts.push(["draws per transition", short((batch * last.updates) / last.env_steps)]);
+  return h("details", { open: true }, h("summary", {}, "Replay"),
+    h("dl", {}, ...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
+}
+
+// The trained agents play; a picture that moves by itself and holds no script.
+function episode(run: TrainRun): HTMLElement | null {
+  const { episode: drawing, episode_return: reward } = run.more;
+  if (drawing === null) return null;
+  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing)}`;
+  const image = h("img", { class: "episode", src: source, alt: `An episode of the trained agents, return ${short(reward)}` });
+  const again = h("button", { type: "button", click: () => {
+    image.src = "";
+    image.src = source;
+  } }, "Play again");
+  return h("figure", { class: "chart" }, h("figcaption", {}, h("h3", {}, "An episode of the trained agents"), again), image,
+    h("p", { class: "note" }, `Greedy actions from the last checkpoint; the team's return is ${short(reward)}.`));
+}
+
 export function trainView(run: TrainRun): HTMLElement {
   const { result } = run;
   const { config, progress } = result;
@@ -40,6 +83,8 @@ export function trainView(run: TrainRun): HTMLElement {
       ["time", run.seconds === null ? "–" : `${short(run.seconds)} s`],
     ], [["environments at a time", String(config.envs)], ...settings]),
     progress.length > 0
-      ? h("section", { "aria-label": "Training" }, h("h2", {}, "Training"), returns(progress), losses(progress))
+      ? h("section", { "aria-label": "Training" }, h("h2", {}, "Training"), returns(progress),
+          result.rows_of ? h("p", { class: "note" }, `${whole(progress.length)} of ${whole(result.rows_of)} points: of equal parts of the run those with the lowest and the highest return.`) : null,
+          losses(progress), episode(run), phases(run), replay(run))
       : h("span"));
 }

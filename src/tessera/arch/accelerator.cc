@@ -94,6 +94,7 @@ Result<void> CheckLevel(const MemoryLevel& level) {
                   {"fill_pj", level.fill_pj},
                   {"update_pj", level.update_pj},
                   {"address_pj", level.address_pj},
+                  {"area_um2", level.area_um2.value_or(0)},
                   {"hop_pj", level.network.hop_pj},
                   {"router_pj", level.network.router_pj},
                   {"ingress_pj", level.network.ingress_pj}};
@@ -156,6 +157,13 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
   }
   if (Result<void> ok = CheckCount(macs.name, "word_bits", macs.word_bits); !ok) return ok;
   if (Result<void> ok = CheckNotNegative(macs.name, "mac_pj", macs.mac_pj); !ok) return ok;
+  if (Result<void> ok = CheckNotNegative(macs.name, "vector_op_pj", macs.vector_op_pj.value_or(0));
+      !ok) {
+    return ok;
+  }
+  if (Result<void> ok = CheckCount(macs.name, "vector_lanes", macs.vector_lanes.value_or(1)); !ok) {
+    return ok;
+  }
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     if (Result<void> ok = CheckLevel(hierarchy.levels[i]); !ok) return ok;
     if (Result<void> ok = CheckMesh(hierarchy, i); !ok) return ok;
@@ -186,6 +194,20 @@ bool HasEnergies(const Hierarchy& hierarchy) {
   };
   return some(hierarchy.arithmetic.mac_pj) ||
          std::any_of(hierarchy.levels.begin(), hierarchy.levels.end(), has);
+}
+
+std::optional<double> AreaUm2(const Hierarchy& hierarchy) {
+  if (!hierarchy.arithmetic.area_um2) return std::nullopt;
+  double sum = hierarchy.arithmetic.area_um2->ToDouble() *
+               static_cast<double>(hierarchy.arithmetic.instances());
+  for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
+    const MemoryLevel& level = hierarchy.levels[i];
+    const bool holds_nothing = level.entries == 0;
+    if (!level.area_um2 && i + 1 < hierarchy.levels.size() && !holds_nothing) return std::nullopt;
+    const double one = level.area_um2 ? level.area_um2->ToDouble() : 0;
+    sum += one * static_cast<double>(level.instances());
+  }
+  return sum;
 }
 
 Result<void> Validate(const Accelerator& accelerator) {

@@ -1,6 +1,7 @@
 // Reading constraints from Tessera's own files.
 #include "tessera/arch/constraints.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -21,13 +22,16 @@ using enum Constraints::Rule;
 constexpr std::string_view kFormat = "tessera-constraints-1";
 
 // Names of rules in the list of demands, in the order of Constraints::Rule.
-constexpr std::array<std::string_view, 9> kRuleNames = {"allowed",   "forbidden", "range",
-                                                        "ratio",     "order",     "innermost",
-                                                        "outermost", "whole",     "dataflow"};
+constexpr std::array<std::string_view, 10> kRuleNames = {
+    "allowed",   "forbidden", "range", "ratio",    "order",
+    "innermost", "outermost", "whole", "dataflow", "utilization"};
+
+// As TypeName(layer) says them; the network's headers are not for this folder.
+constexpr std::array<std::string_view, 5> kLayerTypes = {"conv", "dwconv", "trconv", "fc", "gemm"};
 
 // Which layers a part of a file is about.
 struct Scope {
-  std::string type = {};
+  std::string type = {}, layer = {};
 };
 
 // A scalar or a list of scalars.
@@ -45,7 +49,11 @@ Result<std::vector<std::string>> ReadWords(const Node& node) {
 }
 
 Demand MakeDemand(const Node::Entry& entry, Constraints::Rule rule, const Scope& scope) {
-  return {.decision = entry.key, .rule = rule, .type = scope.type, .where = entry.key_where};
+  return {.decision = entry.key,
+          .rule = rule,
+          .type = scope.type,
+          .layer = scope.layer,
+          .where = entry.key_where};
 }
 
 // `fixed`: an order is written as a list of its items, everything else is one word.
@@ -176,14 +184,35 @@ Result<void> ReadDataflow(MapReader& reader, const Scope& scope, Constraints& ou
   if (node == nullptr) return {};
   const Result<std::string> name = node->AsString();
   if (!name) return name.error();
-  out.demands.push_back(
-      {.rule = kDataflow, .values = {*name}, .type = scope.type, .where = node->where()});
+  out.demands.push_back({.rule = kDataflow,
+                         .values = {*name},
+                         .type = scope.type,
+                         .layer = scope.layer,
+                         .where = node->where()});
+  return {};
+}
+
+Result<void> ReadUtilization(MapReader& reader, const Scope& scope, Constraints& out) {
+  const Node* node = reader.Find("utilization");
+  if (node == nullptr) return {};
+  Demand demand{
+      .rule = kParallel, .type = scope.type, .layer = scope.layer, .where = node->where()};
+  const Node* least = node->kind == Node::Kind::kMap ? node->Find("min") : node;
+  const Result<double> part = least == nullptr ? Result<double>(0) : least->AsDouble();
+  if (least == nullptr || !part || !(*part > 0 && *part <= 1) ||
+      (node->kind == Node::Kind::kMap && node->entries.size() > 1)) {
+    return node->ErrorHere(ErrorKind::kBadValue, "expected a part of the MACs above 0, at most 1",
+                           "write utilization: 0.5 or {min: 0.5}");
+  }
+  demand.min = *part;
+  out.demands.push_back(std::move(demand));
   return {};
 }
 
 // What a file demands of all layers, or of those of a scope.
 Result<void> ReadPlain(MapReader& reader, const Scope& scope, Constraints& out) {
   if (Result<void> ok = ReadDataflow(reader, scope, out); !ok) return ok;
+  if (Result<void> ok = ReadUtilization(reader, scope, out); !ok) return ok;
   Result<void> ok = ReadSection(
       reader, "fixed", [&](const Node::Entry& entry) { return ReadFixed(entry, scope, out); });
   if (!ok) return ok;
@@ -203,14 +232,36 @@ Result<void> ReadPlain(MapReader& reader, const Scope& scope, Constraints& out) 
                      [&](const Node::Entry& entry) { return ReadOrder(entry, scope, out); });
 }
 
-// `types`: sections for those only.
-Result<void> ReadTypes(MapReader& reader, Constraints& out) {
-  return ReadSection(reader, "types", [&](const Node::Entry& entry) -> Result<void> {
-    MapReader inner(entry.value, "part of 'types'");
-    if (Result<void> map = inner.Check(); !map) return map;
-    if (Result<void> read = ReadPlain(inner, {.type = entry.key}, out); !read) return read;
-    return inner.Finish();
-  });
+// Whether some type of layers fits; a misspelt one would silently leave a file without effect.
+Result<void> CheckType(const Node::Entry& entry) {
+  const std::string_view pattern =
+      std::string_view(entry.key).substr(entry.key.starts_with('!') ? 1 : 0);
+  const bool known = std::ranges::any_of(
+      kLayerTypes, [&](std::string_view type) { return FitsPattern(pattern, type); });
+  if (known) return {};
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("unknown type of layers {}", Quoted(pattern)),
+               .where = entry.key_where,
+               .hint = DidYouMean(pattern, kLayerTypes)};
+}
+
+// `types` and `layers`: sections for those only.
+Result<void> ReadScopes(MapReader& reader, Constraints& out) {
+  const auto read = [&](std::string_view key, std::string Scope::*part) {
+    return ReadSection(reader, key, [&](const Node::Entry& entry) -> Result<void> {
+      Scope scope;
+      scope.*part = entry.key;
+      if (part == &Scope::type) {
+        if (Result<void> known = CheckType(entry); !known) return known;
+      }
+      MapReader inner(entry.value, fmt::format("part of '{}'", key));
+      if (Result<void> map = inner.Check(); !map) return map;
+      if (Result<void> plain = ReadPlain(inner, scope, out); !plain) return plain;
+      return inner.Finish();
+    });
+  };
+  if (Result<void> types = read("types", &Scope::type); !types) return types;
+  return read("layers", &Scope::layer);
 }
 
 // --- The list of demands
@@ -244,6 +295,7 @@ std::string WriteDemand(const Demand& demand) {
   if (demand.min > 0) add("min", fmt::format("{}", demand.min));
   if (std::isfinite(demand.max)) add("max", fmt::format("{}", demand.max));
   if (!demand.type.empty()) add("type", YamlScalar(demand.type));
+  if (!demand.layer.empty()) add("layer", YamlScalar(demand.layer));
   if (!demand.except.empty()) add("except", WriteWords(demand.except));
   if (!demand.tensors.empty()) add(demand.others ? "not_of" : "of", WriteWords(demand.tensors));
   if (demand.where.line > 0) add("from", YamlScalar(ToString(demand.where)));
@@ -271,8 +323,12 @@ Result<Demand> ReadListed(const Node& node) {
     return {};
   };
   std::string rule, from;
-  const std::array<std::pair<std::string_view, std::string*>, 4> texts = {
-      {{"rule", &rule}, {"decision", &demand.decision}, {"type", &demand.type}, {"from", &from}}};
+  const std::array<std::pair<std::string_view, std::string*>, 5> texts = {
+      {{"rule", &rule},
+       {"decision", &demand.decision},
+       {"type", &demand.type},
+       {"layer", &demand.layer},
+       {"from", &from}}};
   for (const auto& [key, value] : texts) {
     if (Result<void> ok = text(key, *value); !ok) return ok.error();
   }
@@ -298,8 +354,8 @@ Result<Demand> ReadListed(const Node& node) {
   demand.others = !not_of.empty();
   demand.tensors = demand.others ? not_of : of;
   const bool pair = demand.rule == kRatio || demand.rule == kDataflow;
-  if ((demand.rule == kDataflow) != demand.decision.empty() ||
-      (pair && demand.values.size() != 1)) {
+  const bool nameless = demand.rule == kDataflow || demand.rule == kParallel;
+  if (nameless != demand.decision.empty() || (pair && demand.values.size() != 1)) {
     return node.ErrorHere(ErrorKind::kBadValue, fmt::format("a demand '{}' is not complete", rule));
   }
   if (!from.empty()) demand.where = ParseWhere(from);
@@ -343,6 +399,7 @@ std::string PlainText(const Demand& demand) {
     case kInnermost: return fmt::format("{}: innermost {}", demand.decision, values);
     case kOutermost: return fmt::format("{}: outermost {}", demand.decision, values);
     case kWhole: return fmt::format("{} = the whole size", demand.decision);
+    case kParallel: return WithLimits("utilization", demand.min, demand.max);
     case kDataflow: break;
   }
   return fmt::format("dataflow {}", values);
@@ -357,7 +414,18 @@ std::string ToString(const Constraints::Demand& demand) {
     text += fmt::format(" for dimensions {}of {}", demand.others ? "not " : "",
                         fmt::join(demand.tensors, ", "));
   }
+  if (!demand.type.empty()) text += fmt::format(" for type {}", demand.type);
+  if (!demand.layer.empty()) text += fmt::format(" for layer {}", demand.layer);
   return text;
+}
+
+bool Constraints::Demand::IsAbout(std::string_view layer_type, std::string_view layer_name) const {
+  const auto fits = [](std::string_view pattern, std::string_view name) {
+    if (pattern.empty()) return true;
+    const bool inverted = pattern.starts_with('!');
+    return FitsPattern(pattern.substr(inverted ? 1 : 0), name) != inverted;
+  };
+  return fits(type, layer_type) && fits(layer, layer_name);
 }
 
 bool FitsPattern(std::string_view pattern, std::string_view name) {
@@ -383,7 +451,7 @@ bool FitsPattern(std::string_view pattern, std::string_view name) {
 
 Result<void> ReadConstraintSections(MapReader& reader, Constraints& constraints) {
   if (Result<void> ok = ReadPlain(reader, {}, constraints); !ok) return ok;
-  if (Result<void> ok = ReadTypes(reader, constraints); !ok) return ok;
+  if (Result<void> ok = ReadScopes(reader, constraints); !ok) return ok;
   return ReadDemands(reader, constraints);
 }
 

@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-// Adds what the sections of a map demand: dataflow, fixed, allowed, forbidden, range, ratio, order,
-// layers, types, demands. Other keys are left to the reader of the map.
+// Adds what the sections of a map demand: dataflow, utilization, fixed, allowed, forbidden, range,
+// ratio, order, types, layers, demands. Other keys are left to the reader of the map.
 Result<void> ReadConstraintSections(MapReader& reader, Constraints& constraints);
 
 // Constraints as a YAML flow list that the section `demands` reads back the same.

@@ -79,20 +79,6 @@ struct Action {
   Decimal energy;
 };
 
-// "chip.PE[0..15].RF[0..3]" is RF.
-std::string LastPart(const std::string& path) {
-  // Dots inside of brackets do not separate.
-  size_t begin = 0;
-  int depth = 0;
-  for (size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '[') ++depth;
-    if (path[i] == ']') --depth;
-    if (path[i] == '.' && depth == 0) begin = i + 1;
-  }
-  const std::string name = path.substr(begin);
-  return name.substr(0, name.find('['));
-}
-
 Result<void> AddAction(const std::string& name, const Node& node, std::vector<Action>& actions) {
   const Node* energy_node = node.Find("energy");
   if (energy_node == nullptr) {
@@ -147,7 +133,7 @@ std::optional<Decimal> First(const std::vector<Action>& actions,
 
 ComponentEnergy MakeComponent(const std::string& path, const Where& where,
                               const std::vector<Action>& actions) {
-  return {.name = LastPart(path),
+  return {.name = ComponentOfPath(path),
           .where = where,
           .compute_pj = First(actions, {"mac_random", "mac", "compute", "multiply"}),
           .read_pj = First(actions, {"random_read", "read", "access"}),
@@ -204,6 +190,19 @@ bool Apply(const ComponentEnergy& component, Hierarchy& hierarchy) {
 }
 
 }  // namespace
+
+std::string ComponentOfPath(const std::string& path) {
+  // Dots inside of brackets do not separate.
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '[') ++depth;
+    if (path[i] == ']') --depth;
+    if (path[i] == '.' && depth == 0) begin = i + 1;
+  }
+  const std::string name = path.substr(begin);
+  return name.substr(0, name.find('['));
+}
 
 Result<EnergyTable> ParseEnergyTable(const Node& document) {
   if (const Node* own = document.Find("energy_table")) return ReadOwnTable(*own);

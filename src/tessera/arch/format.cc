@@ -14,9 +14,10 @@
 
 namespace tessera {
 
-#define TESSERA_ACCELERATOR_FORMATS(PART)            \
-  PART(AcceleratorFormat, kNativeAcceleratorFormat)  \
-  PART(AcceleratorFormat, kMaestroAcceleratorFormat) \
+#define TESSERA_ACCELERATOR_FORMATS(PART)               \
+  PART(AcceleratorFormat, kNativeAcceleratorFormat)     \
+  PART(AcceleratorFormat, kMaestroAcceleratorFormat)    \
+  PART(AcceleratorFormat, kTimeloop04AcceleratorFormat) \
   PART(AcceleratorFormat, kTimeloopAcceleratorFormat)
 
 TESSERA_ACCELERATOR_FORMATS(TESSERA_DECLARE_PART)
@@ -47,6 +48,24 @@ Error NoSuchPreset(const std::string& name) {
 }  // namespace
 
 std::span<const AcceleratorFormat* const> AcceleratorFormats() { return kFormats; }
+
+Result<const AcceleratorFormat*> FindAcceleratorFormat(std::string_view name) {
+  std::vector<std::string_view> names;
+  const AcceleratorFormat* of_tool = nullptr;
+  for (const AcceleratorFormat* format : kFormats) {
+    if (format->name == name) return format;
+    names.push_back(format->name);
+    // Versions have longer names than what they are versions of.
+    const bool same_tool = format->name.starts_with(fmt::format("{}-", name));
+    if (same_tool && (of_tool == nullptr || format->name.size() < of_tool->name.size())) {
+      of_tool = format;
+    }
+  }
+  if (of_tool != nullptr) return of_tool;
+  return Error{.kind = ErrorKind::kUnknownName,
+               .message = fmt::format("unknown format {}", Quoted(name)),
+               .hint = DidYouMean(name, names)};
+}
 
 const AcceleratorFormat* RecogniseAccelerator(std::string_view bytes) {
   const auto found =

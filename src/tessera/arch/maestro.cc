@@ -121,6 +121,32 @@ Result<Accelerator> Read(std::string_view bytes, const std::string& file) {
   return accelerator;
 }
 
+Result<AcceleratorExport> Write(const Accelerator& accelerator) {
+  if (!accelerator.pe_array) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("{} has no pe_array, which is all that a hardware file of "
+                                        "MAESTRO holds",
+                                        Quoted(accelerator.name))};
+  }
+  const PeArray& array = *accelerator.pe_array;
+  std::string text;
+  for (const Key& key : kKeys) text += fmt::format("{}: {}\n", key.name, array.*key.field);
+  AcceleratorExport written;
+  written.files.push_back({SafeFileName(accelerator.name) + ".m", std::move(text)});
+  const PeArray defaults;
+  if (array.simd_lanes != defaults.simd_lanes) {
+    written.lost.push_back(
+        fmt::format("simd_lanes {}: the file has no such key", array.simd_lanes));
+  }
+  if (array.noc_hop_latency_cycles != defaults.noc_hop_latency_cycles) {
+    written.lost.push_back(fmt::format("noc_hop_latency_cycles {}: a hop takes one cycle",
+                                       array.noc_hop_latency_cycles));
+  }
+  if (accelerator.hierarchy) written.lost.emplace_back("hierarchy: the file has PE arrays only");
+  if (!accelerator.source.empty()) written.lost.emplace_back("source");
+  return written;
+}
+
 // Any of the keys as a word; network files of MAESTRO have none of them.
 bool Recognises(std::string_view bytes) {
   return std::any_of(kKeys.begin(), kKeys.end(), [&](const Key& key) {
@@ -139,6 +165,6 @@ extern const AcceleratorFormat kMaestroAcceleratorFormat = {
     .extensions = {".m"},
     .recognises = Recognises,
     .read = Read,
-    .write = nullptr};
+    .write = Write};
 
 }  // namespace tessera

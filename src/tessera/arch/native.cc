@@ -39,15 +39,18 @@ constexpr std::array<Field<PeArray>, 8> kPeArrayFields = {{
     {"offchip_elements_per_cycle", &PeArray::offchip_elements_per_cycle},
 }};
 
-constexpr std::array<Field<Arithmetic>, 5> kArithmeticFields = {{
+constexpr std::array<Field<Arithmetic>, 8> kArithmeticFields = {{
     {"name", &Arithmetic::name},
     {"mesh_x", &Arithmetic::mesh_x},
     {"mesh_y", &Arithmetic::mesh_y},
     {"word_bits", &Arithmetic::word_bits},
     {"mac_pj", &Arithmetic::mac_pj},
+    {"area_um2", &Arithmetic::area_um2},
+    {"vector_op_pj", &Arithmetic::vector_op_pj},
+    {"vector_lanes", &Arithmetic::vector_lanes},
 }};
 
-constexpr std::array<Field<MemoryLevel>, 17> kLevelFields = {{
+constexpr std::array<Field<MemoryLevel>, 18> kLevelFields = {{
     {"name", &MemoryLevel::name},
     {"technology", &MemoryLevel::technology},
     {"entries", &MemoryLevel::entries},
@@ -64,6 +67,7 @@ constexpr std::array<Field<MemoryLevel>, 17> kLevelFields = {{
     {"fill_pj", &MemoryLevel::fill_pj},
     {"update_pj", &MemoryLevel::update_pj},
     {"address_pj", &MemoryLevel::address_pj},
+    {"area_um2", &MemoryLevel::area_um2},
     {"reduces_in_place", &MemoryLevel::reduces_in_place},
 }};
 
@@ -315,7 +319,9 @@ std::string WriteLevel(const Hierarchy& hierarchy, size_t index) {
   return line + "}\n";
 }
 
-std::string Write(const Accelerator& accelerator) {
+}  // namespace
+
+std::string AcceleratorText(const Accelerator& accelerator) {
   std::string text = fmt::format("format: {}\n", kFormatName);
   text += fmt::format("name: {}\n", YamlScalar(accelerator.name));
   if (!accelerator.source.empty()) {
@@ -339,6 +345,13 @@ std::string Write(const Accelerator& accelerator) {
     text += fmt::format("constraints: {{demands: {}}}\n", WriteDemands(accelerator.constraints));
   }
   return text;
+}
+
+namespace {
+
+Result<AcceleratorExport> Write(const Accelerator& accelerator) {
+  return AcceleratorExport{.files = {{.name = SafeFileName(accelerator.name) + ".yaml",
+                                      .contents = AcceleratorText(accelerator)}}};
 }
 
 bool Recognises(std::string_view bytes) {

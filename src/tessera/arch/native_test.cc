@@ -72,7 +72,7 @@ TEST(NativeAccelerator, WritesWhatItReads) {
   hierarchy.levels = {level};
   hierarchy.keeps = {{}};
   const AcceleratorFormat& native = *AcceleratorFormats().front();
-  const std::string text = native.write(accelerator);
+  const std::string text = AcceleratorText(accelerator);
   const Result<Accelerator> again = native.read(text, "m.yaml");
   ASSERT_TRUE(again) << again.error() << text;
   EXPECT_EQ(*again, accelerator) << text;

@@ -8,10 +8,13 @@
 #include <fmt/format.h>
 
 #include "tessera/accelerator.h"
+#include "tessera/arch/area_table.h"
+#include "tessera/arch/energy_table.h"
 #include "tessera/arch/locate.h"
 #include "tessera/arch/timeloop_constraints.h"
 #include "tessera/arch/timeloop_level.h"
 #include "tessera/arch/timeloop_variables.h"
+#include "tessera/arch/timeloop_write.h"
 #include "tessera/base/checked.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
@@ -129,6 +132,7 @@ class Reader {
     if (Result<void> ok = Validate(accelerator_); !ok) {
       return Locate(ok.error(), *architecture, parts_);
     }
+    if (Result<void> ok = ReadReferenceTables(); !ok) return ok.error();
     return std::move(accelerator_);
   }
 
@@ -478,7 +482,20 @@ class Reader {
       for (const std::string& note : notes) Note(note);
     }
     all.notes.clear();
-    return ReadBypasses();
+    if (Result<void> ok = ReadBypasses(); !ok) return ok;
+    // What a level cannot hold need not be demanded of mappings.
+    std::erase_if(all.demands, [&](const Constraints::Demand& demand) {
+      if (demand.rule != Constraints::Rule::kAllowed || demand.values.front() != "bypass" ||
+          demand.decision.ends_with('*')) {
+        return false;
+      }
+      return std::ranges::any_of(levels_, [&](const Level& level) {
+        const std::string prefix = fmt::format("keep_{}_", level.level.name);
+        return level.keep && demand.decision.starts_with(prefix) &&
+               std::ranges::count(*level.keep, demand.decision.substr(prefix.size())) == 0;
+      });
+    });
+    return {};
   }
 
   std::vector<Level>::iterator FindLevel(const std::string& name) {
@@ -502,12 +519,31 @@ class Reader {
     return {};
   }
 
+  // Energies and areas beside the architecture.
+  Result<void> ReadReferenceTables() {
+    const auto note = [&](const Result<std::vector<std::string>>& notes) -> Result<void> {
+      if (!notes) return notes.error();
+      for (const std::string& line : *notes) Note(line);
+      return {};
+    };
+    if (root_.Find("ERT") != nullptr) {
+      const Result<EnergyTable> table = ParseEnergyTable(root_);
+      if (!table) return table.error();
+      if (Result<void> ok = note(ApplyEnergyTable(*table, accelerator_)); !ok) return ok;
+    }
+    if (root_.Find("ART") == nullptr) return {};
+    const Result<AreaTable> table = ParseAreaTable(root_);
+    if (!table) return table.error();
+    return note(ApplyAreaTable(*table, accelerator_));
+  }
+
   void ListOtherKeys() {
     for (const Node::Entry& entry : root_.entries) {
       if (entry.key == "architecture" || entry.key == "arch" || entry.key == "constraints" ||
           entry.key == "architecture_constraints" || entry.key == "mapspace_constraints" ||
           entry.key == "mapspace" || entry.key == "variables" || entry.key == "components" ||
-          entry.key == "compound_components") {
+          entry.key == "compound_components" || entry.key == "ERT" || entry.key == "ART" ||
+          entry.key == "ERT_summary" || entry.key == "ART_summary") {
         continue;
       }
       Note(fmt::format("'{}' on line {} is not part of the accelerator", entry.key,
@@ -550,14 +586,31 @@ bool Recognises(std::string_view bytes) {
   return false;
 }
 
+bool RecognisesNodes(std::string_view bytes) {
+  const auto has = [&](std::string_view tag) { return bytes.find(tag) != std::string_view::npos; };
+  return Recognises(bytes) && (has("!Component") || has("!Container"));
+}
+
 }  // namespace
 
 extern const AcceleratorFormat kTimeloopAcceleratorFormat = {
     .name = "timeloop-arch",
-    .summary = "Timeloop architectures: flat levels, trees (0.2, 0.3), nodes (0.4, common part)",
+    .summary = "Timeloop architectures: flat levels, trees (0.2, 0.3); writes flat levels",
     .extensions = {".yaml", ".yml", ".json"},
     .recognises = Recognises,
     .read = ReadTimeloop,
-    .write = nullptr};
+    .write = [](const Accelerator& accelerator) {
+      return ExportTimeloop(accelerator, TimeloopVersion::k03);
+    }};
+
+extern const AcceleratorFormat kTimeloop04AcceleratorFormat = {
+    .name = "timeloop-arch-0.4",
+    .summary = "Timeloop architectures as tagged nodes (0.4, common part)",
+    .extensions = {".yaml", ".yml"},
+    .recognises = RecognisesNodes,
+    .read = ReadTimeloop,
+    .write = [](const Accelerator& accelerator) {
+      return ExportTimeloop(accelerator, TimeloopVersion::k04);
+    }};
 
 }  // namespace tessera

@@ -257,9 +257,21 @@ std::string TextOf(const Node& map, std::string_view key) {
   return node == nullptr ? "" : node->scalar;
 }
 
+// {type: utilization, min: 0.5}: of all MACs, whatever the target.
+Result<void> ReadUtilization(const Node& node, Constraints& out) {
+  const Node* least = node.Find("min");
+  const Result<double> part = least == nullptr ? Result<double>(0) : least->AsDouble();
+  if (!part || !(*part > 0 && *part <= 1)) {
+    return node.ErrorHere(ErrorKind::kBadValue, "a utilization needs 'min' above 0, at most 1");
+  }
+  out.demands.push_back({.rule = kParallel, .min = *part, .where = node.where()});
+  return {};
+}
+
 // {target: GLB, type: temporal, factors: C=1, ...}.
 Result<void> ReadDirective(const Node& node, bool v04, Constraints& out) {
   const std::string target = TextOf(node, "target"), type = TextOf(node, "type");
+  if (type == "utilization" || type == "parallelism") return ReadUtilization(node, out);
   if (target.empty()) {
     return node.ErrorHere(ErrorKind::kBadValue, "a constraint without 'target'");
   }

@@ -156,8 +156,7 @@ Result<void> ReadEnergies(Attributes& attributes, MemoryLevel& level,
     level.read_pj = level.fill_pj = level.update_pj = *access;
   } else if (level.entries != 0) {
     notes.push_back(
-        fmt::format("{}: no vector-access-energy, and Timeloop's energy tables are not read: 0 pJ",
-                    level.name));
+        fmt::format("{}: no vector-access-energy: 0 pJ, unless an ERT has one", level.name));
   }
   if (Result<void> ok = attributes.Read({"addr_gen_energy"}, level.address_pj); !ok) return ok;
   LevelNetwork& network = level.network;
@@ -286,8 +285,7 @@ Result<Arithmetic> ReadArithmetic(const std::string& name, Attributes& attribute
   std::optional<Decimal> energy;
   if (ok = attributes.Read({"energy", "compute_energy"}, energy); !ok) return ok.error();
   if (!energy) {
-    notes.push_back(
-        fmt::format("{}: no energy, and Timeloop's energy tables are not read: 0 pJ", name));
+    notes.push_back(fmt::format("{}: no energy: 0 pJ, unless an ERT has one", name));
   }
   macs.mac_pj = energy.value_or(0);
   attributes.ListUnused(notes);

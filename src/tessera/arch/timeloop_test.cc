@@ -133,16 +133,14 @@ TEST(TimeloopArchitecture, TreesGoFromTheOutsideIn) {
                                                    {"Weights", "Inputs", "Outputs"}}));
   EXPECT_EQ(accelerator.notes,
             (std::vector<std::string>{
-                "DRAM: no vector-access-energy, and Timeloop's energy tables are not read: 0 pJ",
-                "GLB: no vector-access-energy, and Timeloop's energy tables are not read: 0 pJ",
+                "DRAM: no vector-access-energy: 0 pJ, unless an ERT has one",
+                "GLB: no vector-access-energy: 0 pJ, unless an ERT has one",
                 "GLB: 'read_bandwith' on line 15 is not used; did you mean 'read_bandwidth'?",
                 "bus: class 'XY_NoC' is neither storage nor compute, left out",
-                "spad: no vector-access-energy, and Timeloop's energy tables are not read: 0 pJ",
-                "mac: no energy, and Timeloop's energy tables are not read: 0 pJ"}));
+                "spad: no vector-access-energy: 0 pJ, unless an ERT has one",
+                "mac: no energy: 0 pJ, unless an ERT has one"}));
   EXPECT_EQ(Texts(accelerator.constraints),
-            (std::vector<std::string>{"keep_Dummy_Inputs = bypass", "keep_Dummy_Outputs = bypass",
-                                      "keep_Dummy_Weights = bypass", "keep_GLB_Weights = bypass",
-                                      "keep_GLB_Inputs = keep", "keep_GLB_Outputs = keep",
+            (std::vector<std::string>{"keep_GLB_Inputs = keep", "keep_GLB_Outputs = keep",
                                       "N_GLB_par = 1"}));
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tessera/arch/area_table.h"
 #include "tessera/arch/energy_table.h"
 #include "tessera/base/text.h"
 
@@ -148,14 +149,40 @@ class Writer {
   const bool v04_;
 };
 
-std::vector<std::string> Losses(const Hierarchy& hierarchy) {
+std::vector<std::string> Losses(const Accelerator& accelerator) {
+  const Hierarchy& hierarchy = *accelerator.hierarchy;
   std::vector<std::string> lost;
   if (!hierarchy.bypass) lost.emplace_back("bypass: false: a constraint of Timeloop's mapper");
-  if (hierarchy.links) lost.emplace_back("links: Timeloop decides by itself where they are");
-  if (!hierarchy.keeps.empty()) {
-    lost.emplace_back("which tensors a level holds by default: that is in the mapping");
+  if (hierarchy.arithmetic.vector_op_pj || hierarchy.arithmetic.vector_lanes) {
+    lost.emplace_back("vector_op_pj, vector_lanes: Timeloop knows MACs only");
   }
+  if (hierarchy.links) lost.emplace_back("links: Timeloop decides by itself where they are");
+  for (const MemoryLevel& level : hierarchy.levels) {
+    if (level.technology == "DRAM" || level.technology == "SRAM") continue;
+    lost.push_back(fmt::format("technology of {}: it is read back as SRAM", level.name));
+  }
+  for (const Constraints::Demand& demand : accelerator.constraints.demands) {
+    lost.push_back(fmt::format("constraint {}", ToString(demand)));
+  }
+  if (accelerator.pe_array) lost.emplace_back("pe_array: the file has hierarchies only");
+  if (!accelerator.source.empty()) lost.emplace_back("source");
   return lost;
+}
+
+// What levels cannot hold, as constraints that are part of the architecture.
+std::string Bypasses(const Hierarchy& hierarchy) {
+  std::string text;
+  for (size_t i = 0; i < hierarchy.keeps.size(); ++i) {
+    std::vector<std::string> missing;
+    for (const std::string_view tensor : kTensorNames) {
+      if (std::ranges::count(hierarchy.keeps[i], tensor) == 0) missing.emplace_back(tensor);
+    }
+    if (missing.empty()) continue;
+    if (text.empty()) text = "architecture_constraints:\n  targets:\n";
+    text += fmt::format("  - {{target: {}, type: bypass, bypass: [{}]}}\n",
+                        YamlScalar(hierarchy.levels[i].name), fmt::join(missing, ", "));
+  }
+  return text;
 }
 
 }  // namespace
@@ -171,11 +198,30 @@ Result<TimeloopArchitecture> WriteTimeloopArchitecture(const Accelerator& accele
   const Hierarchy& hierarchy = accelerator.hierarchy.value();
   Result<std::string> text = Writer(hierarchy, version).Run();
   if (!text) return text.error();
-  TimeloopArchitecture written{.text = std::move(*text), .lost = Losses(hierarchy)};
+  TimeloopArchitecture written{.text = std::move(*text), .lost = Losses(accelerator)};
+  written.text += Bypasses(hierarchy);
   const bool needs_ert = !IsWhole(hierarchy.arithmetic.mac_pj) ||
                          !std::ranges::all_of(hierarchy.levels, OneAccessEnergy);
   if (needs_ert) written.ert = WriteErt(hierarchy);
   return written;
+}
+
+Result<AcceleratorExport> ExportTimeloop(const Accelerator& accelerator, TimeloopVersion version) {
+  if (!accelerator.hierarchy) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("{} has no hierarchy, which is what Timeloop's files hold",
+                                        Quoted(accelerator.name))};
+  }
+  Result<TimeloopArchitecture> written = WriteTimeloopArchitecture(accelerator, version);
+  if (!written) return written.error();
+  const std::string stem = SafeFileName(accelerator.name);
+  AcceleratorExport exported{.lost = std::move(written->lost)};
+  exported.files.push_back({stem + ".yaml", std::move(written->text)});
+  if (!written->ert.empty()) exported.files.push_back({stem + ".ert.yaml", written->ert});
+  if (const std::string art = WriteArt(*accelerator.hierarchy); !art.empty()) {
+    exported.files.push_back({stem + ".art.yaml", art});
+  }
+  return exported;
 }
 
 }  // namespace tessera

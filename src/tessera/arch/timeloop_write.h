@@ -33,6 +33,10 @@ struct TimeloopArchitecture {
 Result<TimeloopArchitecture> WriteTimeloopArchitecture(const Accelerator& accelerator,
                                                        TimeloopVersion version);
 
+// The same as files: the architecture, and where it needs them NAME.ert.yaml and NAME.art.yaml.
+// Errors also: machines without a hierarchy.
+Result<AcceleratorExport> ExportTimeloop(const Accelerator& accelerator, TimeloopVersion version);
+
 }  // namespace tessera
 
 #endif  // TESSERA_ARCH_TIMELOOP_WRITE_H_

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tessera/cli/command.h"
 #include "tessera/cli/map_arguments.h"
 #include "tessera/map.h"
@@ -15,7 +17,8 @@ struct AssignArguments {
   ProblemArguments problem;
   std::optional<int64_t> agents;
   std::optional<double> threshold;
-  std::string policy = "random";
+  std::string collect_with = "random";
+  std::string policy;  // what --collect-with was called before
   double top_percent = 15;
   std::string linkage = "ward";
   std::string distance = "rows";
@@ -41,11 +44,15 @@ std::vector<Flag> Flags(AssignArguments& arguments) {
        .help = "height at which the dendrogram is cut, instead of --agents",
        .value = "H",
        .least = 0},
-      {.name = "--policy",
-       .target = &arguments.policy,
+      {.name = "--collect-with",
+       .target = &arguments.collect_with,
        .help = "search method that collects the samples",
        .value = "METHOD",
        .choices = MethodNames},
+      {.name = "--policy",
+       .target = &arguments.policy,
+       .help = "is called --collect-with now",
+       .value = "METHOD"},
       {.name = "--top",
        .target = &arguments.top_percent,
        .help = "percentage of the feasible samples that is kept, the best ones",
@@ -93,6 +100,12 @@ AssignOptions Options(const AssignArguments& arguments, const Context& context) 
 }
 
 Result<void> Run(const AssignArguments& arguments, Context& context) {
+  if (!arguments.policy.empty()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--policy is a trained policy in other commands, and not of assign",
+                 .hint = fmt::format("--collect-with {} says which method collects the samples",
+                                     arguments.policy)};
+  }
   if (arguments.agents.has_value() == arguments.threshold.has_value()) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "give either --agents or --threshold",
@@ -100,7 +113,7 @@ Result<void> Run(const AssignArguments& arguments, Context& context) {
   }
   const Result<MapJob> job = MakeLayerJob(arguments.problem, context);
   if (!job) return job.error();
-  const Result<MethodChoice> policy = ParseMethodChoice(arguments.policy);
+  const Result<MethodChoice> policy = ParseMethodChoice(arguments.collect_with);
   if (!policy) return policy.error();
   const Result<AgentAssignment> assigned = AssignAgents(*job, *policy, Options(arguments, context));
   if (!assigned) return assigned.error();
@@ -121,7 +134,8 @@ extern const Command kAssignCommand = {
           "correlation matrix, dendrogram and six groups"},
          {"tessera assign resnet18-gamma --layer 2 --accelerator maestro-256 --agents 9 --out a",
           "files that tessera map --assignment a/assignment.json takes"},
-         {"tessera assign vgg16 --layer 2 --accelerator eyeriss-256 --threshold 1.5 --policy ga",
+         {"tessera assign vgg16 --layer 2 --accelerator eyeriss-256 --threshold 1.5 --collect-with "
+          "ga",
           "groups by height, samples from a genetic algorithm"}},
     .bind = Bind<AssignArguments, Flags, Run>,
     .writes_out = true};

@@ -98,8 +98,15 @@ struct Context {
   // A reporter of progress on stderr, for the time that the caller keeps it; one at a time.
   std::function<std::shared_ptr<ProgressObserver>(ProgressOptions)> start_progress;
 
+  // Whether a run's JSON also has `times`, what it took, which no two runs have in common. Set by
+  // commands that are asked for it.
+  bool show_times = false;
+
   // Takes the page of a run, as its folder would get it; may be empty.
   std::function<void(const std::string& html)> page = {};
+
+  // Whether somebody looks at a terminal, where a run may end with a few words more. May be empty.
+  std::function<bool()> live = {};
 
   // Whether the user asked to stop (Ctrl-C). Long commands poll it, keep what they have and return;
   // the exit code is then 130.

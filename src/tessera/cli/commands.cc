@@ -21,6 +21,7 @@ namespace tessera {
   PART(Command, kExplainCommand)     \
   PART(Command, kDiffCommand)        \
   PART(Command, kReportCommand)      \
+  PART(Command, kServeCommand)       \
   PART(Command, kCompareCommand)     \
   PART(Command, kStudyCommand)       \
   PART(Command, kAssignCommand)      \

@@ -21,6 +21,7 @@ struct CooptimizeArguments {
   std::string objective{NameOf(coopt::CooptObjective::kThroughput, coopt::kCooptObjectiveNames)};
   std::string generator{NameOf(coopt::Generator::kBest, coopt::kGeneratorNames)};
   coopt::CooptimizeSettings settings;
+  bool times = false;
 };
 
 std::vector<std::string> MethodsToOffer() { return coopt::CooptMethods().Names(); }
@@ -121,7 +122,11 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .help = "VTA and its simulator, or PE arrays and model maestro",
        .value = "NAME",
        .choices = coopt::TargetNames,
-       .closed = true}};
+       .closed = true},
+      {.name = "--times",
+       .target = &arguments.times,
+       .help = "with --json: also 'times', processor seconds of search and of measuring, which "
+               "differ from call to call"}};
   for (const Flag& flag : BudgetFlags(arguments)) flags.push_back(flag);
   for (const Flag& flag : TimingFlags(arguments.settings.timing)) flags.push_back(flag);
   return flags;
@@ -150,6 +155,7 @@ Result<coopt::CooptimizeSettings> SettingsOf(const CooptimizeArguments& argument
 }
 
 Result<void> Run(const CooptimizeArguments& arguments, Context& context) {
+  context.show_times = arguments.times;
   Result<std::vector<Network>> networks = LoadNetworks(arguments);
   if (!networks) return networks.error();
   const Result<coopt::CooptimizeSettings> settings = SettingsOf(arguments);

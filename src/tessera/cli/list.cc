@@ -83,6 +83,14 @@ std::vector<Item> MethodItems() {
   return items;
 }
 
+std::vector<Item> DataflowItems() {
+  std::vector<Item> items;
+  for (const DataflowRecipe& recipe : DataflowRecipes()) {
+    items.push_back({recipe.name, {recipe.summary}});
+  }
+  return items;
+}
+
 std::vector<Item> EnvItems() {
   std::vector<Item> items;
   for (const EnvInfo* env : Envs()) items.push_back({env->name, {env->summary}, env->parameters()});
@@ -119,6 +127,17 @@ std::vector<Item> VtaItems() {
         {config.name,
          {fmt::format("{}x{}x{}", config.batch(), config.block_in(), config.block_out()), area.macs,
           area.sram_bits / 8192, ConfigId(config)}});
+  }
+  return items;
+}
+
+std::vector<Item> PolicyItems() {
+  static const std::vector<PolicyInfo> kPolicies = Policies();
+  std::vector<Item> items;
+  for (const PolicyInfo& policy : kPolicies) {
+    items.push_back({policy.name,
+                     {policy.model, policy.seed, policy.command, policy.data_hash, policy.sha256,
+                      policy.bytes, policy.summary}});
   }
   return items;
 }
@@ -173,11 +192,15 @@ const std::vector<Listing>& Listings() {
       {"formats", {"of", "reads", "writes", "extensions", "summary"}, FormatItems},
       {"accelerators", {"size", "model", "source"}, AcceleratorItems},
       {"models", {"summary"}, ModelItems},
+      {"dataflows", {"summary"}, DataflowItems},
       {"methods", {"works_on", "summary"}, MethodItems},
       {"envs", {"summary"}, EnvItems},
       {"algorithms", {"presets", "summary"}, AlgorithmItems},
       {"samplers", {"changes_distribution", "summary", "distribution"}, SamplerItems},
       {"vta", {"batch x in x out", "macs", "sram_kib", "id"}, VtaItems},
+      {"policies",
+       {"model", "seed", "command", "data_hash", "sha256", "bytes", "summary"},
+       PolicyItems},
       {"commands", {"summary"}, CommandItems},
   };
   return kListings;

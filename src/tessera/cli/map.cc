@@ -11,9 +11,11 @@
 #include "tessera/cli/map_budget.h"
 #include "tessera/cli/map_fronts.h"
 #include "tessera/cli/run_output.h"
+#include "tessera/cli/training.h"
 #include "tessera/map.h"
 #include "tessera/part.h"
 #include "tessera/report/map_report.h"
+#include "tessera/report/space_report.h"
 #include "tessera/runs.h"
 
 namespace tessera {
@@ -27,10 +29,12 @@ struct MapArguments {
   std::optional<std::string> assignment;
   MapBudget budget;
   std::string factors{NameOf(Factors::kPerfect, kFactorsNames)};
+  std::string inter_layer{NameOf(InterLayer::kNone, kInterLayerNames)};
   std::string within;  // a percentage or a part
   std::string batch;   // a file of rows
   int64_t audit = 0;
   bool dry_run = false;
+  std::string device = "cpu";
 };
 
 // Fronts are for this command alone.
@@ -55,6 +59,12 @@ Result<void> CheckObjectives(const std::string& text) {
     }
   }
   return {};
+}
+
+Flag DeviceFlag(std::string& device) {
+  Flag flag = MakeDeviceFlag(device);
+  flag.help = "what prices the mappings that a search tries: cpu or cuda, to the same result";
+  return flag;
 }
 
 std::vector<Flag> Flags(MapArguments& arguments) {
@@ -84,12 +94,24 @@ std::vector<Flag> Flags(MapArguments& arguments) {
            "default: auto where there are proofs, otherwise marl-table",
        .value = "METHOD",
        .choices = [] { return MapMethods().Names(); }},
+      {.name = "--policy",
+       .target = &settings.policy,
+       .help = "policy that method policy acts by, and that gives methods auto, exact and team "
+               "their first mappings: default, none, a name (tessera list policies) or a file "
+               "(default: default for method policy, otherwise none)",
+       .value = "POLICY"},
       {.name = "--factors",
        .target = &arguments.factors,
        .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "
                "may have less to do; BOUNDED, never OPTIMAL)",
        .value = "WHICH",
        .choices = AsChoices<kFactorsNames>},
+      {.name = "--inter-layer",
+       .target = &arguments.inter_layer,
+       .help = "methods auto and exact, networks with a graph: none (each layer by itself), homes "
+               "(tensors may stay on chip), or slices (and chains run slice by slice)",
+       .value = "WHICH",
+       .choices = AsChoices<kInterLayerNames>},
       {.name = "--within",
        .target = &arguments.within,
        .help = "methods auto and exact: the first objective may be this much above its least value "
@@ -107,9 +129,11 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .target = &arguments.assignment,
        .help = "file of tessera assign that says which agent decides what",
        .value = "FILE"},
+      DeviceFlag(arguments.device),
       {.name = "--dry-run",
        .target = &arguments.dry_run,
-       .help = "show the spaces and their sizes, search nothing"}};
+       .help = "show the spaces: sizes, every decision with its values, what constraints leave of "
+               "them; search nothing"}};
   for (const std::vector<Flag>& group : {MapBudgetFlags(arguments.budget, settings), more}) {
     flags.insert(flags.end(), group.begin(), group.end());
   }
@@ -147,7 +171,9 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
   const Result<std::vector<SpaceSize>> sizes =
       SpaceSizes(job, static_cast<int>(context.options.threads));
   if (!sizes) return sizes.error();
-  return context.output.Show(SpaceTable(job, *sizes), "layers");
+  context.output.Set("space", DescribeSpace(job));
+  context.output.Set("layers", SpacesJson(job, *sizes));
+  return context.output.ShowText(SpacesText(job, *sizes));
 }
 
 // --batch.
@@ -201,6 +227,15 @@ Result<MapJob> MakeJob(const MapArguments& arguments, std::optional<MapMethod> m
   Result<MapInputs> inputs = LoadInputs(problem, context);
   if (!inputs) return inputs.error();
   inputs->settings.factors = *factors;
+  const auto inter_layer =
+      FindName<InterLayer>("inter-layer mapping", arguments.inter_layer, kInterLayerNames);
+  if (!inter_layer) return inter_layer.error();
+  if (pareto && *inter_layer != InterLayer::kNone) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "objective pareto is about single layers",
+                 .hint = "leave out --inter-layer"};
+  }
+  inputs->settings.inter_layer = *inter_layer;
   if (!arguments.within.empty()) {
     const Result<double> within = ParsePart(arguments.within);
     if (!within) return within.error();
@@ -223,14 +258,16 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
   const bool pareto = arguments.problem.objective == kPareto;
   const Result<MapJob> job = MakeJob(arguments, *std::move(method), pareto, context);
   if (!job) return job.error();
+  const Device device = DeviceOf(arguments.device);
+  if (Result<void> can = CheckMapDevice(*job, device); !can) return can;
   if (pareto && !arguments.dry_run) return MapFronts(*job, context);
   if (arguments.dry_run) return ShowSpaces(*job, context);
   if (context.options.out.empty()) {
-    return ShowRun(kMapRun, RunMap(*job, nullptr, RunContextOf(context)), context);
+    return ShowRun(kMapRun, RunMap(*job, nullptr, RunContextOf(context, device)), context);
   }
   Result<RunDirectory> directory = CreateMapRun(context.options.out, *job, context.origin);
   if (!directory) return directory.error();
-  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context, device);
   return result ? Result<void>() : result.error();
 }
 
@@ -248,11 +285,16 @@ extern const Command kMapCommand = {
           "another method with a setting"},
          {"tessera map bert-base --accelerator simba --out runs/bert",
           "a run with journal, mappings and report; continue it with tessera resume"},
-         {"tessera map alexnet --accelerator eyeriss-256 --dry-run", "sizes of the spaces"},
+         {"tessera map alexnet --accelerator eyeriss-256 --dry-run",
+          "the spaces: their sizes, and every decision with its values"},
          {"tessera map alexnet --accelerator eyeriss-256 --objective energy --samples 1000",
           "search, then proofs, without a clock: the same result on every machine"},
          {"tessera map alexnet --layer 5 --accelerator simple3 --objective pareto",
           "which mappings trade cycles against energy"},
+         {"tessera map resnet18 --accelerator eyeriss-256 --objective energy --inter-layer slices",
+          "which tensors stay on chip, and what runs slice by slice"},
+         {"tessera map resnet18 --accelerator simple3 --method ga --points 4096 --device cuda",
+          "mappings priced on a graphics processor, many at a time"},
          {"tessera map --method exact --batch rows.jsonl --semantics timeloop3",
           "proved optima of many small problems, for scripts"}},
     .bind = Bind<MapArguments, Flags, Run>,

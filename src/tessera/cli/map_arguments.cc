@@ -51,10 +51,24 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .help = "what a layer may cost at most: cycles, energy_pj, edp, power_mw or area_um2; may "
                "be repeated",
        .value = "KEY=VALUE"},
+      {.name = "--ert",
+       .target = &arguments.ert,
+       .help = "energies for the machine: an ERT of Accelergy, or an energy_table of Tessera; may "
+               "be repeated",
+       .value = "FILE"},
+      {.name = "--art",
+       .target = &arguments.art,
+       .help = "areas for the machine: an ART of Accelergy; may be repeated",
+       .value = "FILE"},
       {.name = "--constraints",
        .target = &arguments.constraints,
-       .help = "YAML file with what mappings must be like (docs/mapping.md)",
-       .value = "FILE"}};
+       .help = "YAML file with what mappings must be like (docs/constraints.md); may be repeated",
+       .value = "FILE"},
+      {.name = "--dataflow",
+       .target = &arguments.dataflow,
+       .help = "what stays where, and what is parallel, by name (docs/constraints.md)",
+       .value = "NAME",
+       .choices = DataflowNames}};
   flags.insert(flags.end(), more.begin(), more.end());
   const std::vector<Flag> model = arguments.model_settings.Flags();
   flags.insert(flags.end(), model.begin(), model.end());
@@ -83,16 +97,37 @@ std::vector<Flag> BudgetFlags(MapSettings& settings) {
           PointsFlag(settings)};
 }
 
+namespace {
+
+// --ert and --art.
+Result<void> ApplyTables(const ProblemArguments& arguments, Accelerator& accelerator,
+                         Context& context) {
+  const auto apply = [&](const std::vector<std::string>& files, auto function) -> Result<void> {
+    for (const std::string& file : files) {
+      const Result<std::vector<std::string>> notes = function(file, accelerator);
+      if (!notes) return notes.error();
+      for (const std::string& note : *notes) context.remark(note);
+    }
+    return {};
+  };
+  if (Result<void> ok = apply(arguments.ert, ApplyEnergyFile); !ok) return ok;
+  return apply(arguments.art, ApplyAreaFile);
+}
+
+}  // namespace
+
 Result<MapInputs> LoadInputs(const ProblemArguments& arguments, Context& context) {
   MapSettings settings = arguments.settings;
   settings.seed = context.options.seed;
   settings.network = arguments.network.name;
   settings.accelerator = arguments.accelerator;
   settings.constraints = arguments.constraints;
+  settings.dataflow = arguments.dataflow;
   Result<Network> network = Load(arguments.network);
   if (!network) return network.error();
   Result<Accelerator> accelerator = LoadAccelerator(settings.accelerator);
   if (!accelerator) return accelerator.error();
+  if (Result<void> ok = ApplyTables(arguments, *accelerator, context); !ok) return ok.error();
   for (const std::string& note : accelerator->notes) context.remark(note);
   Result<CostModelChoice> model =
       arguments.model_settings.Choose(arguments.model, DefaultCostModel(*accelerator));

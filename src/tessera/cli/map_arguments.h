@@ -20,7 +20,9 @@ namespace tessera {
 struct ProblemArguments {
   NetworkArgument network;
   std::string accelerator;
-  std::string constraints;
+  std::vector<std::string> ert, art;  // tables for it
+  std::vector<std::string> constraints;
+  std::string dataflow;
   std::optional<std::string> model;  // none: the first that suits the accelerator
   ModelArguments model_settings;
   std::string objective{ToString(Objective::kLatency)};  // one or more, with commas between

@@ -7,6 +7,7 @@
 #include "tessera/part.h"
 #include "tessera/report/diff_report.h"
 #include "tessera/report/explain_report.h"
+#include "tessera/report/mapping_trace.h"
 #include "tessera/report/run_data.h"
 
 namespace tessera {
@@ -15,19 +16,28 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> runs;
   bool text = false, markdown = false;
+  std::string perfetto, layer;
 };
 
 std::vector<Flag> Flags(ReportArguments& arguments) {
   return {{.name = "RUN",
            .target = &arguments.runs,
-           .help = "folders that map made with --out; several are shown beside each other",
+           .help = "folders that commands made with --out; several are shown beside each other",
            .required = true},
           {.name = "--text",
            .target = &arguments.text,
            .help = "tables for a terminal instead of a page"},
           {.name = "--markdown",
            .target = &arguments.markdown,
-           .help = "tables in Markdown, for issues and papers, instead of a page"}};
+           .help = "tables in Markdown, for issues and papers, instead of a page"},
+          {.name = "--perfetto",
+           .target = &arguments.perfetto,
+           .help = "instead of a page, a trace of one run's mappings for ui.perfetto.dev",
+           .value = "FILE"},
+          {.name = "--layer",
+           .target = &arguments.layer,
+           .help = "with --perfetto: only this layer, in finer steps: its name or 1-based index",
+           .value = "LAYER"}};
 }
 
 Result<std::vector<RunDirectory>> OpenRuns(const std::vector<std::string>& folders) {
@@ -66,12 +76,27 @@ Result<void> ShowTables(const std::vector<RunDirectory>& runs, bool markdown, Co
   return {};
 }
 
+Result<void> WriteTrace(const ReportArguments& arguments, const std::vector<RunDirectory>& runs,
+                        Context& context) {
+  if (runs.size() != 1) {
+    return Error{.kind = ErrorKind::kUsage, .message = "--perfetto takes one run"};
+  }
+  const Result<RunExplanation> run = ExplainRun(runs.front(), {.layer = arguments.layer});
+  if (!run) return run.error();
+  const std::string trace = MappingTrace(*run);
+  if (Result<void> put = WriteFileAtomically(arguments.perfetto, trace); !put) return put;
+  context.output.Set("file", arguments.perfetto);
+  return context.output.ShowText(
+      fmt::format("{}: {} bytes\n", arguments.perfetto, WithThousands(std::ssize(trace))));
+}
+
 Result<void> Run(const ReportArguments& arguments, Context& context) {
   if (arguments.text && arguments.markdown) {
     return Error{.kind = ErrorKind::kUsage, .message = "--text and --markdown exclude each other"};
   }
   Result<std::vector<RunDirectory>> runs = OpenRuns(arguments.runs);
   if (!runs) return runs.error();
+  if (!arguments.perfetto.empty()) return WriteTrace(arguments, *runs, context);
   if (arguments.text || arguments.markdown) return ShowTables(*runs, arguments.markdown, context);
   const Result<Json> data = ReportData(*runs, context.origin.version);
   if (!data) return data.error();
@@ -97,7 +122,9 @@ extern const Command kReportCommand = {
     .summary = "a page of runs that opens from disk, or tables for issues and papers",
     .examples = {{"tessera report runs/resnet", "writes runs/resnet/report.html"},
                  {"tessera report runs/a runs/b --out both.html", "two runs and their differences"},
-                 {"tessera report runs/resnet --markdown", "tables to paste"}},
+                 {"tessera report runs/resnet --markdown", "tables to paste"},
+                 {"tessera report runs/resnet --perfetto trace.json",
+                  "who moves what when, for ui.perfetto.dev"}},
     .bind = Bind<ReportArguments, Flags, Run>,
     .details =
         "The page is one file without requests to anywhere: verdict, network, layers with loop\n"

@@ -79,6 +79,7 @@ class Invocation {
                     .remark = [this](std::string_view text) { Remark(text); },
                     .start_progress = [this](ProgressOptions options) { return Start(options); },
                     .page = surroundings_.page,
+                    .live = [this] { return surroundings_.terminal().live; },
                     .stopped = surroundings_.stopped};
     const Result<void> done = RunWithinMemory(context);
     if (!done) Complain(done.error());

@@ -28,7 +28,11 @@ Result<void> Show(RunView view, const RunDirectory* directory, Context& context)
     if (context.page && file.name == kPageFile) context.page(file.contents);
   }
   context.output.SetAll(std::move(view.json));
+  if (context.show_times) context.output.Set("times", view.times);
   if (Result<void> shown = context.output.ShowText(view.text); !shown) return shown;
+  if (context.live && context.live()) {
+    if (Result<void> shown = context.output.ShowText(view.closer); !shown) return shown;
+  }
   return view.verdict;
 }
 

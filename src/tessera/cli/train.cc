@@ -17,6 +17,7 @@ struct TrainArguments {
   TrainingFlags training;
   std::optional<int64_t> episodes, report_every, checkpoint_every;
   std::string device = "cpu";
+  std::string curriculum;
   bool resume = false;
   bool render = false;
 };
@@ -42,6 +43,11 @@ std::vector<Flag> Flags(TrainArguments& arguments) {
        .value = "N",
        .least = 1},
       MakeDeviceFlag(arguments.device),
+      {.name = "--curriculum",
+       .target = &arguments.curriculum,
+       .help = "train a policy for --env mapping on the layers, machines and objectives of this "
+               "file (docs/policies.md)",
+       .value = "FILE"},
       {.name = "--resume",
        .target = &arguments.resume,
        .help = "go on with the run in --out, with the settings and the seed it has"},
@@ -126,7 +132,36 @@ Result<std::unique_ptr<RunResult>> TrainAndShow(const TrainArguments& arguments,
   return result;
 }
 
+// --curriculum: a policy, which has a recipe of its own.
+Result<void> TrainPolicyAndShow(const TrainArguments& arguments, Context& context) {
+  const TrainingFlags& training = arguments.training;
+  const bool other = (training.env && *training.env != "mapping") || training.algorithm ||
+                     training.preset || training.agents || training.envs || training.sampler ||
+                     training.replay || training.compat || !training.settings.empty() ||
+                     !training.env_settings.empty() || arguments.episodes ||
+                     arguments.report_every || arguments.checkpoint_every || arguments.resume ||
+                     arguments.render || arguments.device != "cpu";
+  if (other) {
+    return Error{
+        .kind = ErrorKind::kUsage,
+        .message = "--curriculum goes with --env mapping, --seed, --threads and --out only",
+        .hint = "the file says everything else; go on with 'tessera resume DIR'"};
+  }
+  const auto seed = static_cast<uint64_t>(context.options.seed);
+  if (context.options.out.empty()) {
+    return ShowRun(kPolicyRun,
+                   RunPolicyTraining(arguments.curriculum, seed, nullptr, RunContextOf(context)),
+                   context);
+  }
+  Result<RunDirectory> directory =
+      CreatePolicyRun(context.options.out, arguments.curriculum, seed, context.origin);
+  if (!directory) return directory.error();
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  return result ? Result<void>() : result.error();
+}
+
 Result<void> Run(const TrainArguments& arguments, Context& context) {
+  if (!arguments.curriculum.empty()) return TrainPolicyAndShow(arguments, context);
   const Result<std::unique_ptr<RunResult>> result = TrainAndShow(arguments, context);
   if (!result) return result.error();
   if (!arguments.render) return {};
@@ -145,7 +180,9 @@ extern const Command kTrainCommand = {
                   "the reference recipe with neighbor sampling; log and checkpoints in run1"},
                  {"tessera train --resume --out run1 --episodes 80000", "the same run, longer"},
                  {"tessera train --algo mappo --envs 64 --set steps=64 --render",
-                  "MAPPO on 64 environments, then an episode to look at"}},
+                  "MAPPO on 64 environments, then an episode to look at"},
+                 {"tessera train --env mapping --curriculum data/policies/loopnest.yaml --out run2",
+                  "a policy that maps layers it has not seen; run2/policy.safetensors"}},
     .bind = Bind<TrainArguments, Flags, Run>,
     .details =
         "With --out the folder gets progress.csv, result.json, report.html, a TensorBoard event\n"

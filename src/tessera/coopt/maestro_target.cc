@@ -118,10 +118,7 @@ std::string MaestroTarget::FileText(size_t hardware) const {
   Accelerator accelerator;
   accelerator.name = Name(hardware);
   accelerator.pe_array = array(hardware);
-  for (const AcceleratorFormat* format : AcceleratorFormats()) {
-    if (format->write != nullptr) return format->write(accelerator);
-  }
-  return "";
+  return AcceleratorText(accelerator);
 }
 
 HardwareCost MaestroTarget::Cost(size_t hardware, double /*clock_mhz*/) const {

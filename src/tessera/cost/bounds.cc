@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
 #include "tessera/cost/compute_cycles.h"
+#include "tessera/cost/keep_bounds.h"
 #include "tessera/cost/loopnest/machine.h"
 #include "tessera/cost/loopnest/problem_data.h"
 
@@ -82,13 +85,15 @@ class Bounder {
     macs_ = Macs(data.problem);
   }
 
-  LoopBounds Run() {
+  // `compute_cycles`: of ComputeCycles, where it is known already. `joint`: with what tensors cost
+  // that share the parallel loops between them.
+  LoopBounds Run(std::optional<int64_t> compute_cycles = {}, bool joint = false) {
     LoopBounds bounds;
     bounds.levels.resize(static_cast<size_t>(num_levels_));
     for (int i = 0; i < num_levels_; ++i) {
       bounds.levels[static_cast<size_t>(i)].name = machine_.level_names[static_cast<size_t>(i)];
     }
-    bounds.compute_cycles = ComputeCycles();
+    bounds.compute_cycles = compute_cycles ? *compute_cycles : ComputeCycles();
     for (int v = 0; v < num_tensors_; ++v) {
       if (options_.keep.empty()) {
         TensorOnAnyLevels(v, bounds);
@@ -118,6 +123,7 @@ class Bounder {
       const double more = compulsory_pj + any_level_pj_ - bounds.levels.back().energy_pj;
       bounds.energy_pj += std::max(0.0, more);
     }
+    if (joint && exact() && !options_.keep.empty()) bounds.energy_pj += JointEnergy(bounds);
     bounds.cycles += machine_.latency_cycles;
     // Doubles may round up; a bound must not.
     bounds.energy_pj *= 1 - 1e-12;
@@ -339,13 +345,131 @@ class Bounder {
     if (!exact() || options_.keep.empty()) return 0;
     int64_t words = 0;
     for (int v = 0; v < num_tensors_; ++v) {
-      bool held_below = false;
+      bool held_below = false, passes = false;
+      for (int k = i; k < num_levels_; ++k) passes = passes || Keeps(k, v);
+      if (!passes) continue;
       for (int k = 0; k < i; ++k) held_below = held_below || Keeps(k, v);
       words +=
           held_below ? elements_[v] : std::max(elements_[v], CeilDiv(macs_, MacsPerInstance(i)));
     }
     return static_cast<double>(words) *
            (machine_.levels[i].router_pj + machine_.levels[i].ingress_pj);
+  }
+
+  // ---- Operands that share parallel loops ----
+  //
+  // A word that a level hands to the MACs below it serves at most m of them in a step, m being the
+  // product of the parallel factors of dimensions that leave its tensor alone; for a window such as
+  // p + r also those pairs of p and r that add up alike, at most as many as factors of p, and of r.
+  // Each dimension leaves at most one tensor alone, so the m of two tensors multiply to no more
+  // than the MACs there are, and without windows those of all three do (docs/bounds.md).
+
+  struct Fed {
+    int tensor = 0, level = 0;
+    double word_pj = 0;  // for all MACs' operations, if a word serves one
+    double most = 1;     // m at most
+    double macs = 1;     // below one instance
+  };
+
+  // The tensors that the MACs have from a level with several of them below; none where the argument
+  // does not hold.
+  std::vector<Fed> FedTensors() const {
+    std::vector<Fed> fed;
+    uint32_t once = 0;
+    int windows = 0;
+    for (int v = 0; v < num_tensors_; ++v) {
+      const TensorData& tensor = data_.tensors[v];
+      if (tensor.shares) return {};
+      windows += tensor.simple ? 0 : 1;
+      double idle = WindowReuse(data_, v);
+      for (int r = 0; r < data_.problem.tensors[static_cast<size_t>(v)].num_ranks; ++r) {
+        if (tensor.ranks[r].num_terms > 2) return {};
+      }
+      for (int d = 0; d < data_.problem.num_dimensions; ++d) {
+        const int64_t bound = data_.problem.dimensions[static_cast<size_t>(d)].bound;
+        if ((tensor.dims >> d & 1) != 0 || bound == 1) continue;
+        if ((once >> d & 1) != 0) return {};
+        once |= 1u << d;
+        idle *= static_cast<double>(bound);
+      }
+      int level = 0;
+      while (!Keeps(level, v)) ++level;
+      const auto macs = static_cast<double>(MacsPerInstance(level));
+      if (macs <= 1) continue;
+      const MachineLevel& machine = machine_.levels[level];
+      const double pj =
+          (ReadWrite(v) ? machine.update_pj + machine.read_pj : machine.read_pj) * Share(level);
+      fed.push_back({v, level, pj * static_cast<double>(macs_), std::min(idle, macs), macs});
+    }
+    if (windows > 1 || machine_.links) return {};
+    return fed;
+  }
+
+  // Least a.word_pj / m + b.word_pj / n for m * n <= product and m, n within their limits.
+  static double LeastOfTwo(const Fed& a, const Fed& b, double product) {
+    if (a.most * b.most <= product) return a.word_pj / a.most + b.word_pj / b.most;
+    constexpr double kTiny = 1e-300;  // instead of 0, so that the quotient is large and no NaN
+    const double m = std::clamp(std::sqrt(a.word_pj * product / std::max(b.word_pj, kTiny)),
+                                std::max(1.0, product / b.most), std::min(a.most, product));
+    return a.word_pj / m + b.word_pj * m / product;
+  }
+
+  // What the operands of fed tensors cost at least, all together, beyond what `bounds` has for
+  // them.
+  double JointEnergy(const LoopBounds& bounds) const {
+    const std::vector<Fed> fed = FedTensors();
+    if (fed.size() < 2) return 0;
+    double known_pj = 0, elided_pj = 0, least_pj = 0;
+    for (size_t k = 0; k < fed.size(); ++k) {
+      const Fed& one = fed[k];
+      const LevelBound& level = bounds.levels[static_cast<size_t>(one.level)];
+      const MachineLevel& machine = machine_.levels[one.level];
+      TrafficBound handed = level.tensors[static_cast<size_t>(one.tensor)];
+      handed.fills = 0;
+      known_pj += Energy(one.level, handed);
+      bool first = true;  // of this level: words beyond the single bounds may be any tensor's
+      for (size_t other = 0; other < k; ++other) first = first && fed[other].level != one.level;
+      if (first) known_pj += level.energy_pj - CompulsoryEnergy(one.level, level);
+      if (ReadWrite(one.tensor)) {
+        elided_pj += static_cast<double>(MostElided(one.level, one.tensor)) * machine.read_pj *
+                     Share(one.level);
+      }
+    }
+    for (size_t a = 0; a < fed.size(); ++a) {
+      for (size_t b = a + 1; b < fed.size(); ++b) {
+        if (!SharesWithThird(fed[a].tensor, fed[b].tensor)) continue;
+        double pj = LeastOfTwo(fed[a], fed[b], std::max(fed[a].macs, fed[b].macs));
+        for (size_t c = 0; c < fed.size(); ++c) {
+          if (c != a && c != b) pj += fed[c].word_pj / fed[c].most;
+        }
+        least_pj = std::max(least_pj, pj);
+      }
+    }
+    return std::max(0.0, least_pj - elided_pj - known_pj);
+  }
+
+  // Whether pairs within a window of one of two tensors take parallel factors that leave the third
+  // one alone, so that they are paid for once more: of every window rank a dimension does.
+  bool SharesWithThird(int a, int b) const {
+    for (const int window : {a, b}) {
+      if (data_.tensors[window].simple) continue;
+      for (int r = 0; r < data_.problem.tensors[static_cast<size_t>(window)].num_ranks; ++r) {
+        const RankShape& rank = data_.tensors[window].ranks[r];
+        if (rank.num_terms != 2) continue;
+        bool alone = false;
+        for (int y = 0; y < num_tensors_; ++y) {
+          if (y == a || y == b) continue;
+          for (int t = 0; t < 2; ++t) {
+            alone = alone || (data_.tensors[y].dims >> rank.dims[t] & 1) == 0;
+          }
+        }
+        const auto bound = [&](int t) {
+          return data_.problem.dimensions[static_cast<size_t>(rank.dims[t])].bound;
+        };
+        if (!alone && bound(0) > 1 && bound(1) > 1) return false;
+      }
+    }
+    return true;
   }
 
   const ProblemData& data_;
@@ -372,6 +496,31 @@ Result<LoopBounds> LowerBounds(const LoopProblem& problem, const Hierarchy& hier
   }
   const ProblemData data = loopnest::MakeProblemData(problem);
   return Bounder(data, *machine, options).Run();
+}
+
+Result<CostBounds> LeastBounds(const LoopProblem& problem, const Hierarchy& hierarchy,
+                               std::span<const std::vector<uint8_t>> keeps,
+                               std::optional<int64_t>& compute_cycles) {
+  const Result<Machine> machine = loopnest::MakeMachine(hierarchy);
+  if (!machine) return machine.error();
+  if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
+  const ProblemData data = loopnest::MakeProblemData(problem);
+  CostBounds least;
+  for (const std::vector<uint8_t>& keep : keeps) {
+    const CostBounds bounds = KeepBounds(data, *machine, keep, compute_cycles);
+    least.cycles = least.cycles ? std::min(*least.cycles, *bounds.cycles) : bounds.cycles;
+    least.energy_pj =
+        least.energy_pj ? std::min(*least.energy_pj, *bounds.energy_pj) : bounds.energy_pj;
+  }
+  return least;
+}
+
+CostBounds KeepBounds(const loopnest::ProblemData& data, const loopnest::Machine& machine,
+                      const std::vector<uint8_t>& keep, std::optional<int64_t>& compute_cycles) {
+  const BoundOptions options{.keep = keep};
+  const LoopBounds bounds = Bounder(data, machine, options).Run(compute_cycles, /*joint=*/true);
+  compute_cycles = bounds.compute_cycles;
+  return {.cycles = static_cast<double>(bounds.cycles), .energy_pj = bounds.energy_pj};
 }
 
 std::vector<uint8_t> KeepSets(const LoopMapping& mapping) {

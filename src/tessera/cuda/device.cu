@@ -5,7 +5,22 @@
 
 namespace tessera::cuda {
 
+namespace {
+
+__global__ void TrapKernel() { __trap(); }
+
+}  // namespace
+
 bool Built() { return true; }
+
+Result<void> BreakDevice() {
+  if (const Result<DeviceInfo> device = FindDevice(); !device) return device.error();
+  TrapKernel<<<1, 1>>>();
+  if (cudaDeviceSynchronize() == cudaSuccess) {
+    return Error{.kind = ErrorKind::kUnsupported, .message = "CUDA: the device does not break"};
+  }
+  return {};
+}
 
 Error ErrorOf(cudaError_t error, const std::string& doing) {
   std::string hint;

@@ -26,6 +26,10 @@ bool Built();
 // device older than compute capability 9.0.
 Result<DeviceInfo> FindDevice();
 
+// Makes everything of this process on the device fail from now on, as a device does that is lost in
+// the middle: for checks of what happens then.
+Result<void> BreakDevice();
+
 // How products of activations and weights are computed. Sums are FP32 in all of them, and so is
 // everything else.
 enum class Precision {

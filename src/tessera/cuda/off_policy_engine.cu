@@ -2,6 +2,7 @@
 #include "tessera/cuda/off_policy_engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -160,11 +161,17 @@ class Engine final : public OffPolicyEngine {
     return RoundLosses{values[0], values[1], values[2]};
   }
 
-  Result<Phases> MeasureRound() override;
+  Result<Phases> MeasureRound() override { return Measure(nullptr); }
+  Result<Phases> MeasureHostRound(const HostReplay& replay) override { return Measure(&replay); }
   Result<double> MeasureRounds(int64_t rounds) override;
 
  private:
   static constexpr int kStaged = 32;  // host steps under way at once
+
+  Result<Phases> Measure(const HostReplay* replay);
+  Result<void> MakeGathered();
+  double Gather(const HostReplay& replay, Group group);
+  cudaError_t CopyGathered(Group group);
 
   Result<void> Wait() { return Check(cudaStreamSynchronize(stream_), "waiting for the device"); }
   Result<void> Refresh();
@@ -224,6 +231,13 @@ class Engine final : public OffPolicyEngine {
   DeviceArray<uint64_t> counters_;  // round, acts
   PinnedArray<float> host_observations_, host_actions_, host_staged_;
   int64_t staged_floats_ = 0, staged_steps_ = 0;
+  // Mini-batches from the host: pairs of a record and the next one, trainer by trainer.
+  DeviceArray<float> gathered_;
+  DeviceArray<SlotKind> gathered_kinds_;
+  DeviceArray<int64_t> gathered_slots_;
+  PinnedArray<float> host_gathered_;
+  PinnedArray<SlotKind> host_kinds_;
+  PinnedArray<int> host_rows_;
   UpdateView view_ = {};
   SamplingView sampling_ = {};
   ReplayView replay_ = {};
@@ -558,29 +572,103 @@ Result<void> Engine::PlaySteps(WorldBatch& worlds, int64_t steps, bool update) {
   return Run({steps, update}, launch, "playing");
 }
 
-Result<OffPolicyEngine::Phases> Engine::MeasureRound() {
+Result<void> Engine::MakeGathered() {
+  if (gathered_.data() != nullptr) return {};
+  const int64_t rows = int64_t{spec_.agents} * max_rows_;
+  std::vector<int64_t> slots(static_cast<size_t>(rows));
+  for (int64_t r = 0; r < rows; ++r) slots[static_cast<size_t>(r)] = 2 * r;
+  const Result<void> steps[] = {gathered_.Allocate(2 * rows * spec_.record, "mini-batches"),
+                                gathered_kinds_.Allocate(2 * rows, "mini-batches"),
+                                gathered_slots_.Allocate(slots, "mini-batches"),
+                                host_gathered_.Allocate(2 * rows * spec_.record),
+                                host_kinds_.Allocate(2 * rows),
+                                host_rows_.Allocate(spec_.agents)};
+  for (const Result<void>& r : steps) {
+    if (!r) return r;
+  }
+  // Of samplers without priorities all rows weigh the same; the device's would have written it.
+  const std::vector<float> ones(static_cast<size_t>(rows), 1.0f);
+  return row_weights_.Set(std::span<const float>(ones));
+}
+
+// Draws and gathers the mini-batches of a group; returns the seconds that took.
+double Engine::Gather(const HostReplay& replay, Group group) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto record = static_cast<size_t>(spec_.record);
+  std::vector<int64_t> slots;
+  for (int trainer = group.first; trainer < group.first + group.count; ++trainer) {
+    replay.draw(trainer, slots);
+    const int64_t rows = std::min(static_cast<int64_t>(slots.size()), int64_t{max_rows_});
+    host_rows_.data()[trainer] = static_cast<int>(rows);
+    const int64_t first = 2 * int64_t{trainer} * max_rows_;
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t slot = slots[static_cast<size_t>(r)];
+      const bool last = slot % spec_.ring.lane_slots == spec_.ring.lane_slots - 1;
+      const int64_t next = last ? slot + 1 - spec_.ring.lane_slots : slot + 1;
+      float* const to = host_gathered_.data() + (first + 2 * r) * spec_.record;
+      std::memcpy(to, replay.records.data() + static_cast<size_t>(slot) * record, 4 * record);
+      std::memcpy(to + record, replay.records.data() + static_cast<size_t>(next) * record,
+                  4 * record);
+      host_kinds_.data()[first + 2 * r] = replay.kinds[static_cast<size_t>(slot)];
+    }
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+cudaError_t Engine::CopyGathered(Group group) {
+  const int64_t first = 2 * int64_t{group.first} * max_rows_;
+  const auto rows = static_cast<size_t>(2 * int64_t{group.count} * max_rows_);
+  const auto copy = [&](auto* to, const auto* from, size_t count) {
+    return cudaMemcpyAsync(to, from, sizeof(*to) * count, cudaMemcpyHostToDevice, stream_);
+  };
+  if (cudaError_t e = copy(gathered_.data() + first * spec_.record,
+                           host_gathered_.data() + first * spec_.record,
+                           rows * static_cast<size_t>(spec_.record));
+      e != cudaSuccess) {
+    return e;
+  }
+  if (cudaError_t e = copy(gathered_kinds_.data() + first, host_kinds_.data() + first, rows);
+      e != cudaSuccess) {
+    return e;
+  }
+  return copy(rows_.data() + group.first, host_rows_.data() + group.first,
+              static_cast<size_t>(group.count));
+}
+
+// `replay`: where mini-batches come from; null: from the device.
+Result<OffPolicyEngine::Phases> Engine::Measure(const HostReplay* replay) {
   if (Result<void> r = Refresh(); !r) return r.error();
   Phases phases;
-  UpdateView targets_only = view_;
+  UpdateView view = view_;
+  if (replay != nullptr) {
+    if (Result<void> r = MakeGathered(); !r) return r.error();
+    view.records = gathered_.data();
+    view.kinds = reinterpret_cast<const uint8_t*>(gathered_kinds_.data());
+    view.slots = gathered_slots_.data();
+    view.lane_slots = 2 * int64_t{spec_.agents} * max_rows_;
+  }
+  UpdateView targets_only = view;
   targets_only.targets_only = true;
   const int at_once = spec_.together ? spec_.agents : 1;
   for (int first = 0; first < spec_.agents; first += at_once) {
     const Group group{first, at_once};
+    const double gathering = replay != nullptr ? Gather(*replay, group) : 0;
     const auto mark = [&](size_t i) { return cudaEventRecord(events_[i], stream_); };
     const cudaError_t errors[] = {
         mark(0),
-        LaunchSampling(sampling_, first, at_once, stream_),
+        replay != nullptr ? CopyGathered(group)
+                          : LaunchSampling(sampling_, first, at_once, stream_),
         mark(1),
-        LaunchTargets(view_, group, tile_rows_.target, spec_.precision, multiprocessors_, stream_),
+        LaunchTargets(view, group, tile_rows_.target, spec_.precision, multiprocessors_, stream_),
         mark(7),
         LaunchCritics(targets_only, group, tile_rows_.critic, spec_.precision, stream_),
         mark(6),
-        LaunchCritics(view_, group, tile_rows_.critic, spec_.precision, stream_),
+        LaunchCritics(view, group, tile_rows_.critic, spec_.precision, stream_),
         mark(2),
         LaunchCriticStep(group),
         LaunchPriorities(sampling_, first, at_once, errors_.data(), stream_),
         mark(3),
-        LaunchActors(view_, group, tile_rows_.actor, spec_.precision, stream_),
+        LaunchActors(view, group, tile_rows_.actor, spec_.precision, stream_),
         mark(4),
         LaunchActorStep(group),
         mark(5),
@@ -594,13 +682,14 @@ Result<OffPolicyEngine::Phases> Engine::MeasureRound() {
       return 1e-3 * double{ms};
     };
     const double values = seconds(7, 6), critics = seconds(6, 2);
-    phases.sampling += seconds(0, 1);
+    phases.sampling += replay != nullptr ? gathering : seconds(0, 1);
+    phases.copies += replay != nullptr ? seconds(0, 1) : 0;
     phases.targets += seconds(1, 7) + values;
     phases.critics += std::max(0.0, critics - values);
     phases.critic_steps += seconds(2, 3);
     phases.actors += seconds(3, 4);
     phases.actor_steps += seconds(4, 5);
-    phases.all += seconds(0, 5) - values;
+    phases.all += gathering + seconds(0, 5) - values;
   }
   LossKernel<<<1, 256, 0, stream_>>>(view_, losses_.data(), counters_.data());
   if (Result<void> r = Check(cudaGetLastError(), "measuring"); !r) return r.error();

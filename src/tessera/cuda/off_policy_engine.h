@@ -4,6 +4,7 @@
 #define TESSERA_CUDA_OFF_POLICY_ENGINE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -70,6 +71,13 @@ struct RoundLosses {
   double q_loss = 0, p_loss = 0, entropy = 0;
 };
 
+// Replay that stays on the host, as in programs whose lists do.
+struct HostReplay {
+  std::span<const float> records = {};  // of all slots of all lanes
+  std::span<const SlotKind> kinds = {};
+  std::function<void(int trainer, std::vector<int64_t>& slots)> draw = {};  // a mini-batch
+};
+
 // Contract:
 //   Threads      used by one thread at a time.
 //   Determinism  the same bits for the same calls on the same kind of device; equal to the host's
@@ -122,9 +130,12 @@ class OffPolicyEngine {
   // the rest of their kernel takes, and `all` the sum of what a round needs.
   struct Phases {
     double sampling = 0, targets = 0, critics = 0, critic_steps = 0, actors = 0, actor_steps = 0;
+    double copies = 0;  // of mini-batches to the device
     double all = 0;
   };
   virtual Result<Phases> MeasureRound() = 0;
+  // The same with mini-batches that the host draws, gathers and copies.
+  virtual Result<Phases> MeasureHostRound(const HostReplay& replay) = 0;
   // Mean seconds of a round over `rounds` that follow each other without a word to the host.
   virtual Result<double> MeasureRounds(int64_t rounds) = 0;
 };

@@ -2,6 +2,7 @@
 #ifndef TESSERA_WITH_CUDA
 
 #include "tessera/cuda/device.h"
+#include "tessera/cuda/map_engine.h"
 #include "tessera/cuda/off_policy_engine.h"
 #include "tessera/cuda/worlds.h"
 
@@ -18,9 +19,11 @@ Error NotBuilt() {
 
 bool Built() { return false; }
 Result<DeviceInfo> FindDevice() { return NotBuilt(); }
+Result<void> BreakDevice() { return NotBuilt(); }
 Result<std::unique_ptr<OffPolicyEngine>> OffPolicyEngine::Make(const EngineSpec& /*spec*/) {
   return NotBuilt();
 }
+Result<std::unique_ptr<MapEngine>> MapEngine::Make(const NestPlan& /*plan*/) { return NotBuilt(); }
 Result<std::unique_ptr<WorldBatch>> WorldBatch::Make(const WorldSpec& /*spec*/) {
   return NotBuilt();
 }

@@ -29,17 +29,20 @@ Result<void> CheckAnyFactors(const MapJob& job) {
     return Refused("factors that do not divide are counted by semantics exact only",
                    "leave out --semantics or --factors");
   }
-  if (!job.settings.constraints.empty()) {
+  if (!job.problem.space.constraints.demands.empty()) {
     return Refused("constraints are about factors that divide",
-                   "leave out --constraints or --factors");
+                   "leave out --constraints, --dataflow or --factors");
+  }
+  if (!job.accelerator.constraints.demands.empty()) {
+    return Refused("constraints, which the machine has, are about factors that divide",
+                   "leave out --factors");
   }
   return {};
 }
 
 Result<void> TryAnyFactors(const MapJob& job, ThreadPool& pool,
                            const std::function<bool()>& stopped, LayerMapping& layer) {
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer.layer, job.accelerator, job.settings.model, job.problem);
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, layer.layer, layer.name);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();

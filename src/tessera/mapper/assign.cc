@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/agents/assignment.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/part.h"
 #include "tessera/search/driver.h"
 
@@ -70,8 +71,8 @@ Result<AgentAssignment> AssignAgents(const MapJob& job, const MethodChoice& poli
                                      const AssignOptions& options) {
   const Result<AssignmentOptions> typed = Typed(options);
   if (!typed) return typed.error();
-  const Result<std::unique_ptr<MappingProblem>> problem = MappingProblem::Make(
-      job.network.layers.front().layer, job.accelerator, job.settings.model, job.problem);
+  const NetworkLayer& layer = job.network.layers.front();
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, layer.layer, layer.name);
   if (!problem) return problem.error();
   const Result<std::vector<Trial>> trials = Collect(job, **problem, policy, options);
   if (!trials) return trials.error();

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "tessera/env/decision_env.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/part.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
@@ -163,7 +164,9 @@ class Comparer {
     const Result<std::unique_ptr<Searcher>> searcher =
         method.Make({.space = problem_.space(),
                      .seed = static_cast<uint64_t>(made.seed),
-                     .samples = job_.settings.budget.samples});
+                     .samples = job_.settings.budget.samples,
+                     .mapping = &problem_,
+                     .policy = job_.policy});
     if (!searcher) return searcher.error();
     SearchOptions search = task.search;
     std::vector<Trial> replayed;
@@ -224,7 +227,7 @@ Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& optio
                                   const RunHooks& hooks) {
   const Layer& layer = job.network.layers.front().layer;
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
+      ProblemOf(job, layer, job.network.layers.front().name);
   if (!problem) return problem.error();
   const Result<LayerBounds> bounds = BoundsOf(layer, job);
   if (!bounds) return bounds.error();

@@ -184,9 +184,9 @@ Result<void> CheckCompareMayExecute(const RunDirectory& directory, bool allowed)
 
 Result<Comparison> CompareAgain(const CompareJob& job, const RunDirectory& directory,
                                 const VerifyOptions& options, Verification& found) {
+  const NetworkLayer& layer = job.problem.network.layers.front();
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(job.problem.network.layers.front().layer, job.problem.accelerator,
-                           job.problem.settings.model, job.problem.problem);
+      ProblemOf(job.problem, layer.layer, layer.name);
   if (!problem) return problem.error();
   ThreadPool pool(options.threads);
   found.part = "run";

@@ -12,6 +12,7 @@
 #include "tessera/map.h"
 #include "tessera/mapper/compare.h"
 #include "tessera/mapper/map_network.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/record/trial_journal.h"
 
 namespace tessera {
@@ -53,12 +54,12 @@ void TakePes(const MappingProblem& problem, const Point& point, Accelerator& acc
   accelerator.pe_array->num_pes = problem.space().decisions()[decision].value(point[decision]);
 }
 
-Result<void> TakePesFromJournal(const JournalFile& journal, const Layer& layer, MapJob& job) {
+Result<void> TakePesFromJournal(const JournalFile& journal, const NetworkLayer& entry,
+                                MapJob& job) {
   if (!job.settings.decide_pes) return {};
   const Result<std::optional<Trial>> best = BestOf({journal});
   if (!best) return best.error();
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, entry.layer, entry.name);
   if (!problem) return problem.error();
   if (*best) TakePes(**problem, (*best)->point, job.accelerator);
   return {};
@@ -100,7 +101,7 @@ Result<LayerExplanation> ExplainLayer(const RunDirectory& directory, MapJob job,
   const Result<Mapping> mapping =
       ParseMappingJson(json["mapping"].dump(), file, entry.layer, job.accelerator);
   if (!mapping) return mapping.error();
-  Result<void> pes = TakePesFromJournal(SearchJournal(directory, index), entry.layer, job);
+  Result<void> pes = TakePesFromJournal(SearchJournal(directory, index), entry, job);
   if (!pes) return pes.error();
   if (options.accelerator) job.accelerator = *options.accelerator;
   Result<LayerExplanation> explained = ExplainMapping(job, entry, *mapping);
@@ -176,8 +177,7 @@ Result<RunExplanation> ExplainCompare(const RunDirectory& directory,
     run.layers.push_back({.name = entry.name, .count = entry.count, .layer = entry.layer});
     return run;
   }
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(entry.layer, job.accelerator, job.settings.model, job.problem);
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, entry.layer, entry.name);
   if (!problem) return problem.error();
   const Point& point = (*best)->point;
   if (Result<void> legal = (*problem)->space().Check(point); !legal) return legal.error();

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tessera/map.h"
+#include "tessera/part.h"
 
 namespace tessera {
 namespace {
@@ -109,6 +111,74 @@ TEST(Explain, LiftedBandwidthGivesThePromisedCycles) {
     }
     EXPECT_GT(limited, 20u) << semantics;
   }
+}
+
+Decimal Twice(const Decimal& value) {
+  return *Decimal::Parse(fmt::format("{}", 2 * value.ToDouble()));
+}
+
+// The mapping's cycles on a machine in which `change` was done to one level, or to all (empty).
+template <typename Change>
+int64_t CyclesWith(const std::string& name, MapJob job, const Layer& layer, const Mapping& mapping,
+                   const Change& change) {
+  for (MemoryLevel& level : job.accelerator.hierarchy->levels) {
+    if (name.empty() || level.name == name) change(level);
+  }
+  const auto model = job.settings.model->Make(layer, job.accelerator);
+  return Evaluate(**model, mapping)->cycles;
+}
+
+void DoubleBandwidth(MemoryLevel& level) {
+  for (auto* bandwidth :
+       {&level.read_words_per_cycle, &level.write_words_per_cycle, &level.shared_words_per_cycle}) {
+    if (*bandwidth) *bandwidth = Twice(**bandwidth);
+  }
+}
+
+// The sentence on what limits a layer, for three layers of ResNet-18: with that bandwidth doubled
+// the same mapping takes half of what it asked for, or what the next limit asks for; a doubled
+// buffer helps nothing; and where the MACs limit, doubling all bandwidths does not.
+TEST(Explain, SentencesOnResNet18HoldWithTheLimitLifted) {
+  size_t by_bandwidth = 0, by_macs = 0;
+  for (const std::string dram : {"1.5", "4000"}) {
+    Accelerator machine = *LoadAccelerator("eyeriss-256");
+    for (MemoryLevel& level : machine.hierarchy->levels) {
+      level.shared_words_per_cycle = *Decimal::Parse(level.name == "DRAM" ? dram : "4000");
+    }
+    const MapJob job = JobFor("resnet18", machine, "loopnest");
+    for (const size_t index : {size_t{0}, size_t{1}, job.network.layers.size() - 1}) {
+      const NetworkLayer& layer = job.network.layers[index];
+      for (const Mapping& mapping : SampleMappings(job, layer, 40)) {
+        const auto explained = ExplainMapping(job, layer, mapping);
+        ASSERT_TRUE(explained) << explained.error().message;
+        const CostBreakdown& parts = explained->parts;
+        const std::string sentence = LimitSentence(*explained);
+        EXPECT_NE(sentence.find(WithThousands(parts.cycles_if_lifted)), std::string::npos);
+        if (parts.limited_by == kComputeLimit) {
+          ++by_macs;
+          EXPECT_NE(sentence.find("the MACs limit it"), std::string::npos) << sentence;
+          EXPECT_EQ(CyclesWith("", job, layer.layer, mapping, DoubleBandwidth), parts.cost.cycles);
+          continue;
+        }
+        ++by_bandwidth;
+        EXPECT_NE(sentence.find("of " + parts.limited_by + " limits it"), std::string::npos)
+            << sentence;
+        const int64_t asked =
+            std::ranges::find(parts.levels, parts.limited_by, &LevelShare::name)->cycles;
+        const int64_t half = (asked + 1) / 2 + parts.latency_cycles;
+        EXPECT_EQ(CyclesWith(parts.limited_by, job, layer.layer, mapping, DoubleBandwidth),
+                  std::max(half, parts.cycles_if_lifted))
+            << layer.name << ": " << sentence;
+        const auto double_buffer = [](MemoryLevel& level) {
+          if (level.entries) *level.entries *= 2;
+        };
+        EXPECT_EQ(CyclesWith(parts.limited_by, job, layer.layer, mapping, double_buffer),
+                  parts.cost.cycles);
+      }
+    }
+  }
+  EXPECT_GT(by_bandwidth, 20u);
+  EXPECT_GT(by_macs, 0u);
 }
 
 // A buffer over a row of MACs below a slow DRAM. The loop over K moves from time to a row that is

@@ -20,7 +20,7 @@ namespace tessera {
 
 Result<void> LayerProver::Make(int64_t max_nodes) {
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer_.layer, job_.accelerator, job_.settings.model, job_.problem);
+      ProblemOf(job_, layer_.layer, layer_.name);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -40,6 +40,21 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   if (!model) return model.error();
   model_ = *std::move(model);
   bound_ = layer_.bound.value_or(0);
+  return StartInside(**problem);
+}
+
+// Where constraints leave little, exact search may take long to find anything; a space knows a
+// mapping that they allow.
+Result<void> LayerProver::StartInside(const MappingProblem& problem) {
+  const bool constrained = !job_.problem.space.constraints.demands.empty() ||
+                           !job_.accelerator.constraints.demands.empty();
+  if (!constrained) return {};
+  Point point(problem.space().size());
+  problem.space().Repair(point);
+  if (!problem.space().Check(point) || !problem.Evaluate(point).feasible()) return {};
+  const Mapping mapping = problem.space().Decode(point);
+  if (Result<void> taken = TakeMapping(std::get<LoopMapping>(mapping)); !taken) return taken;
+  mapper_->Offer(*mapping_);
   return {};
 }
 
@@ -55,6 +70,7 @@ Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   journal_ = *std::move(opened);
   before_ = proof_ = written_ = record.proof;
   bound_ = std::max(bound_, record.bound);
+  without_bypass_ = held_before_ = record.held;
   if (!record.mapping) return {};
   // Priced again: a journal is no reason to believe a number.
   const Result<Cost> cost = Evaluate(*model_, *record.mapping);
@@ -101,7 +117,7 @@ Result<void> LayerProver::Round(ThreadPool& pool) {
 Result<void> LayerProver::Audit() {
   if (!mapping_ || bound_ <= 0) return {};
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer_.layer, job_.accelerator, job_.settings.model, job_.problem);
+      ProblemOf(job_, layer_.layer, layer_.name);
   if (!problem) return problem.error();
   const auto& [loops, hierarchy] = *(*problem)->loops();
   Result<std::string> violation = exact::AuditSample(loops, hierarchy, options_, *mapping_,
@@ -141,7 +157,7 @@ Result<void> LayerProver::StartNext() {
   limit(job_.problem.objective, value_ * (1 + job_.settings.within));
   for (size_t k = 0; k < at_; ++k) limit(next_[k], ValueOf(*cost_, next_[k]));
   const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer_.layer, job_.accelerator, job_.settings.model, job_.problem);
+      ProblemOf(job_, layer_.layer, layer_.name);
   if (!problem) return problem.error();
   const auto& [loops, hierarchy] = *(*problem)->loops();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, options);
@@ -202,8 +218,11 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
   choices_left_out_ = progress.choices_left_out;
   choices_unseen_ = progress.choices_unseen;
   if (options_.decide_keep) {
-    without_bypass_ = WithoutBypass{.bound = std::max(bound_, progress.held_bound)};
-    if (progress.held) {
+    const WithoutBypass before = held_before_.value_or(WithoutBypass{});
+    without_bypass_ = before;
+    without_bypass_->bound = std::max({bound_, before.bound, progress.held_bound});
+    if (progress.held &&
+        progress.held->value < before.value.value_or(std::numeric_limits<double>::infinity())) {
       without_bypass_->value = progress.held->value;
       without_bypass_->cycles = progress.held->cycles;
       without_bypass_->energy_pj = progress.held->energy_pj;
@@ -226,7 +245,7 @@ Result<void> LayerProver::Write(bool new_mapping) {
     text = *std::move(made);
   }
   written_ = proof_;
-  return journal_->Append(std::vector{ProofLine(proof_, bound_, value_, text)});
+  return journal_->Append(std::vector{ProofLine(proof_, bound_, value_, text, without_bypass_)});
 }
 
 Result<void> LayerProver::Close() {

@@ -63,6 +63,7 @@ class LayerProver {
 
  private:
   Result<void> Audit();
+  Result<void> StartInside(const MappingProblem& problem);
   Result<void> Round(ThreadPool& pool);
   Result<void> Take(const exact::Progress& progress);
   std::optional<MapStop> StopAfter(bool more, const exact::Progress& progress) const;
@@ -96,7 +97,7 @@ class LayerProver {
   std::unique_ptr<exact::Mapper> chooser_;  // for next_[at_]
   int64_t chooser_rounds_ = 0;
   std::optional<MapStop> stop_;
-  std::optional<WithoutBypass> without_bypass_;
+  std::optional<WithoutBypass> without_bypass_, held_before_;  // the latter of an earlier run
   std::vector<NextObjective> then_;
   std::string defect_;  // what an audit of the proof found
   double choices_left_out_ = 0;

@@ -13,12 +13,15 @@
 
 #include <fmt/format.h>
 
+#include "tessera/env.h"
 #include "tessera/mapper/any_factors.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
 #include "tessera/record/clock.h"
 #include "tessera/record/trial_journal.h"
+#include "tessera/search/device_problem.h"
 #include "tessera/search/evaluator.h"
 
 namespace tessera {
@@ -45,12 +48,16 @@ class SharedProgress final : public ProgressObserver {
 // Journals and reports what a search does.
 class LayerObserver final : public SearchObserver {
  public:
-  LayerObserver(TrialJournal* journal, SharedProgress& progress, ProgressRow row)
-      : journal_(journal), progress_(progress), row_(std::move(row)) {
+  // `device` may be null.
+  LayerObserver(TrialJournal* journal, const DeviceProblem* device, SharedProgress& progress,
+                ProgressRow row)
+      : journal_(journal), device_(device), progress_(progress), row_(std::move(row)) {
     progress_.OnProgress(ProgressEvent::kStarted, row_);
   }
 
   Result<void> OnTrials(std::span<const Trial> trials, const SearchResult& result) override {
+    // What a lost device leaves is not worth keeping: a resumed run tries it again.
+    if (device_ != nullptr && device_->failure()) return *device_->failure();
     if (journal_ != nullptr) {
       if (Result<void> written = journal_->Append(trials); !written) return written;
     }
@@ -74,6 +81,7 @@ class LayerObserver final : public SearchObserver {
   }
 
   TrialJournal* const journal_;
+  const DeviceProblem* const device_;
   SharedProgress& progress_;
   ProgressRow row_;
   const int64_t samples_before_ = row_.samples;  // by the start of a proof
@@ -114,9 +122,10 @@ MapStop StopOf(const NetworkMapping& mapping) {
 
 class NetworkMapper {
  public:
-  NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks)
+  NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks, Device device)
       : job_(job),
         hooks_(hooks),
+        device_(device),
         pool_(threads),
         progress_(hooks.progress),
         prover_(job, pool_,
@@ -130,13 +139,19 @@ class NetworkMapper {
         !ready) {
       return ready.error();
     }
+    // A policy gives the proofs something to beat from their first round on.
+    const bool ahead = job_.prove && job_.policy != nullptr;
+    if (ahead) {
+      if (Result<void> searched = SearchAll(); !searched) return searched.error();
+    }
     if (job_.prove) {
       // A first answer for everything before any layer is looked into.
       constexpr double kStartShare = 0.2;
       const double seconds = kStartShare * job_.settings.budget.seconds;
       if (Result<void> started = prover_.Start(seconds); !started) return started.error();
+      started_ = true;
     }
-    if (job_.method) {
+    if (job_.method && !ahead) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
     if (job_.prove) {
@@ -189,7 +204,7 @@ class NetworkMapper {
     made.layer = entry.layer;
     // What cannot be mapped is refused before time is spent on other layers.
     const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
+        ProblemOf(job_, entry.layer, entry.name);
     if (!problem) return problem.error();
     const Result<LayerBounds> bounds = BoundsOf(entry.layer, job_);
     if (!bounds) return bounds.error();
@@ -200,28 +215,39 @@ class NetworkMapper {
 
   Result<void> Search(size_t index) {
     LayerMapping& made = mapping_.layers[index];
-    if (job_.prove && prover_.Done(index)) return CountRecorded(index, made, StopReason::kTarget);
+    const bool settled = made.cost || (made.proof && made.proof->complete);
+    if (started_ && prover_.Done(index) && settled) {
+      return CountRecorded(index, made, StopReason::kTarget);
+    }
     // Layers whose turn comes after the time for searches have their first mapping.
     const double whole = job_.settings.budget.seconds;
     if (job_.prove && whole > 0 && SteadySeconds() >= start_ + whole / 2) {
       return CountRecorded(index, made, StopReason::kSeconds);
     }
-    const Result<std::unique_ptr<MappingProblem>> problem = SearchProblem(job_, made.layer);
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        SearchProblem(job_, made.layer, made.name);
     if (!problem) return problem.error();
     if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
     Finish(**problem, made);
-    if (job_.prove) prover_.Offer(index);
+    if (started_) prover_.Offer(index);
     return {};
   }
 
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
     const Budget budget = LayerBudget();
     const std::span<const LayerMapping> solved(mapping_.layers.data(), solved_);
-    const Result<std::unique_ptr<Searcher>> searcher =
-        job_.method->Make({.space = problem.space(),
-                           .seed = LayerSeed(job_.settings.seed, made.layer),
-                           .samples = budget.samples,
-                           .hints = HintsOf(solved, made.layer, problem, job_)});
+    const uint64_t seed = LayerSeed(job_.settings.seed, made.layer);
+    std::vector<Point> hints = PolicyHints(job_, problem, seed);
+    const std::vector<Point> similar = HintsOf(solved, made.layer, problem, job_);
+    hints.insert(hints.end(), similar.begin(), similar.end());
+    const MethodChoice& method =
+        started_ || job_.policy == nullptr || !job_.prove ? *job_.method : PolicyChoice();
+    const Result<std::unique_ptr<Searcher>> searcher = method.Make({.space = problem.space(),
+                                                                    .seed = seed,
+                                                                    .samples = budget.samples,
+                                                                    .hints = std::move(hints),
+                                                                    .mapping = &problem,
+                                                                    .policy = job_.policy});
     if (!searcher) return searcher.error();
     std::optional<TrialJournal> journal;
     if (hooks_.directory != nullptr) {
@@ -238,9 +264,16 @@ class NetworkMapper {
                                               : std::span<const Trial>()};
     // What the bound proves optimal needs no further search.
     if (job_.prove && !options.target_gap) options.target_gap = kEqual;
+    std::unique_ptr<DeviceProblem> on_device;
+    if (device_ == Device::kCuda) {
+      Result<std::unique_ptr<DeviceProblem>> opened = DeviceProblem::Make(problem);
+      if (!opened) return opened.error();
+      on_device = *std::move(opened);
+    }
     ThreadPool one(1);  // Layers are what runs side by side.
-    Evaluator evaluator(problem, one);
-    LayerObserver observer(journal ? &*journal : nullptr, progress_,
+    Evaluator evaluator(on_device != nullptr ? static_cast<const Problem&>(*on_device) : problem,
+                        one);
+    LayerObserver observer(journal ? &*journal : nullptr, on_device.get(), progress_,
                            {.name = made.name,
                             .best = made.cost ? std::optional(made.value) : std::nullopt,
                             .bound = made.bound,
@@ -297,6 +330,9 @@ class NetworkMapper {
   Budget LayerBudget() const {
     Budget budget = job_.settings.budget;
     if (job_.prove) budget.seconds /= 2;
+    // What a policy knows it says with its first proposals.
+    constexpr int64_t kProposals = 16;
+    if (job_.prove && job_.policy != nullptr) budget.samples = std::min(budget.samples, kProposals);
     budget.seconds *= static_cast<double>(pool_.threads()) /
                       static_cast<double>(std::max<size_t>(1, job_.network.layers.size()));
     return budget;
@@ -324,26 +360,52 @@ class NetworkMapper {
 
   const MapJob& job_;
   const RunHooks& hooks_;
+  const Device device_;
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
-  size_t solved_ = 0;  // layers whose results the others may use
+  bool started_ = false;  // the proofs
+  size_t solved_ = 0;     // layers whose results the others may use
   Prover prover_;
   const double start_ = SteadySeconds();
 };
 
+MapJob WithoutConstraints(const MapJob& job) {
+  MapJob free = job;
+  free.problem.space.constraints = {};
+  free.accelerator.constraints = {};
+  return free;
+}
+
+// Decisions of a space with what is left of them in one that constraints have narrowed, in which
+// whether a level holds a tensor may be a decision of its own.
+std::vector<DecisionChoices> ChoicesOf(const MappingSpace& all, const MappingSpace& left) {
+  std::vector<DecisionChoices> choices;
+  for (const Decision& decision : left.decisions()) {
+    const size_t whole = all.Find(decision.name());
+    choices.push_back({whole < all.size() ? all.decisions()[whole] : decision, decision});
+  }
+  for (size_t d = 0; d < left.leftovers().size(); ++d) {
+    choices.push_back({all.leftovers()[d], left.leftovers()[d], /*follows=*/true});
+  }
+  return choices;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const Layer& layer) {
+Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const Layer& layer,
+                                                      const std::string& name) {
   const auto make = [&](const MappingProblemOptions& options) {
     return MappingProblem::Make(layer, job.accelerator, job.settings.model, options);
   };
-  if (job.prove && job.problem.space.decide_keep && job.problem.space.constraints.demands.empty()) {
-    MappingProblemOptions held = job.problem;
+  const bool searched = job.policy == nullptr;  // A policy knows what to pass by.
+  if (searched && job.prove && job.problem.space.decide_keep &&
+      job.problem.space.constraints.demands.empty()) {
+    MappingProblemOptions held = ProblemOptionsOf(job, name);
     held.space.decide_keep = false;
     if (Result<std::unique_ptr<MappingProblem>> problem = make(held)) return problem;
   }
-  return make(job.problem);
+  return make(ProblemOptionsOf(job, name));
 }
 
 JournalFile SearchJournal(const RunDirectory& directory, size_t layer) {
@@ -405,21 +467,51 @@ NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective)
   return total;
 }
 
-Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks& hooks) {
-  return NetworkMapper(job, threads, hooks).Go();
+Result<NetworkMapping> MapNetwork(const MapJob& job, int threads, const RunHooks& hooks,
+                                  Device device) {
+  if (Result<void> can = CheckMapDevice(job, device); !can) return can.error();
+  return NetworkMapper(job, threads, hooks, device).Go();
+}
+
+Result<void> CheckMapDevice(const MapJob& job, Device device) {
+  if (device == Device::kCpu) return {};
+  if (job.prove || !job.method) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("method {} proves, which is not on --device cuda",
+                                        job.settings.method.ToString()),
+                 .hint = "name a search method, such as --method marl, or take --device cpu"};
+  }
+  for (const NetworkLayer& entry : job.network.layers) {
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        SearchProblem(job, entry.layer, entry.name);
+    if (!problem) return InLayer(entry.name, problem.error());
+    if (Result<void> can = DeviceProblem::Check(**problem); !can) {
+      return InLayer(entry.name, can.error());
+    }
+    // The device itself is the same for all.
+    if (&entry != &job.network.layers.back()) continue;
+    if (const auto made = DeviceProblem::Make(**problem); !made) return made.error();
+  }
+  return {};
 }
 
 Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {
   const std::vector<NetworkLayer>& layers = job.network.layers;
   std::vector<SpaceSize> sizes(layers.size());
   std::vector<Result<void>> outcomes(layers.size());
+  const MapJob free = WithoutConstraints(job);
   const auto measure = [&](size_t i) -> Result<void> {
     const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(layers[i].layer, job.accelerator, job.settings.model, job.problem);
+        ProblemOf(job, layers[i].layer, layers[i].name);
     if (!problem) return InLayer(layers[i].name, problem.error());
+    const Result<std::unique_ptr<MappingProblem>> all =
+        ProblemOf(free, layers[i].layer, layers[i].name);
+    if (!all) return InLayer(layers[i].name, all.error());
     const MappingSpace& space = (*problem)->space();
     sizes[i] = {.decisions = static_cast<int64_t>(space.open().size()),
-                .log10_size = space.Log10Size()};
+                .log10_size = space.Log10Size(),
+                .choices = ChoicesOf((*all)->space(), space),
+                .relations = {space.relations().begin(), space.relations().end()}};
     return {};
   };
   ThreadPool pool(threads);

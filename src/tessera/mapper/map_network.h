@@ -29,7 +29,8 @@ JournalFile ProofJournal(const RunDirectory& directory, size_t layer);
 
 // The problem that a layer's search is about: the job's; before proofs, which look at bypass by
 // themselves, the one without it where there are such mappings.
-Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const Layer& layer);
+Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const Layer& layer,
+                                                      const std::string& name);
 
 // Status of a value with a bound, or without one.
 MapStatus StatusOf(double value, const std::optional<double>& bound);

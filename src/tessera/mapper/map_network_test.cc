@@ -240,9 +240,60 @@ TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
   EXPECT_EQ(any.status, MapStatus::kBounded);
   EXPECT_EQ(any.bound, any.bounds.Of(Objective::kLatency));
 
-  settings.constraints = "some.yaml";
+  settings.constraints = {"some.yaml"};
   settings.model = *ChooseCostModel("loopnest", {{"semantics", "timeloop3"}});
   EXPECT_FALSE(MakeJob(settings, network));
+}
+
+// Constraints that tell equal layers apart by name give them entries of their own, and a run's
+// folder keeps that.
+TEST(MapConstraints, SplitEqualLayers) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/c.yaml";
+  ASSERT_TRUE(WriteFileAtomically(
+      file,
+      "format: tessera-constraints-1\n"
+      "layers: {'b*': {range: {M_DRAM: {max: 2}}}, '!?1': {fixed: {N_DRAM: 1}}}\n"));
+  const Layer layer{.type = LayerType::kMatmul, .m = 8, .n = 4, .k = 2};
+  std::vector<NetworkLayer> layers;
+  for (const std::string name : {"a1", "b1", "a2", "b2", "b3"}) {
+    layers.push_back({.name = name, .layer = layer});
+  }
+  const Network network = *MakeNetwork("n", layers);
+  ASSERT_EQ(network.layers.size(), 1u);
+  MapSettings settings;
+  settings.accelerator = "simple3";
+  settings.constraints = {file};
+  settings.method = Method("random");
+  settings.budget.samples = 5;
+  const Result<MapJob> job = MakeJob(settings, network);
+  ASSERT_TRUE(job) << job.error();
+  const auto names = [](const MapJob& made) {
+    std::vector<std::pair<std::string, int64_t>> all;
+    for (const NetworkLayer& entry : made.network.layers) all.emplace_back(entry.name, entry.count);
+    return all;
+  };
+  EXPECT_EQ(names(*job), (std::vector<std::pair<std::string, int64_t>>{
+                             {"a1", 1}, {"b1", 1}, {"a2", 1}, {"b2", 2}}));
+  const Result<NetworkMapping> mapped = MapNetwork(*job, 1);
+  ASSERT_TRUE(mapped) << mapped.error();
+  EXPECT_EQ(mapped->total.layers, 5);
+  const auto run = CreateMapRun(folder.path() + "/run", *job, {});
+  ASSERT_TRUE(run) << run.error();
+  const Result<MapJob> again = LoadMapJob(*run);
+  ASSERT_TRUE(again) << again.error();
+  EXPECT_EQ(names(*again), names(*job));
+
+  ASSERT_TRUE(WriteFileAtomically(
+      file, "format: tessera-constraints-1\nlayers: {c1: {fixed: {N_DRAM: 1}}}\n"));
+  EXPECT_TRUE(MakeJob(settings, network));  // of a single layer nothing else is known
+  layers.push_back({.name = "other", .layer = {.type = LayerType::kMatmul, .m = 2}});
+  EXPECT_EQ(MakeJob(settings, *MakeNetwork("n", layers)).error().message,
+            "no layer of the network fits 'c1'");
+  settings.constraints.clear();
+  settings.dataflow = "weight-stationry";
+  EXPECT_EQ(ToString(MakeJob(settings, network).error()),
+            "unknown dataflow 'weight-stationry'; did you mean 'weight-stationary'?");
 }
 
 TEST(MapSettings, SurviveTheirFile) {
@@ -254,6 +305,8 @@ TEST(MapSettings, SurviveTheirFile) {
   settings.then = {Objective::kEnergy, Objective::kEdp};
   settings.within = 0.01;
   settings.limits.Of(Objective::kEnergy) = 2.5e9;
+  settings.constraints = {"a.yaml", "b.yaml"};
+  settings.dataflow = "nvdla";
   const std::string text = ToJsonText(settings);
   const Result<MapSettings> read = ParseMapSettings(text, "run.json");
   ASSERT_TRUE(read) << read.error();
@@ -272,7 +325,7 @@ TEST(MapSettings, ObjectivesThatMeanNothingAreRefused) {
   };
   Accelerator machine = *LoadAccelerator("simple3");
   EXPECT_EQ(message({.objective = Objective::kArea}, machine),
-            "model loopnest knows no area, so it cannot be small");
+            "with model loopnest no mapping changes the area of the machine");
   EXPECT_EQ(message({.objective = Objective::kEnergy}, machine), "no error");
   Hierarchy& hierarchy = *machine.hierarchy;
   hierarchy.arithmetic.mac_pj = 0;
@@ -373,11 +426,11 @@ TEST(MapSettings, NamesThatDoNotExistHaveHints) {
     return read ? "no error" : ToString(read.error());
   };
   EXPECT_EQ(message("\"marl-table\"", "\"gaa\""),
-            "run.json:1:202: unknown search method 'gaa'; did you mean 'ga'?");
+            "run.json:1:216: unknown search method 'gaa'; did you mean 'ga'?");
   EXPECT_EQ(message("\"latency\"", "\"speed\"").substr(0, 41),
-            "run.json:1:183: unknown objective 'speed'");
+            "run.json:1:197: unknown objective 'speed'");
   EXPECT_EQ(message("\"strict\"", "\"strickt\""),
-            "run.json:1:57: unknown legality 'strickt'; did you mean 'strict'?");
+            "run.json:1:71: unknown legality 'strickt'; did you mean 'strict'?");
 }
 
 TEST(Export, MappingsComeBackFromTheirText) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,11 +17,14 @@
 #include "tessera/mapper/any_factors.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
+#include "tessera/policy/shipped.h"
 
 namespace tessera {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kPolicyMethod = "policy";
 
 std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() || path.starts_with("/") ? path : folder + "/" + path;
@@ -33,6 +37,9 @@ class SettingsReader {
 
   void Read(std::string_view key, std::string& value) {
     Take(key, value, [](const Node& node) { return node.AsString(); });
+  }
+  void ReadIfThere(std::string_view key, std::string& value) {
+    if (status_ && reader_.Find(key) != nullptr) Read(key, value);
   }
   void Read(std::string_view key, bool& value) {
     Take(key, value, [](const Node& node) { return node.AsBool(); });
@@ -49,6 +56,19 @@ class SettingsReader {
       const Result<double> number = node.AsDouble();
       if (!number) return number.error();
       return std::optional(*number);
+    });
+  }
+  // A list, or a word alone, which earlier versions wrote; an empty word is none.
+  void Read(std::string_view key, std::vector<std::string>& words) {
+    Take(key, words, [](const Node& node) -> Result<std::vector<std::string>> {
+      std::vector<std::string> read;
+      const bool list = node.kind == Node::Kind::kSequence;
+      for (const Node& item : list ? std::span(node.items) : std::span(&node, 1)) {
+        Result<std::string> word = item.AsString();
+        if (!word) return word.error();
+        if (list || !word->empty()) read.push_back(*std::move(word));
+      }
+      return read;
     });
   }
   void Read(std::string_view key, Assignments& values) {
@@ -94,9 +114,12 @@ class SettingsReader {
   Result<void> Finish() { return status_ ? reader_.Finish() : status_; }
 
  private:
+  // Keys that runs of earlier versions do not have.
+  static bool Added(std::string_view key) { return key == "dataflow"; }
+
   template <typename Value, typename Convert>
   void Take(std::string_view key, Value& value, Convert convert) {
-    if (!status_) return;
+    if (!status_ || (Added(key) && reader_.Find(key) == nullptr)) return;
     const Result<const Node*> node = reader_.Require(key);
     if (!node) {
       status_ = node.error();
@@ -114,20 +137,180 @@ class SettingsReader {
   Result<void> status_;
 };
 
+Result<Constraints> ConstraintsOf(const MapSettings& settings, const std::string& folder) {
+  Constraints all;
+  for (const std::string& file : settings.constraints) {
+    Result<Constraints> read = ReadConstraints(In(folder, file));
+    if (!read) return read.error();
+    std::ranges::move(read->demands, std::back_inserter(all.demands));
+    std::ranges::move(read->notes, std::back_inserter(all.notes));
+  }
+  if (settings.dataflow.empty()) return all;
+  const std::vector<std::string> known = DataflowNames();
+  if (std::ranges::find(known, settings.dataflow) == known.end()) {
+    return Error{.kind = ErrorKind::kUnknownName,
+                 .message = fmt::format("unknown dataflow {}", Quoted(settings.dataflow)),
+                 .hint = DidYouMean(settings.dataflow, known)};
+  }
+  all.demands.push_back({.rule = Constraints::Rule::kDataflow, .values = {settings.dataflow}});
+  return all;
+}
+
+std::vector<std::string_view> OccurrencesOf(const NetworkLayer& entry) {
+  std::vector<std::string_view> names = {entry.name};
+  names.insert(names.end(), entry.also.begin(), entry.also.end());
+  return names;
+}
+
+// A misspelt name would leave a constraint without effect. Of a single layer nothing is known about
+// the network that it may be part of.
+Result<void> CheckLayersMeant(const MapJob& job) {
+  const std::vector<NetworkLayer>& layers = job.network.layers;
+  if (layers.size() < 2) return {};
+  for (const Constraints::Demand& demand : job.problem.space.constraints.demands) {
+    if (demand.layer.empty()) continue;
+    std::vector<std::string_view> names;
+    for (const NetworkLayer& entry : layers) {
+      std::ranges::copy(OccurrencesOf(entry), std::back_inserter(names));
+    }
+    Constraints::Demand by_name = demand;
+    by_name.type.clear();
+    const bool any = std::ranges::any_of(
+        names, [&](std::string_view name) { return by_name.IsAbout("", name); });
+    if (any) continue;
+    return Error{.kind = ErrorKind::kUnknownName,
+                 .message = fmt::format("no layer of the network fits {}", Quoted(demand.layer)),
+                 .where = demand.where,
+                 .hint = DidYouMean(demand.layer, names)};
+  }
+  return {};
+}
+
+// Plans are made of proofs for nodes in semantics exact, whose spaces nothing else restricts.
+Result<void> CheckInterLayer(const MapJob& job) {
+  const MapSettings& settings = job.settings;
+  const auto refused = [&](std::string message, std::string hint) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("--inter-layer {} {}",
+                                        NameOf(settings.inter_layer, kInterLayerNames), message),
+                 .hint = std::move(hint)};
+  };
+  if (settings.model->semantics() != loopnest::Semantics::kExact) {
+    return refused("needs model loopnest with semantics exact",
+                   "leave --model and --semantics out");
+  }
+  if (!job.prove) {
+    return refused(
+        fmt::format("needs proofs, which method {} does not make", settings.method.ToString()),
+        "use --method auto or exact");
+  }
+  if (!job.problem.space.constraints.demands.empty() ||
+      !job.accelerator.constraints.demands.empty()) {
+    return refused("does not go with constraints", "leave one of them out");
+  }
+  if (settings.limits.any()) {
+    return refused("does not go with limits, which are of single layers", "leave one of them out");
+  }
+  if (job.any_factors) {
+    return refused("searches perfect factors only", "leave --factors any out");
+  }
+  if (!settings.then.empty()) {
+    return refused("has one objective", "leave the others out");
+  }
+  if (job.network.graph.empty()) {
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = fmt::format("network '{}' is a list of layers without edges, so nothing "
+                               "is known about what stays between them",
+                               job.network.name),
+        .hint =
+            "use an ONNX file, a native YAML file with a graph, or a network of the "
+            "zoo; or --inter-layer none"};
+  }
+  return {};
+}
+
+// Occurrences of a layer with other constraints than the first get entries of their own, behind it.
+void SplitEntries(MapJob& job) {
+  const auto same = [&](const NetworkLayer& entry, std::string_view a, std::string_view b) {
+    const std::string_view type = TypeName(entry.layer);
+    const auto alike = [&](const Constraints::Demand& demand) {
+      return demand.IsAbout(type, a) == demand.IsAbout(type, b);
+    };
+    return std::ranges::all_of(job.problem.space.constraints.demands, alike) &&
+           std::ranges::all_of(job.accelerator.constraints.demands, alike);
+  };
+  std::vector<NetworkLayer> layers;
+  std::vector<size_t> first_of;  // of each entry as it was
+  for (NetworkLayer& entry : job.network.layers) {
+    const size_t first = layers.size();
+    first_of.push_back(first);
+    std::vector<std::string> also = std::exchange(entry.also, {});
+    layers.push_back(std::move(entry));
+    for (std::string& name : also) {
+      size_t at = first;
+      while (at < layers.size() && !same(layers[at], layers[at].name, name)) ++at;
+      if (at == first) {
+        layers[first].also.push_back(std::move(name));
+        continue;
+      }
+      --layers[first].count;
+      if (at == layers.size()) {
+        layers.push_back(
+            {.name = std::move(name), .layer = layers[first].layer, .types = layers[first].types});
+      } else {
+        ++layers[at].count;
+        layers[at].also.push_back(std::move(name));
+      }
+    }
+  }
+  // Nodes of the graph are occurrences, by their names.
+  for (GraphNode& node : job.network.graph.nodes) {
+    if (!node.macs()) continue;
+    const size_t first = first_of[static_cast<size_t>(node.layer)];
+    size_t at = first;
+    while (at < layers.size() && layers[at].layer == layers[first].layer &&
+           std::ranges::count(OccurrencesOf(layers[at]), node.name) == 0) {
+      ++at;
+    }
+    const bool found = at < layers.size() && layers[at].layer == layers[first].layer;
+    node.layer = static_cast<int32_t>(found ? at : first);
+  }
+  job.network.layers = std::move(layers);
+}
+
 }  // namespace
+
+MappingProblemOptions ProblemOptionsOf(const MapJob& job, const std::string& layer_name) {
+  MappingProblemOptions options = job.problem;
+  options.space.layer = layer_name;
+  return options;
+}
+
+Result<std::unique_ptr<MappingProblem>> ProblemOf(const MapJob& job, const Layer& layer,
+                                                  const std::string& name) {
+  return MappingProblem::Make(layer, job.accelerator, job.settings.model,
+                              ProblemOptionsOf(job, name));
+}
 
 std::string ToJsonText(const MapSettings& settings) {
   Json json;
   json["network"] = settings.network;
   json["accelerator"] = settings.accelerator;
   json["constraints"] = settings.constraints;
+  json["dataflow"] = settings.dataflow;
   json["model"] = settings.model.ToString();
   json["model_settings"] = Json::object();
   for (const auto& [name, value] : settings.model.settings()) json["model_settings"][name] = value;
   json["objective"] = ObjectivesText(settings);
   json["method"] = settings.method.ToString();
+  // Only where somebody chose one, so that folders of earlier versions read the same.
+  if (!settings.policy.empty()) json["policy"] = settings.policy;
   json["sizes"] = NameOf(settings.sizes, kTileSizesNames);
   json["factors"] = NameOf(settings.factors, kFactorsNames);
+  if (settings.inter_layer != InterLayer::kNone) {
+    json["inter_layer"] = NameOf(settings.inter_layer, kInterLayerNames);
+  }
   json["decide_pes"] = settings.decide_pes;
   json["bypass"] = settings.bypass;
   json["samples"] = settings.budget.samples;
@@ -154,6 +337,7 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   reader.Read("network", settings.network);
   reader.Read("accelerator", settings.accelerator);
   reader.Read("constraints", settings.constraints);
+  reader.Read("dataflow", settings.dataflow);
   Assignments model_settings;
   reader.Read("model_settings", model_settings);
   reader.Parse("model", settings.model,
@@ -165,12 +349,18 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   reader.Read("within", settings.within);
   reader.Read("limits", settings.limits);
   reader.Parse("method", settings.method, ParseMapMethod);
+  reader.ReadIfThere("policy", settings.policy);
   reader.Parse("sizes", settings.sizes, [](std::string_view word) {
     return FindName<TileSizes>("tile sizes", word, kTileSizesNames);
   });
   reader.Parse("factors", settings.factors, [](std::string_view word) {
     return FindName<Factors>("factors", word, kFactorsNames);
   });
+  if (root->Find("inter_layer") != nullptr) {
+    reader.Parse("inter_layer", settings.inter_layer, [](std::string_view word) {
+      return FindName<InterLayer>("inter-layer mapping", word, kInterLayerNames);
+    });
+  }
   reader.Read("decide_pes", settings.decide_pes);
   reader.Read("bypass", settings.bypass);
   reader.Read("samples", settings.budget.samples);
@@ -208,6 +398,23 @@ Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer
   return job.settings.model->Make(layer, job.accelerator);
 }
 
+// The policy that the settings name, or that their method acts by.
+static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
+  std::string name = job.settings.policy;
+  const bool acts = job.method && job.method->method->name == kPolicyMethod;
+  if (name.empty()) name = acts ? "default" : "none";
+  if (name == "none") {
+    if (!acts) return {};
+    return Error{.kind = ErrorKind::kUsage, .message = "method policy needs a policy"};
+  }
+  // Files of a run lie in its folder; shipped policies have names.
+  const bool own = !folder.empty() && name.starts_with("inputs/");
+  auto loaded = policy::LoadPolicy(own ? In(folder, name) : name, job.settings.model.info().name);
+  if (!loaded) return loaded.error();
+  job.policy = *std::move(loaded);
+  return {};
+}
+
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,
                           const std::string& folder) {
   const bool may_bypass = !accelerator.hierarchy || accelerator.hierarchy->bypass;
@@ -227,11 +434,11 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
              .method = settings.method.search,
              .prove = settings.method.proves(),
              .any_factors = settings.factors == Factors::kAny};
-  if (!settings.constraints.empty()) {
-    Result<Constraints> constraints = ReadConstraints(In(folder, settings.constraints));
-    if (!constraints) return constraints.error();
-    job.problem.space.constraints = *std::move(constraints);
-  }
+  Result<Constraints> constraints = ConstraintsOf(settings, folder);
+  if (!constraints) return constraints.error();
+  job.problem.space.constraints = *std::move(constraints);
+  if (Result<void> meant = CheckLayersMeant(job); !meant) return meant.error();
+  SplitEntries(job);
   if (job.method) {
     for (std::string* file : job.method->Files()) *file = In(folder, *file);
   }
@@ -262,6 +469,10 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
   if (job.any_factors) {
     if (Result<void> possible = CheckAnyFactors(job); !possible) return possible.error();
   }
+  if (settings.inter_layer != InterLayer::kNone) {
+    if (Result<void> possible = CheckInterLayer(job); !possible) return possible.error();
+  }
+  if (Result<void> loaded = TakePolicy(folder, job); !loaded) return loaded.error();
   return job;
 }
 
@@ -275,7 +486,7 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
   settings.network = "inputs/network.yaml";
   saved.inputs[settings.network] = network->files.front().contents;
   settings.accelerator = "inputs/accelerator.yaml";
-  saved.inputs[settings.accelerator] = AcceleratorFormats().front()->write(job.accelerator);
+  saved.inputs[settings.accelerator] = AcceleratorText(job.accelerator);
   const auto copy = [&](std::string& file, const std::string& to) -> Result<void> {
     const Result<std::string> text = ReadTextFile(file);
     if (!text) return text.error();
@@ -283,8 +494,18 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
     file = to;
     return {};
   };
-  if (!settings.constraints.empty()) {
-    Result<void> copied = copy(settings.constraints, "inputs/constraints.yaml");
+  for (size_t i = 0; i < settings.constraints.size(); ++i) {
+    // The first has the name that runs with only one have always had.
+    const std::string to =
+        i == 0 ? "inputs/constraints.yaml" : fmt::format("inputs/constraints-{}.yaml", i + 1);
+    if (Result<void> copied = copy(settings.constraints[i], to); !copied) return copied.error();
+  }
+  const auto shipped = Policies();
+  const bool named =
+      settings.policy.empty() || settings.policy == "default" || settings.policy == "none" ||
+      std::ranges::find(shipped, settings.policy, &PolicyInfo::name) != shipped.end();
+  if (!named) {
+    Result<void> copied = copy(settings.policy, "inputs/policy.safetensors");
     if (!copied) return copied.error();
   }
   if (!job.prove && job.method) {

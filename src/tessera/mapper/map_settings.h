@@ -30,6 +30,11 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
 // The cost model of the job for a layer.
 Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer);
 
+// What is searched for a layer of the job: constraints may be about layers of that name.
+MappingProblemOptions ProblemOptionsOf(const MapJob& job, const std::string& layer_name);
+Result<std::unique_ptr<MappingProblem>> ProblemOf(const MapJob& job, const Layer& layer,
+                                                  const std::string& name);
+
 // What the folder of a run needs to do a job again: settings that name files of the folder, and
 // those files.
 struct SavedMapJob {

@@ -49,8 +49,7 @@ class FrontFinder {
 
  private:
   Result<void> Make() {
-    Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(front_.layer, job_.accelerator, job_.settings.model, job_.problem);
+    Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job_, front_.layer, front_.name);
     if (!problem) return problem.error();
     problem_ = *std::move(problem);
     Result<exact::MapperOptions> options = exact::OptionsFor(*problem_);

@@ -1,6 +1,9 @@
 // Journals of proofs on disk.
 #include "tessera/mapper/proof_journal.h"
 
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +12,29 @@
 
 namespace tessera {
 namespace {
+
+WithoutBypass HeldOf(const Json& json) {
+  const auto number = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_number()
+               ? std::optional(json[key].get<double>())
+               : std::nullopt;
+  };
+  return {.value = number("value"),
+          .cycles = number("cycles").value_or(0),
+          .energy_pj = number("energy_pj").value_or(0),
+          .bound = number("bound").value_or(std::numeric_limits<double>::infinity())};
+}
+
+std::string HeldText(const WithoutBypass& held) {
+  std::string text;
+  // Where there is no mapping without bypass, there is no bound either.
+  if (std::isfinite(held.bound)) text = fmt::format("\"bound\":{}", held.bound);
+  if (held.value) {
+    text += fmt::format("{}\"value\":{},\"cycles\":{},\"energy_pj\":{}", text.empty() ? "" : ",",
+                        *held.value, held.cycles, held.energy_pj);
+  }
+  return fmt::format(",\"held\":{{{}}}", text);
+}
 
 // Takes a line into the record; false if it is not one of a journal.
 bool Take(const Json& line, ProofRecord& record) {
@@ -27,17 +53,19 @@ bool Take(const Json& line, ProofRecord& record) {
                   .complete = line["complete"].get<bool>()};
   record.bound = *bound;
   if (number("value")) record.value = number("value");
+  if (line.contains("held")) record.held = HeldOf(line["held"]);
   return true;
 }
 
 }  // namespace
 
 std::string ProofLine(const LayerProof& proof, double bound, std::optional<double> value,
-                      const std::string& mapping) {
+                      const std::string& mapping, const std::optional<WithoutBypass>& held) {
   const std::string found =
       mapping.empty() || !value ? "" : fmt::format(",\"value\":{},\"mapping\":{}", *value, mapping);
-  return fmt::format("{{\"rounds\":{},\"evaluations\":{},\"bound\":{},\"complete\":{}{}}}",
-                     proof.rounds, proof.evaluations, bound, proof.complete, found);
+  return fmt::format("{{\"rounds\":{},\"evaluations\":{},\"bound\":{},\"complete\":{}{}{}}}",
+                     proof.rounds, proof.evaluations, bound, proof.complete, found,
+                     held ? HeldText(*held) : "");
 }
 
 Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer,

@@ -3,7 +3,8 @@
 //
 //   {"rounds":7,"evaluations":5120,"bound":1.02e9,"complete":false,"value":1.5e9,"mapping":{...}}
 //
-// Value and mapping stand only where the mapping is new.
+// Value and mapping stand only where the mapping is new. Where bypass is searched, "held" has what
+// is known of the mappings without it: "bound", and of the best one "value", "cycles", "energy_pj".
 #ifndef TESSERA_MAPPER_PROOF_JOURNAL_H_
 #define TESSERA_MAPPER_PROOF_JOURNAL_H_
 
@@ -26,12 +27,13 @@ struct ProofRecord {
   double bound = 0;
   std::optional<double> value = {};
   std::optional<Mapping> mapping = {};
+  std::optional<WithoutBypass> held = {};
   JournalText text = {};
 };
 
 // One object of the journal; `mapping` is JSON, or empty.
 std::string ProofLine(const LayerProof& proof, double bound, std::optional<double> value,
-                      const std::string& mapping);
+                      const std::string& mapping, const std::optional<WithoutBypass>& held);
 
 // Reads a journal (record/line_journal.h); a line that cannot be read is an error with its place.
 Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
@@ -94,14 +95,31 @@ std::optional<SpaceGain> BypassGain(const MapJob& job, const NetworkMapping& map
   return gain;
 }
 
+// Who demands what of mappings, and how many of the user's constraints are about no layer here.
+std::string ConstraintsText(const MapJob& job) {
+  std::vector<std::string> who;
+  const MapSettings& settings = job.settings;
+  if (!job.accelerator.constraints.demands.empty()) who.emplace_back("the machine");
+  who.insert(who.end(), settings.constraints.begin(), settings.constraints.end());
+  if (!settings.dataflow.empty()) who.push_back("dataflow " + settings.dataflow);
+  if (who.empty()) return "; no constraints";
+  std::string text = fmt::format("; constraints of {}", fmt::join(who, ", "));
+  const auto unused = std::ranges::count_if(
+      job.problem.space.constraints.demands, [&](const Constraints::Demand& demand) {
+        return std::ranges::none_of(job.network.layers, [&](const NetworkLayer& entry) {
+          return demand.IsAbout(TypeName(entry.layer), entry.name);
+        });
+      });
+  if (unused > 0) text += fmt::format(" ({} of them about other layers)", unused);
+  return text;
+}
+
 }  // namespace
 
 std::string DescribeSpace(const MapJob& job) {
   const bool loops = job.settings.model.info().form == MappingForm::kLoops;
   std::string text = loops && job.accelerator.hierarchy ? LoopsText(job) : DataflowsText(job);
-  text += job.problem.space.constraints.demands.empty()
-              ? "; no constraints"
-              : fmt::format("; constraints of {}", job.settings.constraints);
+  text += ConstraintsText(job);
   if (job.settings.limits.any()) {
     text += fmt::format("; limits of each layer: {}", job.settings.limits.ToString());
   }

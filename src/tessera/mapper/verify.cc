@@ -146,15 +146,22 @@ class Verifier {
     CompareText(json, what, "name", entry.name);
     CompareNumber(json, what, "count", static_cast<double>(entry.count));
     const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(entry.layer, job_.accelerator, job_.settings.model, job_.problem);
+        ProblemOf(job_, entry.layer, entry.name);
     if (!problem) return problem.error();
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(directory_, index));
     if (!trials) return trials.error();
     LayerMapping made{.name = entry.name, .count = entry.count, .layer = entry.layer};
-    const Result<std::unique_ptr<MappingProblem>> searched = SearchProblem(job_, entry.layer);
+    const Result<std::unique_ptr<MappingProblem>> searched =
+        SearchProblem(job_, entry.layer, entry.name);
     if (!searched) return searched.error();
     const std::optional<Trial> best = CheckJournal(**searched, what, *trials);
     made.search.samples = std::ssize(*trials);
+    for (const Trial& trial : *trials) {
+      made.search.infeasible += trial.outcome.kind == OutcomeKind::kInfeasible;
+      made.search.failed += trial.outcome.kind == OutcomeKind::kFailed;
+    }
+    CompareNumber(json, what, "infeasible_samples", static_cast<double>(made.search.infeasible));
+    CompareNumber(json, what, "failed_samples", static_cast<double>(made.search.failed));
     if (best) made.value = best->outcome.value;
     ProofRecord proved;
     if (job_.prove) {
@@ -199,6 +206,12 @@ class Verifier {
     CompareNumber(proof, what + ": proof", "evaluations",
                   static_cast<double>(proved.proof.evaluations));
     CompareText(proof, what + ": proof", "complete", proved.proof.complete ? "true" : "false");
+    if (!proved.held && !json.contains("without_bypass")) return;
+    const WithoutBypass held = proved.held.value_or(WithoutBypass{});
+    const Json without = json.value("without_bypass", Json::object());
+    CompareNumber(without, what + ": without_bypass", "value", held.value);
+    CompareNumber(without, what + ": without_bypass", "bound",
+                  std::isfinite(held.bound) ? std::optional(held.bound) : std::nullopt);
   }
 
   // The reported mapping, read from its text, checked and priced anew.
@@ -333,7 +346,7 @@ class Verifier {
   Result<void> CheckProofAgain(const std::string& what, const ProofRecord& proved,
                                const LayerMapping& made) {
     const Result<ProvedAgain> again =
-        ProveAgain(job_, made.layer, proved.mapping, *made.bound, deadline_);
+        ProveAgain(job_, made, proved.mapping, *made.bound, deadline_);
     if (!again) return again.error();
     if (again->least < *made.bound * (1 - kRounding)) {
       Complain(what + ": bound", fmt::format("{}", *made.bound),
@@ -401,7 +414,12 @@ class Verifier {
         {"area_um2", AreaOf(total.area_um2)},
         {"utilization", total.utilization},
         {"samples", static_cast<double>(total.samples)}};
-    for (const auto& [key, value] : numbers) CompareNumber(json, "total", key, value);
+    for (const auto& [key, value] : numbers) {
+      // With a plan for the whole network, the others are the plan's (interlayer/verify_plan.h).
+      if (job_.settings.inter_layer == InterLayer::kNone || key == "layers") {
+        CompareNumber(json, "total", key, value);
+      }
+    }
   }
 
   const RunDirectory& directory_;

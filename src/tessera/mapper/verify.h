@@ -30,7 +30,7 @@ struct ProvedAgain {
   bool complete = false;  // nothing is left to search
   double least = 0;       // value of the best mapping that was found or given; infinite: none
 };
-Result<ProvedAgain> ProveAgain(const MapJob& job, const Layer& layer,
+Result<ProvedAgain> ProveAgain(const MapJob& job, const LayerMapping& made,
                                const std::optional<Mapping>& known, double bound, double deadline);
 
 }  // namespace tessera

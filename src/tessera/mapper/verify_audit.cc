@@ -8,6 +8,7 @@
 
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/part.h"
@@ -25,10 +26,9 @@ struct LayerAudit {
   double best = exact::kInfinity;  // that the repeated search found
 };
 
-Result<LayerAudit> Audit(const MapJob& job, const Layer& layer, const ProofRecord& proved,
+Result<LayerAudit> Audit(const MapJob& job, const NetworkLayer& entry, const ProofRecord& proved,
                          int64_t most) {
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, entry.layer, entry.name);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -55,10 +55,9 @@ Result<LayerAudit> Audit(const MapJob& job, const Layer& layer, const ProofRecor
 
 }  // namespace
 
-Result<ProvedAgain> ProveAgain(const MapJob& job, const Layer& layer,
+Result<ProvedAgain> ProveAgain(const MapJob& job, const LayerMapping& made,
                                const std::optional<Mapping>& known, double bound, double deadline) {
-  const Result<std::unique_ptr<MappingProblem>> problem =
-      MappingProblem::Make(layer, job.accelerator, job.settings.model, job.problem);
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, made.layer, made.name);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -105,7 +104,7 @@ Result<AuditResult> AuditRun(const RunDirectory& directory, int threads, int64_t
   ThreadPool pool(threads);
   pool.ParallelFor(std::ssize(layers), 1, [&](int64_t begin, int64_t /*end*/, int /*worker*/) {
     const auto i = static_cast<size_t>(begin);
-    if (records[i].proof.rounds > 0) audits[i] = Audit(*job, layers[i].layer, records[i], most);
+    if (records[i].proof.rounds > 0) audits[i] = Audit(*job, layers[i], records[i], most);
   });
   AuditResult result;
   for (size_t r = 0; r < exact::kRules; ++r) result.rules.push_back({.rule = exact::kRuleNames[r]});

@@ -1,6 +1,10 @@
 // Similar layers, and their points as hints.
 #include "tessera/mapper/warm_start.h"
 
+#include "tessera/mapper/map_settings.h"
+#include "tessera/policy/game.h"
+#include "tessera/policy/play.h"
+#include "tessera/search.h"
 #include "tessera/space/translate.h"
 
 #include <algorithm>
@@ -42,12 +46,25 @@ std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& la
   std::vector<Point> hints;
   for (const auto& [distance, other] : similar) {
     const Result<std::unique_ptr<MappingProblem>> solved_problem =
-        MappingProblem::Make(other->layer, job.accelerator, job.settings.model, job.problem);
+        ProblemOf(job, other->layer, other->name);
     if (!solved_problem) continue;
     const Point hint = Translate((*solved_problem)->space(), *other->point, problem.space());
     if (std::find(hints.begin(), hints.end(), hint) == hints.end()) hints.push_back(hint);
   }
   return hints;
+}
+
+std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed) {
+  if (job.policy == nullptr || job.prove || !job.method->method->takes_hints) return {};
+  const std::unique_ptr<policy::Game> game = policy::MakeGame(problem);
+  if (game == nullptr || game->features() != job.policy->features()) return {};
+  constexpr int64_t kProposals = 4;
+  return policy::Actor(*game, *job.policy, seed).Propose(kProposals);
+}
+
+const MethodChoice& PolicyChoice() {
+  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy")};
+  return kChoice;
 }
 
 }  // namespace tessera

@@ -26,6 +26,13 @@ size_t WaveEnd(size_t begin, size_t layers);
 std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& layer,
                            const MappingProblem& problem, const MapJob& job);
 
+// What the job's policy proposes for a problem, for methods that start from hints; most of them
+// then learn from there. Empty: there is no policy, or the method takes no hints.
+std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed);
+
+// Method policy with its defaults.
+const MethodChoice& PolicyChoice();
+
 }  // namespace tessera
 
 #endif  // TESSERA_MAPPER_WARM_START_H_

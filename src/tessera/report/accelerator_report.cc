@@ -58,6 +58,7 @@ Json ToJson(const MemoryLevel& level) {
           {"fill_pj", ToJson(level.fill_pj)},
           {"update_pj", ToJson(level.update_pj)},
           {"address_pj", ToJson(level.address_pj)},
+          {"area_um2", OrNull(level.area_um2)},
           {"reduces_in_place", level.reduces_in_place},
           {"network",
            {{"hop_pj", ToJson(network.hop_pj)},
@@ -87,7 +88,9 @@ Json ToJson(const Hierarchy& hierarchy) {
             {"mesh_x", macs.mesh_x},
             {"mesh_y", macs.mesh_y},
             {"word_bits", macs.word_bits},
-            {"mac_pj", ToJson(macs.mac_pj)}}},
+            {"mac_pj", ToJson(macs.mac_pj)},
+            {"area_um2", OrNull(macs.area_um2)}}},
+          {"area_um2", OrNull(AreaUm2(hierarchy))},
           {"levels", std::move(levels)}};
 }
 
@@ -170,6 +173,12 @@ std::string Summary(const Accelerator& accelerator) {
   std::string text = fmt::format("{}: {}\n", accelerator.name, SizeText(accelerator));
   if (!accelerator.source.empty()) text += fmt::format("source: {}\n", accelerator.source);
   for (const std::string& note : accelerator.notes) text += fmt::format("note: {}\n", note);
+  if (const auto area = accelerator.hierarchy ? AreaUm2(*accelerator.hierarchy) : std::nullopt) {
+    text += fmt::format("area: {:.6g} um2\n", *area);
+  }
+  for (const Constraints::Demand& demand : accelerator.constraints.demands) {
+    text += fmt::format("constraint: {}\n", ToString(demand));
+  }
   return text;
 }
 

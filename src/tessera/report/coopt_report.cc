@@ -282,7 +282,6 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   view.files.push_back({"report.txt", report});
   view.files.push_back({"report.html", page});
   view.files.push_back({"result.json", ToText(view.json)});
-  view.json["times"] = view.times;
   return view;
 }
 

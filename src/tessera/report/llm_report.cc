@@ -31,14 +31,16 @@ double ClockOf(const MapJob& job) {
   return 1;
 }
 
-// Bytes per cycle of the outermost memory; nothing if it has no limit.
-std::optional<double> BandwidthOf(const MemoryLevel& level) {
-  const double bytes = static_cast<double>(level.word_bits) / 8;
-  const double instances = static_cast<double>(level.instances());
-  if (level.shared_words_per_cycle)
-    return level.shared_words_per_cycle->ToDouble() * bytes * instances;
-  if (level.read_words_per_cycle) return level.read_words_per_cycle->ToDouble() * bytes * instances;
-  return std::nullopt;
+// Cycles that the outermost memory needs for the words that it gives and takes; 0 without a limit.
+double MemoryCycles(const MemoryLevel& level, double reads, double writes) {
+  const auto cycles = [&](double words, const std::optional<Decimal>& bandwidth) {
+    const double rate =
+        bandwidth ? bandwidth->ToDouble() * static_cast<double>(level.instances()) : 0;
+    return rate > 0 ? words / rate : 0;
+  };
+  return std::max({cycles(reads, level.read_words_per_cycle),
+                   cycles(writes, level.write_words_per_cycle),
+                   cycles(reads + writes, level.shared_words_per_cycle)});
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ std::optional<LlmFigures> FiguresOf(const MapJob& job, const NetworkMapping& map
   const Hierarchy& machine = *job.accelerator.hierarchy;
   const std::vector<bool> reads_cache = ReadsCache(network);
   LlmFigures figures;
-  double cycles = 0, macs = 0, weights = 0, cache = 0, all = 0;
+  double cycles = 0, macs = 0, weights = 0, cache = 0, reads = 0, writes = 0;
   for (size_t i = 0; i < mapping.layers.size(); ++i) {
     const LayerMapping& layer = mapping.layers[i];
     if (!layer.cost || layer.cost->num_levels < 1) return std::nullopt;
@@ -60,11 +62,15 @@ std::optional<LlmFigures> FiguresOf(const MapJob& job, const NetworkMapping& map
     cycles += count * static_cast<double>(layer.cost->cycles);
     macs += count * static_cast<double>(Macs(layer.layer));
     for (size_t t = 0; t < kTensors; ++t) {
-      const double words = count * static_cast<double>(outermost.reads[t] + outermost.writes[t]);
-      all += words;
+      const double given = count * static_cast<double>(outermost.reads[t]);
+      const double taken = count * static_cast<double>(outermost.writes[t]);
+      const double words = given + taken;
+      reads += given;
+      writes += taken;
       if (static_cast<Tensor>(t) == Tensor::kWeight) (reads_cache[i] ? cache : weights) += words;
     }
   }
+  const double all = reads + writes;
   const double bytes = static_cast<double>(machine.levels.back().word_bits) / 8;
   figures.tokens = network.step->batch * network.step->seq;
   const auto tokens = static_cast<double>(figures.tokens);
@@ -78,10 +84,10 @@ std::optional<LlmFigures> FiguresOf(const MapJob& job, const NetworkMapping& map
   figures.macs_per_cycle = cycles > 0 ? macs / cycles : 0;
   const auto peak = static_cast<double>(machine.arithmetic.instances());
   figures.roof_macs_per_cycle = peak;
-  if (const std::optional<double> bandwidth = BandwidthOf(machine.levels.back());
-      bandwidth && *bandwidth > 0) {
-    figures.ridge_macs_per_byte = peak / *bandwidth;
-    figures.roof_macs_per_cycle = std::min(peak, figures.macs_per_byte * *bandwidth);
+  // The bandwidth is what this mix of reads and writes gets.
+  if (const double waiting = MemoryCycles(machine.levels.back(), reads, writes); waiting > 0) {
+    figures.ridge_macs_per_byte = peak * waiting / (all * bytes);
+    figures.roof_macs_per_cycle = std::min(peak, macs / waiting);
   }
   return figures;
 }

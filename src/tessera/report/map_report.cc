@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,7 +15,7 @@
 #include "tessera/report/llm_report.h"
 #include "tessera/report/map_page.h"
 #include "tessera/report/note_json.h"
-#include "tessera/space/maestro_space.h"
+#include "tessera/report/plan_report.h"
 
 namespace tessera {
 namespace {
@@ -136,6 +137,7 @@ Json BudgetJson(const MapSettings& settings, bool prove) {
 // What lies outside the space.
 Json GainsJson(const MapJob& job, const NetworkMapping& mapping) {
   Json json = Json::array();
+  if (mapping.inter_layer) return json;  // They are about single layers.
   for (const SpaceGain& gain : GainsOf(job, mapping)) {
     json.push_back({{"restriction", gain.restriction},
                     {"gained", OrNull(gain.gained)},
@@ -192,11 +194,37 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
     if (!files) return files.error();
     std::move(files->begin(), files->end(), std::back_inserter(all));
   }
+  if (mapping.inter_layer) {
+    all.push_back({"staircases.svg", StaircaseChart(job, *mapping.inter_layer)});
+  }
   all.push_back({"result.json", ToText(json)});
   Result<std::string> page = MapPage(job, mapping);
   if (!page) return page.error();
   all.push_back({"report.html", *std::move(page)});
   return all;
+}
+
+// A verdict in a line, and the loop nest of the layer that matters most, with what limits it.
+std::string Closer(const MapJob& job, const NetworkMapping& mapping) {
+  const auto all_cycles = [](const LayerMapping& layer) {
+    return layer.cost ? static_cast<double>(layer.cost->cycles) * static_cast<double>(layer.count)
+                      : 0;
+  };
+  const auto most = std::ranges::max_element(mapping.layers, {}, all_cycles);
+  if (most == mapping.layers.end() || !most->mapping) return "";
+  const Result<LayerExplanation> explained = ExplainMapping(
+      job, {.name = most->name, .layer = most->layer, .count = most->count}, *most->mapping);
+  if (!explained) return "";
+  std::map<std::string, int64_t> statuses;
+  for (const LayerMapping& layer : mapping.layers) ++statuses[std::string(ToString(layer.status))];
+  std::vector<std::string> counts;
+  for (const auto& [name, count] : statuses) counts.push_back(fmt::format("{} {}", count, name));
+  const std::optional<double> gap = mapping.total.gap();
+  return fmt::format("\nverdict: {}{}\n{} matters most, {:.1f} % of the cycles: {}\n\n{}",
+                     fmt::join(counts, ", "),
+                     gap ? fmt::format("; at most {:.2f} % above the optimum", 100 * *gap) : "",
+                     Printable(most->name), 100 * all_cycles(*most) / mapping.total.cycles,
+                     LimitSentence(*explained), MappingText(*explained));
 }
 
 }  // namespace
@@ -230,6 +258,12 @@ Result<Json> ToJson(const MapJob& job, const NetworkMapping& mapping) {
                    {"area_um2", AreaJson(total.area_um2)},
                    {"utilization", total.utilization},
                    {"samples", total.samples}};
+  if (mapping.inter_layer) {
+    json["total"]["status"] = ToString(mapping.inter_layer->status);
+    Result<Json> plan = PlanJson(job, *mapping.inter_layer);
+    if (!plan) return plan.error();
+    json["inter_layer"] = *std::move(plan);
+  }
   if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) {
     json["language_model"] = ToJson(*figures);
   }
@@ -269,31 +303,13 @@ std::string Summary(const MapJob& job, const NetworkMapping& mapping) {
       100 * total.utilization);
   if (total.gap()) text += fmt::format(", gap to bound {:.2f} %", 100 * *total.gap());
   text += fmt::format("; {} samples in {:.1f} s\n", WithThousands(total.samples), mapping.seconds);
+  if (mapping.inter_layer) text += PlanSummary(job, mapping);
   if (const std::optional<LlmFigures> figures = FiguresOf(job, mapping)) text += ToText(*figures);
   if (job.prove) text += ProofSummary(job, mapping);
   text += fmt::format("space: {}\n", DescribeSpace(job));
+  if (mapping.inter_layer) return text;  // What follows is about single layers.
   for (const SpaceGain& gain : GainsOf(job, mapping)) text += gain.text + "\n";
   return text;
-}
-
-Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces) {
-  Table table({"layer", "count", "type", "decisions", "log10_size", "log10_paper"});
-  for (size_t i = 0; i < spaces.size(); ++i) {
-    const NetworkLayer& entry = job.network.layers[i];
-    // Formula 1 of the paper: d dimensions with as many tile sizes as the largest has, one of them
-    // parallel at each of two levels.
-    int64_t dimensions = 0;
-    double sizes = 1;
-    for (const NamedSize& dimension : Dimensions(entry.layer)) {
-      if (dimension.name == "P" || dimension.name == "Q") continue;
-      ++dimensions;
-      sizes = std::max(sizes, static_cast<double>(dimension.size));
-    }
-    const double paper = PaperLog10Size(sizes, static_cast<int>(dimensions), 1, 2);
-    table.Add(entry.name, entry.count, TypeName(entry.layer), spaces[i].decisions,
-              spaces[i].log10_size, paper);
-  }
-  return table;
 }
 
 Result<RunView> ViewOfMap(const MapRunResult& result) {
@@ -304,7 +320,10 @@ Result<RunView> ViewOfMap(const MapRunResult& result) {
   Result<std::vector<ExportedFile>> files = ResultFiles(job, mapping, *json);
   if (!files) return files.error();
   RunView view{.json = *std::move(json),
-               .text = ToText(LayerTable(mapping)) + Summary(job, mapping),
+               .text = ToText(LayerTable(mapping)) +
+                       (mapping.inter_layer ? ToText(PlanTable(*mapping.inter_layer)) : "") +
+                       Summary(job, mapping),
+               .closer = Closer(job, mapping),
                .files = *std::move(files),
                .times = {{"seconds", mapping.seconds}},
                .interrupted = mapping.interrupted,

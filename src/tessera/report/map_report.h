@@ -26,8 +26,6 @@ Table LayerTable(const NetworkMapping& mapping);
 // Totals in a sentence or two, and what is worth knowing about the search.
 std::string Summary(const MapJob& job, const NetworkMapping& mapping);
 
-Table SpaceTable(const MapJob& job, const std::vector<SpaceSize>& spaces);
-
 // A run with, as files, the best mapping of every layer, below "mappings/", result.json and
 // report.html. A network of which a layer could not be mapped is an error of the view.
 Result<RunView> ViewOfMap(const MapRunResult& result);

@@ -37,6 +37,13 @@ std::string CountsText(const std::map<std::string, int64_t>& counts) {
   return text;
 }
 
+// "float32", or "int8 x uint8 -> int32".
+std::string TypesText(const ElementTypes& types) {
+  if (types.inputs == types.weights && types.inputs == types.outputs) return types.inputs;
+  const auto word = [](const std::string& type) { return type.empty() ? "?" : type; };
+  return fmt::format("{} x {} -> {}", word(types.inputs), word(types.weights), word(types.outputs));
+}
+
 }  // namespace
 
 Json ToJson(const NetworkLayer& entry) {
@@ -56,6 +63,10 @@ Json ToJson(const NetworkLayer& entry) {
   if (layer.type == LayerType::kTransposedConv) json["output_pad"] = PairJson(layer.output_pad);
   if (layer.type != LayerType::kMatmul) json["bias"] = layer.bias;
   json["also"] = entry.also;
+  if (const ElementTypes& types = entry.types; types.known()) {
+    json["types"] = {
+        {"inputs", types.inputs}, {"weights", types.weights}, {"outputs", types.outputs}};
+  }
   return json;
 }
 
@@ -84,11 +95,21 @@ Json ToJson(const Network& network) {
 }
 
 Table LayerTable(const Network& network) {
-  Table table({"#", "layer", "count", "macs", "parameters", "sizes"});
+  std::vector<std::string> columns = {"#", "layer", "count", "macs", "parameters", "sizes"};
+  const bool types = std::ranges::any_of(
+      network.layers, [](const NetworkLayer& entry) { return entry.types.known(); });
+  if (types) columns.emplace_back("types");
+  Table table(std::move(columns));
   int64_t index = 0;
   for (const NetworkLayer& entry : network.layers) {
-    table.Add(++index, entry.name, entry.count, Macs(entry.layer), Parameters(entry.layer),
-              ToString(entry.layer));
+    std::vector<Cell> row = {++index,
+                             entry.name,
+                             entry.count,
+                             Macs(entry.layer),
+                             Parameters(entry.layer),
+                             ToString(entry.layer)};
+    if (types) row.emplace_back(TypesText(entry.types));
+    table.AddRow(std::move(row));
   }
   return table;
 }

@@ -43,7 +43,46 @@ std::string GapText(const ProgressRow& row) {
   return row.gap ? fmt::format("{:.1f}%", 100 * *row.gap) : "-";
 }
 
+constexpr size_t kTrendColumns = 10;
+constexpr size_t kMostTrend = 64;       // values that are remembered
+constexpr double kTrendSeconds = 0.25;  // between two of them
+
+// Every other value: the curve keeps its shape.
+void Halve(std::vector<double>& values) {
+  size_t kept = 0;
+  for (size_t i = 1; i < values.size(); i += 2) values[kept++] = values[i];
+  values.resize(kept);
+}
+
+// Columns that a text takes.
+size_t WidthOf(const std::string& text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string Padded(const std::string& text, size_t width) {
+  const size_t own = WidthOf(text);
+  return std::string(width > own ? width - own : 0, ' ') + text;
+}
+
 }  // namespace
+
+std::string Sparkline(const std::vector<double>& values, size_t columns) {
+  constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (values.size() < 2 || columns == 0) return "";
+  const auto [low, high] = std::ranges::minmax(values);
+  const bool logarithmic = low > 0;
+  const auto place = [&](double value) { return logarithmic ? std::log(value) : value; };
+  const double span = place(high) - place(low);
+  const size_t shown = std::min(columns, values.size());
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    const double value = values[(i + 1) * values.size() / shown - 1];
+    const double part = span > 0 ? (place(value) - place(low)) / span : 0;
+    text += kBlocks[static_cast<size_t>(std::lround(part * (kBlocks.size() - 1)))];
+  }
+  return text;
+}
 
 std::string RateText(int64_t samples, double seconds) {
   if (samples == 0 || seconds <= 0) return "-";
@@ -84,6 +123,11 @@ void ProgressReporter::OnProgress(ProgressEvent event, const ProgressRow& row) {
   Entry& entry = EntryOf(row, now);
   entry.done = entry.done || event == ProgressEvent::kDone;
   entry.ended = now;
+  if (row.best && (entry.trend.empty() || now - entry.trend_noted >= kTrendSeconds)) {
+    if (entry.trend.size() == kMostTrend) Halve(entry.trend);
+    entry.trend.push_back(*row.best);
+    entry.trend_noted = now;
+  }
   stale_ = true;
   if (now - begin_ < options_.quiet_seconds) return;
   if (!terminal_().live) {
@@ -137,8 +181,8 @@ void ProgressReporter::PrintLine(ProgressEvent event, Entry& entry, double now) 
 }
 
 std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, double now) const {
-  using Line = std::array<std::string, 7>;
-  std::vector<Line> lines = {{options_.name_heading, options_.best_heading, "bound", "gap",
+  using Line = std::array<std::string, 8>;
+  std::vector<Line> lines = {{options_.name_heading, options_.best_heading, "bound", "gap", "trend",
                               options_.samples_heading, options_.samples_heading + "/s", "ETA"}};
   // The heading, a line about rows that do not fit and the cursor's own take three. What is done is
   // left out first, then what came first.
@@ -162,23 +206,25 @@ std::vector<std::string> ProgressReporter::TableLines(const Terminal& terminal, 
       eta = DurationText(seconds * static_cast<double>(row.budget - row.samples) /
                          static_cast<double>(row.samples));
     }
+    const std::string trend = Sparkline(entry.trend, kTrendColumns);
     lines.push_back({Printable(row.name), BestText(row), BoundText(row), GapText(row),
-                     SamplesText(row), RateText(row.samples, seconds), eta});
+                     trend.empty() ? "-" : trend, SamplesText(row), RateText(row.samples, seconds),
+                     eta});
   }
-  std::array<size_t, 7> widths{};
-  std::array<bool, 7> used{};  // what has no best value or bound needs no column for it
+  std::array<size_t, 8> widths{};
+  std::array<bool, 8> used{};  // what has no best value or bound needs no column for it
   for (size_t i = 0; i < widths.size(); ++i) {
     for (const Line& line : lines) {
-      widths[i] = std::max(widths[i], line[i].size());
+      widths[i] = std::max(widths[i], WidthOf(line[i]));
       used[i] = used[i] || (&line != &lines.front() && line[i] != "-");
     }
-    used[i] = used[i] || i == 0 || i > 3;
+    used[i] = used[i] || i == 0 || i > 4;
   }
   std::vector<std::string> texts;
   for (const Line& line : lines) {
-    std::string text = fmt::format("{:<{}}", line[0], widths[0]);
+    std::string text = line[0] + std::string(widths[0] - WidthOf(line[0]), ' ');
     for (size_t i = 1; i < line.size(); ++i) {
-      if (used[i]) text += fmt::format("  {:>{}}", line[i], widths[i]);
+      if (used[i]) text += "  " + Padded(line[i], widths[i]);
     }
     // One column stays free: a terminal that wraps would count a full line twice.
     texts.push_back(Cut(text, terminal.columns - 1));

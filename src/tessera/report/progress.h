@@ -1,8 +1,8 @@
 // Progress of long work. The library tells an observer what happened; the reporter shows it: on a
 // terminal one table that is redrawn in place, elsewhere one line per event.
 //
-//   name            best      bound     gap   samples       samples/s  ETA
-//   layer1.0.conv1  1.23e+06  1.19e+06  3.2%  12,000/20,000    48,100  0:02
+//   name            best      bound     gap   trend       samples       samples/s  ETA
+//   layer1.0.conv1  1.23e+06  1.19e+06  3.2%  █▆▃▃▂▂▁▁▁▁  12,000/20,000    48,100  0:02
 #ifndef TESSERA_REPORT_PROGRESS_H_
 #define TESSERA_REPORT_PROGRESS_H_
 
@@ -49,6 +49,8 @@ class ProgressReporter final : public ProgressObserver {
     double started, ended;
     bool done = false;
     std::string best_printed = {}, bound_printed = {};  // in the last line about it
+    std::vector<double> trend = {};                     // best values, oldest first
+    double trend_noted = 0;                             // when the last of them was
   };
 
   Entry& EntryOf(const ProgressRow& row, double now);
@@ -70,6 +72,10 @@ class ProgressReporter final : public ProgressObserver {
 
 // "48,100", "3.52", or "-" for no samples yet.
 std::string RateText(int64_t samples, double seconds);
+
+// Values from left to right as blocks between the lowest and the highest, by their logarithms where
+// all are positive; at most `columns`, of each group the last. Empty for fewer than two values.
+std::string Sparkline(const std::vector<double>& values, size_t columns);
 
 // "0:02", "12:05", "1:02:03".
 std::string DurationText(double seconds);

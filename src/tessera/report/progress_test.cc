@@ -51,9 +51,9 @@ TEST_F(ProgressTest, RedrawsATableInPlace) {
   progress.OnProgress(ProgressEvent::kAdvanced, {.name = "fc", .samples = 7});
   EXPECT_EQ(Written(),
             "\x1b[3A"
-            "\r\x1b[2Klayer  best   gap        samples  samples/s   ETA\n"
-            "\r\x1b[2Kconv1     5  0.0%  20,000/20,000      5,000  done\n"
-            "\r\x1b[2Kfc        -     -              7        3.5     -\n");
+            "\r\x1b[2Klayer  best   gap  trend        samples  samples/s   ETA\n"
+            "\r\x1b[2Kconv1     5  0.0%     █▁  20,000/20,000      5,000  done\n"
+            "\r\x1b[2Kfc        -     -      -              7        3.5     -\n");
 }
 
 TEST_F(ProgressTest, DrawsAtMostTenTimesASecondAndTheLastStateAlways) {
@@ -158,6 +158,17 @@ TEST(ProgressText, RatesAndDurations) {
   EXPECT_EQ(DurationText(3723), "1:02:03");
   EXPECT_EQ(DurationText(-3), "0:00");
   EXPECT_EQ(DurationText(1e300), "99:59:59");
+}
+
+TEST(ProgressText, ATrendIsDrawnBetweenItsLowestAndItsHighestValue) {
+  EXPECT_EQ(Sparkline({}, 10), "");
+  EXPECT_EQ(Sparkline({5}, 10), "");
+  EXPECT_EQ(Sparkline({100, 10, 1}, 10), "█▅▁");  // logarithmic
+  EXPECT_EQ(Sparkline({-1, 0, 1}, 10), "▁▅█");
+  EXPECT_EQ(Sparkline({7, 7, 7}, 10), "▁▁▁");
+  std::vector<double> many;
+  for (int i = 100; i > 0; --i) many.push_back(i);
+  EXPECT_EQ(Sparkline(many, 4), "█▇▆▁");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tessera/record/trial_journal.h"
 #include "tessera/report/diff_report.h"
 #include "tessera/report/explain_report.h"
+#include "tessera/report/kind_data.h"
 #include "tessera/report/search_data.h"
 #include "tessera/runs.h"
 #include "tessera/space.h"
@@ -42,7 +43,13 @@ Json SecondsOf(const RunDirectory& run) {
   const Result<Json> times = ReadJson(run.File("times.json"));
   if (!times || !times->contains("sittings")) return nullptr;
   double seconds = 0;
-  for (const Json& sitting : (*times)["sittings"]) seconds += sitting.value("seconds", 0.0);
+  for (const Json& sitting : (*times)["sittings"]) {
+    seconds += sitting.value("seconds", 0.0);
+    // Training notes the time of every row instead, from the beginning of the sitting.
+    if (sitting.contains("rows") && !sitting["rows"].empty()) {
+      seconds += sitting["rows"].back().value("seconds", 0.0);
+    }
+  }
   return seconds;
 }
 
@@ -64,19 +71,16 @@ std::string CommandOf(const RunHeader& header) {
 
 // What pages show of every kind of run.
 Result<Json> CommonData(const RunDirectory& run) {
-  const RunHeader& header = run.header();
-  if (!header.ended()) {
+  if (!run.header().ended()) {
     return Error{.kind = ErrorKind::kBadValue,
                  .message = fmt::format("{} has no results: the run has not ended", run.path()),
                  .hint = fmt::format("finish it with 'tessera resume {}'", run.path())};
   }
   Result<Json> result = ReadJson(run.File("result.json"));
   if (!result) return result.error();
-  return Json{{"folder", run.path()},         {"kind", header.kind},
-              {"command", CommandOf(header)}, {"version", header.origin.version},
-              {"seed", header.seed},          {"id", header.id},
-              {"inputs", header.inputs},      {"seconds", SecondsOf(run)},
-              {"result", *std::move(result)}};
+  Json json = OpenRunData(run);
+  json["result"] = *std::move(result);
+  return json;
 }
 
 // And of runs of map: why layers cost what they cost, and how they were searched. The explanation
@@ -95,6 +99,10 @@ Result<void> AddMapData(const RunDirectory& run, Json& json,
   } else {
     return explained.error();
   }
+  Result<Json> proofs = ProofData(run, *job);
+  if (!proofs) return proofs.error();
+  json["proofs"] = *std::move(proofs);
+  json["graph"] = GraphData(job->network);
   json["search"] = Json::array();
   for (size_t i = 0; i < job->network.layers.size(); ++i) {
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(run, i));
@@ -108,11 +116,43 @@ Result<void> AddMapData(const RunDirectory& run, Json& json,
   return {};
 }
 
+// At most kMostRows rows of training, of equal parts of the run those with the lowest and the
+// highest return; the page says so.
+void Thin(Json& result) {
+  constexpr size_t kMostRows = 2'000;
+  Json& rows = result["progress"];
+  if (!rows.is_array() || rows.size() <= kMostRows) return;
+  const auto return_of = [&](size_t i) { return rows[i].value("team_return", 0.0); };
+  Json kept = Json::array();
+  const size_t parts = kMostRows / 2;
+  for (size_t part = 0; part < parts; ++part) {
+    const size_t first = part * rows.size() / parts, end = (part + 1) * rows.size() / parts;
+    size_t low = first, high = first;
+    for (size_t i = first; i < end; ++i) {
+      if (return_of(i) < return_of(low)) low = i;
+      if (return_of(i) > return_of(high)) high = i;
+    }
+    if (part + 1 == parts) high = std::max(high, end - 1);
+    kept.push_back(rows[std::min(low, high)]);
+    if (low != high) kept.push_back(rows[std::max(low, high)]);
+  }
+  result["rows_of"] = rows.size();
+  rows = std::move(kept);
+}
+
 // Kinds that the page has a view of (web/src/main.ts).
 constexpr std::array<std::string_view, 5> kShown = {kMapRun, kCompareRun, coopt::kCooptimizeRun,
                                                     kTrainRun, kStudyRun};
 
 }  // namespace
+
+Json OpenRunData(const RunDirectory& run) {
+  const RunHeader& header = run.header();
+  return {{"folder", run.path()},         {"kind", header.kind},
+          {"command", CommandOf(header)}, {"version", header.origin.version},
+          {"seed", header.seed},          {"id", header.id},
+          {"inputs", header.inputs},      {"seconds", SecondsOf(run)}};
+}
 
 Result<Json> ReportData(const std::vector<RunDirectory>& runs, const std::string& version) {
   Json data = {{"version", version}, {"runs", Json::array()}, {"diffs", Json::array()}};
@@ -129,6 +169,15 @@ Result<Json> ReportData(const std::vector<RunDirectory>& runs, const std::string
     std::optional<RunExplanation> explanation;
     if (kind == kMapRun) {
       if (Result<void> added = AddMapData(run, *made, explanation); !added) return added.error();
+    }
+    if (kind == coopt::kCooptimizeRun) {
+      Result<Json> more = CooptData(run, (*made)["result"]);
+      if (!more) return more.error();
+      (*made)["more"] = *std::move(more);
+    } else if (kind == kTrainRun) {
+      const Result<Json> times = ReadJson(run.File("times.json"));
+      (*made)["more"] = TrainData(run, times ? *times : Json());
+      Thin((*made)["result"]);
     }
     Json diff = nullptr;
     if (first && explanation) diff = ToJson(DiffRuns(*first, *explanation));
@@ -155,6 +204,14 @@ std::string ReportPage(const Json& data) {
     }
   }
   return text.append(page.substr(at + kPlace.size()));
+}
+
+std::string ServedPage(const std::string& version) {
+  constexpr std::string_view kPolicy = "default-src 'none';";
+  std::string page = ReportPage({{"version", version}, {"served", true}});
+  const size_t at = page.find(kPolicy);
+  TESSERA_CHECK(at != std::string::npos);
+  return page.insert(at + kPolicy.size(), " connect-src 'self';");
 }
 
 }  // namespace tessera

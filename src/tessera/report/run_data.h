@@ -17,8 +17,14 @@ namespace tessera {
 // `version` is that of the program.
 Result<Json> ReportData(const std::vector<RunDirectory>& runs, const std::string& version);
 
+// What is known of a run that has not ended: the same without its result.
+Json OpenRunData(const RunDirectory& run);
+
 // One file that needs no other, with the data in it: nothing in the data can become markup.
 std::string ReportPage(const Json& data);
+
+// The same page for `tessera serve`: without data, and allowed to ask its server for them.
+std::string ServedPage(const std::string& version);
 
 }  // namespace tessera
 

@@ -12,6 +12,7 @@
 #include "tessera/report/compare_report.h"
 #include "tessera/report/coopt_report.h"
 #include "tessera/report/map_report.h"
+#include "tessera/report/policy_report.h"
 #include "tessera/report/study_report.h"
 #include "tessera/report/train_report.h"
 #include "tessera/runs.h"
@@ -35,6 +36,7 @@ constexpr std::array kViews = {
     View{kCompareRun, Typed<CompareRunResult, ViewOfCompare>},
     View{coopt::kCooptimizeRun, Typed<CooptimizeRunResult, ViewOfCooptimize>},
     View{kTrainRun, Typed<TrainRunResult, ViewOfTrain>},
+    View{kPolicyRun, Typed<PolicyRunResult, ViewOfPolicy>},
     View{kStudyRun, Typed<StudyRunResult, ViewOfStudy>},
 };
 

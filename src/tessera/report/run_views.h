@@ -23,6 +23,7 @@ inline constexpr std::string_view kPageFile = "report.html";
 struct RunView {
   Json json = {};                           // for programs, times included
   std::string text = {};                    // for people
+  std::string closer = {};                  // for people at a terminal, after the text
   std::vector<std::string> remarks = {};    // for people, beside the result
   std::vector<ExportedFile> files = {};     // result.json, report.html, ...; none: nothing to keep
   std::vector<std::string> own_files = {};  // that the run has written by itself

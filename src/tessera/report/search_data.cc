@@ -10,11 +10,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/agents/clustering.h"
+#include "tessera/agents/correlation.h"
+
 namespace tessera {
 namespace {
 
 constexpr size_t kMostReasons = 12;
 constexpr size_t kMostWindows = 16;
+constexpr int64_t kFewestKept = 12;  // below, correlations are noise
+constexpr size_t kMostCurve = 500;   // points of the best value so far
 
 // Entropy as a part of what it can be, with two digits.
 double Evenness(const std::map<int32_t, int64_t>& chosen, int64_t all, int32_t values) {
@@ -74,6 +79,30 @@ Json DecisionsJson(const DecisionSpace& space, const std::vector<Trial>& trials)
   return decisions;
 }
 
+// What the best samples have in common: the matrix in hundredths, and the tree of its decisions.
+// Null where too few samples are feasible to say anything.
+Json CorrelationJson(const DecisionSpace& space, const std::vector<Trial>& trials) {
+  const Result<CorrelationMatrix> matrix = Correlate(space, trials);
+  if (!matrix || matrix->trials < kFewestKept || matrix->decisions() < 2) return nullptr;
+  Json rows = Json::array();
+  for (size_t i = 0; i < matrix->width(); ++i) {
+    Json row = Json::array();
+    for (size_t j = 0; j <= i; ++j) row.push_back(std::lround(100 * matrix->at(i, j)));
+    rows.push_back(std::move(row));
+  }
+  const Dendrogram tree =
+      Cluster(Distances(*matrix, CorrelationDistance::kRows), matrix->decisions(), Linkage::kWard);
+  Json merges = Json::array();
+  for (const Merge& merge : tree.merges) {
+    merges.push_back({merge.left, merge.right, std::round(merge.height * 1e4) / 1e4});
+  }
+  return {{"names", matrix->names},
+          {"kept", matrix->trials},
+          {"rows", std::move(rows)},
+          {"merges", std::move(merges)},
+          {"order", tree.DrawingOrder()}};
+}
+
 }  // namespace
 
 Json SearchJson(const std::string& layer, const DecisionSpace& space,
@@ -106,6 +135,14 @@ Json SearchJson(const std::string& layer, const DecisionSpace& space,
     }
   }
   if (others > 0) listed.push_back(Json::array({"others", others}));
+  // Of a long curve every n-th improvement, the first and the last: values only go down.
+  if (const size_t every = (curve.size() + kMostCurve - 1) / kMostCurve; every > 1) {
+    Json thinned = Json::array();
+    for (size_t i = 0; i < curve.size(); ++i) {
+      if (i % every == 0 || i + 1 == curve.size()) thinned.push_back(std::move(curve[i]));
+    }
+    curve = std::move(thinned);
+  }
   const auto samples = std::ssize(trials);
   return {
       {"layer", layer},
@@ -114,7 +151,8 @@ Json SearchJson(const std::string& layer, const DecisionSpace& space,
       {"outcomes",
        {{"feasible", feasible}, {"infeasible", samples - feasible - failed}, {"failed", failed}}},
       {"reasons", std::move(listed)},
-      {"decisions", DecisionsJson(space, trials)}};
+      {"decisions", DecisionsJson(space, trials)},
+      {"correlation", CorrelationJson(space, trials)}};
 }
 
 }  // namespace tessera

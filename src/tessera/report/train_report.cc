@@ -12,6 +12,7 @@
 #include "tessera/report/curves.h"
 #include "tessera/report/page.h"
 #include "tessera/report/table.h"
+#include "tessera/rl/profiler.h"
 #include "tessera/training/config.h"
 #include "tessera/training/training_log.h"
 
@@ -97,6 +98,12 @@ Result<RunView> ViewOfTrain(const TrainRunResult& result) {
   for (const TrainingRow& row : outcome.rows) {
     if (!row.seconds) continue;
     view.times["rows"].push_back({{"episodes", row.progress.episodes}, {"seconds", *row.seconds}});
+  }
+  if (outcome.profiler != nullptr) {
+    for (size_t phase = 0; phase < kNumPhases; ++phase) {
+      view.times["phases"][std::string(kPhaseNames[phase])] =
+          outcome.profiler->all()[phase].seconds;
+    }
   }
   Json kept = {{"config", config},
                {"episodes", outcome.episodes},

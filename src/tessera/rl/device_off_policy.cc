@@ -268,6 +268,23 @@ Result<UpdateReport> DeviceOffPolicy::MeasuredUpdate() {
   return Finish();
 }
 
+Result<cuda::OffPolicyEngine::Phases> DeviceOffPolicy::MeasureHostRound() {
+  std::vector<float> weights;
+  const auto draw = [&](int trainer, std::vector<int64_t>& slots) {
+    twin_->sampler().Sample(twin_->replay(),
+                            {.rows = twin_->options().batch,
+                             .seed = setup_.seed,
+                             .round = static_cast<uint64_t>(twin_->counters().round),
+                             .trainer = static_cast<uint64_t>(trainer),
+                             .skip_newest = twin_->options().skip_newest},
+                            slots, weights);
+  };
+  Result<cuda::OffPolicyEngine::Phases> phases =
+      engine_->MeasureHostRound({.records = ring_.records, .kinds = ring_.kinds, .draw = draw});
+  twin_->EndRoundElsewhere();
+  return phases;
+}
+
 int64_t DeviceOffPolicy::StepsToUpdate(int64_t most) const {
   const int64_t every = twin_->options().update_every;
   const int64_t left = every - twin_->counters().samples % every;

@@ -49,6 +49,10 @@ class DeviceOffPolicy final : public Learner {
 
   cuda::OffPolicyEngine& engine() { return *engine_; }
 
+  // A round with replay on the host, measured: it draws and gathers, the device learns. PrepareSave
+  // has brought the host's records up to date. Not for prioritised sampling.
+  Result<cuda::OffPolicyEngine::Phases> MeasureHostRound();
+
  private:
   DeviceOffPolicy(const LearnerSetup& setup, std::unique_ptr<OffPolicyAgents> twin,
                   std::unique_ptr<cuda::OffPolicyEngine> engine);

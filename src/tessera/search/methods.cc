@@ -25,7 +25,8 @@ namespace tessera {
   PART(MethodInfo, PpoDiscreteMethod) \
   PART(MethodInfo, MarlMethod)        \
   PART(MethodInfo, MarlTableMethod)   \
-  PART(MethodInfo, TeamMethod)
+  PART(MethodInfo, TeamMethod)        \
+  PART(MethodInfo, PolicyMethod)
 
 TESSERA_SEARCH_METHODS(TESSERA_DECLARE_MAKER)
 

@@ -26,11 +26,11 @@ Result<std::vector<Relation>> Apply(const Constraints& constraints,
   return Conflict(constraints, members, WhyEmpty(*demands, members, decisions));
 }
 
-Constraints ConstraintsOn(const Constraints& constraints, std::string_view type) {
+Constraints ConstraintsOn(const Constraints& constraints, std::string_view type,
+                          std::string_view layer) {
   Constraints on{.notes = constraints.notes};
   for (const Constraints::Demand& demand : constraints.demands) {
-    if (!demand.type.empty() && !FitsPattern(demand.type, type)) continue;
-    on.demands.push_back(demand);
+    if (demand.IsAbout(type, layer)) on.demands.push_back(demand);
   }
   return on;
 }

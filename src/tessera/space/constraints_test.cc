@@ -101,8 +101,8 @@ TEST(Constraints, AreForLayersByType) {
       "types: {fc: {dataflow: output-stationary, range: {k_l2: {min: 2}}}}\n",
       "c.yaml");
   ASSERT_TRUE(constraints) << constraints.error();
-  EXPECT_EQ(ConstraintsOn(*constraints, "fc").demands.size(), 3u);
-  EXPECT_EQ(ConstraintsOn(*constraints, "conv").demands.size(), 1u);
+  EXPECT_EQ(ConstraintsOn(*constraints, "fc", "").demands.size(), 3u);
+  EXPECT_EQ(ConstraintsOn(*constraints, "conv", "").demands.size(), 1u);
 }
 
 TEST(Constraints, SayWhatIsWrong) {
@@ -137,8 +137,8 @@ TEST(Constraints, SayWhatIsWrong) {
   EXPECT_EQ(MessageOf("ratio: {k_l2: 2}"),
             "c.yaml:2:9: a ratio is not of two decisions: 'k_l2'; write K_GLB / C_GLB: 2");
   EXPECT_EQ(MessageOf("fix: {k_l2: 1}"),
-            "c.yaml:2:1: unknown key 'fix' in a constraints file; known: format, dataflow, fixed, "
-            "allowed, forbidden, range, ratio, order, types, demands");
+            "c.yaml:2:1: unknown key 'fix' in a constraints file; known: format, dataflow, "
+            "utilization, fixed, allowed, forbidden, range, ratio, order, types, layers, demands");
   EXPECT_EQ(MessageOf("forbidden: {k_l2: []}"), "c.yaml:2:19: no values are given");
 }
 

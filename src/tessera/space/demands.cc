@@ -60,20 +60,48 @@ class Concretizer {
       }
       return {};
     }
-    if (!IsPattern(demand.decision)) return AddNamed(demand);
-    bool any = false;
-    for (const Decision& decision : decisions_.first(num_open_)) {
-      if (!FitsPattern(names_.Resolve(demand.decision), decision.name())) continue;
-      any = true;
-      if (!IsMeant(demand, decision)) continue;
-      Demand one = demand;
-      one.decision = decision.name();
-      if (Result<void> added = AddOne(std::move(one), decision); !added) return added;
+    if (demand.rule == kParallel) {
+      if (!names_.HasUtilization()) {
+        return At(demand, ErrorKind::kUnsupported, "the space knows no utilization");
+      }
+      made_.push_back({.demand = demand, .source = source_});
+      return {};
     }
-    if (any) return {};
+    if (!IsPattern(demand.decision)) return AddNamed(demand);
+    // Where nothing is open, constants may fit: parallel factors of a level without children.
+    std::optional<Error> unsuited;
+    for (const auto& part : {decisions_.first(num_open_), decisions_.subspan(num_open_)}) {
+      const Result<bool> any = AddFitting(demand, part, unsuited);
+      if (!any) return any.error();
+      if (*any) return {};
+    }
+    if (unsuited) return *unsuited;
     return At(demand, ErrorKind::kUnknownName,
               fmt::format("no decision of the space fits {}", Quoted(demand.decision)),
               "--dry-run lists them");
+  }
+
+  // A demand on a pattern, for every decision that it fits and suits; whether there is one.
+  Result<bool> AddFitting(const Demand& demand, std::span<const Decision> decisions,
+                          std::optional<Error>& unsuited) {
+    bool any = false;
+    for (const Decision& decision : decisions) {
+      if (!FitsPattern(names_.Resolve(demand.decision), decision.name())) continue;
+      if (!IsMeant(demand, decision)) {
+        any = true;
+        continue;
+      }
+      Demand one = demand;
+      one.decision = decision.name();
+      // "*_RF: 1" is about factors and not about the order at RF.
+      if (Result<void> suits = Suits(one, decision); !suits) {
+        if (!unsuited) unsuited = suits.error();
+        continue;
+      }
+      any = true;
+      if (Result<void> added = AddOne(std::move(one), decision); !added) return added.error();
+    }
+    return any;
   }
 
   // What a pattern leaves out on purpose.
@@ -173,11 +201,18 @@ class Concretizer {
                   fmt::format("{} is not an order, so its values have none", decision.name()));
       case kAllowed:
       case kForbidden: break;
+      case kParallel:
       case kDataflow: return {};
     }
     for (const std::string& label : demand.values) {
       // A size that this layer cannot have is no mistake of writing.
       if (decision.kind() == DecisionKind::kOrdinal && IsWholeNumber(label)) continue;
+      // Nor is a word that other levels or layers know.
+      const auto words = decision.labels();
+      if (decision.kind() == DecisionKind::kCategorical &&
+          std::find(words.begin(), words.end(), label) != words.end()) {
+        continue;
+      }
       if (decision.Parse(label)) continue;
       const Error error = decision.Parse(label).error();
       return At(demand, error.kind, error.message);
@@ -292,6 +327,10 @@ std::optional<std::vector<Relation>> Restrict(std::span<const ConcreteDemand> de
   for (size_t i = 0; i < decisions.size(); ++i) index.emplace(decisions[i].name(), i);
   for (const auto& [demand, source] : demands) {
     if (!active[source]) continue;
+    if (demand.rule == kParallel) {
+      relations.push_back({.over = std::string(kUtilization), .min = demand.min});
+      continue;
+    }
     if (demand.rule == kRatio) {
       relations.push_back({.over = demand.decision,
                            .under = demand.values.front(),

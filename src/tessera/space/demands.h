@@ -36,6 +36,9 @@ class SpaceNames {
   // An order that makes no difference is no decision, and demands on it always hold.
   virtual bool MakesNoDifference(std::string_view /*decision*/) const { return false; }
 
+  // Whether parallel factors can be asked to use a part of all MACs.
+  virtual bool HasUtilization() const { return false; }
+
   // What a dataflow asks for.
   virtual Result<std::vector<Constraints::Demand>> Dataflow(std::string_view name) const;
 };

@@ -17,13 +17,13 @@ using SpacePointer = std::unique_ptr<MappingSpace>;
 
 // What the user demands of mappings of a layer.
 Constraints DemandsOn(const Layer& layer, const SpaceOptions& options) {
-  return ConstraintsOn(options.constraints, TypeName(layer));
+  return ConstraintsOn(options.constraints, TypeName(layer), options.layer);
 }
 
 // And what the machine does, whose constraints are about its hierarchy.
 Constraints DemandsOn(const Layer& layer, const Accelerator& accelerator,
                       const SpaceOptions& options) {
-  Constraints demands = ConstraintsOn(accelerator.constraints, TypeName(layer));
+  Constraints demands = ConstraintsOn(accelerator.constraints, TypeName(layer), options.layer);
   std::ranges::move(DemandsOn(layer, options).demands, std::back_inserter(demands.demands));
   return demands;
 }

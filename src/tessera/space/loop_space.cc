@@ -118,6 +118,12 @@ int64_t LoopSpace::RankWords(const TensorRank& rank,
   return CountTouched(shape, box, scratch);
 }
 
+int64_t LoopSpace::WordsOf(size_t tensor, const std::array<int64_t, kMaxDims>& extent) const {
+  int64_t words = 1;
+  for (const TensorRank& rank : problem_.tensors[tensor].view()) words *= RankWords(rank, extent);
+  return words;
+}
+
 // Words that a level holds: the tiles of the tensors that it keeps, one after another.
 int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t level,
                              std::string* names) const {
@@ -131,8 +137,7 @@ int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t 
   int64_t words = 0;
   for (size_t t = 0; t < problem_.tensor_view().size(); ++t) {
     if ((keep >> t & 1) == 0) continue;
-    int64_t tile = 1;
-    for (const TensorRank& rank : problem_.tensors[t].view()) tile *= RankWords(rank, extent);
+    const int64_t tile = WordsOf(t, extent);
     words += tile;
     if (names == nullptr) continue;
     *names +=

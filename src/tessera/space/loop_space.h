@@ -61,11 +61,21 @@ class LoopSpace final : public MappingSpace {
   double Log10Size() const override;
 
   std::span<const Decision> leftovers() const override { return leftovers_; }
+
+  // What somebody needs who builds up points decision by decision (policy/).
+  static constexpr size_t kMaxDims = LoopProblem::kMaxDimensions;
+  const LoopProblem& problem() const { return problem_; }
+  bool constrained() const { return constrained_; }
+  // Words that an instance of a level can hold; none: no limit.
+  const std::optional<int64_t>& capacity(size_t level) const { return levels_[level].entries; }
+  // Tensors that a level holds where that is no decision, bit by bit.
+  uint8_t held(size_t level) const { return levels_[level].keep; }
+  // Words of a tensor's tile, from its extent in each dimension of the problem.
+  int64_t WordsOf(size_t tensor, const std::array<int64_t, kMaxDims>& extent) const;
   std::span<const Relation> relations() const override { return relations_; }
 
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
-  static constexpr size_t kMaxDims = LoopProblem::kMaxDimensions;
 
   // A dimension of a bound above 1, with the positions of its decisions by level, or kNone.
   struct Dim {
@@ -144,6 +154,7 @@ class LoopSpace final : public MappingSpace {
   bool constrained_ = false;
   std::vector<Relation> relations_;
   std::vector<Bond> bonds_;
+  int64_t least_parallel_ = 1;  // product of all parallel factors
   std::optional<Point> legal_;  // a point that is
 };
 

@@ -69,6 +69,7 @@ class LoopSpace::Legality {
   // Whether a dimension may have all of its loops at the outermost level, and no ratio with others.
   bool MayBeOutside(size_t d) const {
     const Dim& dim = space_.dims_[d];
+    if (space_.least_parallel_ > 1) return false;
     if (space_.leftovers_[d].Find(dim.bound) < 0 || Bonded(space_.size() + d)) return false;
     for (size_t i = 0; i < levels_; ++i) {
       for (const size_t decision : {dim.temporal[i], dim.spatial[i]}) {
@@ -121,8 +122,16 @@ class LoopSpace::Legality {
     return axis == kNone || space_.decisions()[axis].Find(on_y ? 1 : 0) >= 0;
   }
 
-  // Whether a split is part of a ratio with the same number as another one.
+  double Parallel(const Split& split) const {
+    double product = 1;
+    for (size_t i = 0; i < levels_; ++i) product *= static_cast<double>(split.x[i] * split.y[i]);
+    return product;
+  }
+
+  // Whether a split is part of a ratio with the same number as another one, and keeps as many MACs
+  // busy.
   bool SameInBonds(size_t d, const Split& a, const Split& b) const {
+    if (space_.least_parallel_ > 1 && Parallel(a) < Parallel(b)) return false;
     for (size_t i = 0; i < levels_; ++i) {
       const Dim& dim = space_.dims_[d];
       const size_t temporal = i + 1 == levels_ ? space_.size() + d : dim.temporal[i];
@@ -181,6 +190,9 @@ class LoopSpace::Legality {
       }
     }
     least_.push_back(least);
+    double most = 1;
+    for (const Split& split : splits_[d]) most = std::max(most, Parallel(split));
+    most_parallel_.push_back(most);
   }
 
   bool Combine(size_t d) {
@@ -216,6 +228,11 @@ class LoopSpace::Legality {
         return false;
       if (level.entries && space_.LeastWords(i, extent) > *level.entries) return false;
     }
+    double parallel = 1;
+    for (size_t d = 0; d < chosen_.size(); ++d) {
+      parallel *= d < count ? Parallel(*chosen_[d]) : most_parallel_[d];
+    }
+    if (parallel < static_cast<double>(space_.least_parallel_)) return false;
     return std::all_of(space_.bonds_.begin(), space_.bonds_.end(),
                        [&](const Bond& bond) { return MayHold(bond, count); });
   }
@@ -264,6 +281,7 @@ class LoopSpace::Legality {
   const size_t levels_;
   std::vector<std::vector<Split>> splits_;  // by dimension
   std::vector<Split> least_;
+  std::vector<double> most_parallel_;
   std::vector<const Split*> chosen_;
   Point* point_ = nullptr;
   int64_t left_ = 0, combinations_ = 0;
@@ -284,10 +302,7 @@ int64_t LoopSpace::LeastWords(size_t level, const std::array<int64_t, kMaxDims>&
     const size_t decision = levels_[level].keep_decision[t];
     const bool must =
         decision == kNone ? (levels_[level].keep >> t & 1) != 0 : decisions()[decision].Find(1) < 0;
-    if (!must) continue;
-    int64_t tile = 1;
-    for (const TensorRank& rank : problem_.tensors[t].view()) tile *= RankWords(rank, extent);
-    words += tile;
+    if (must) words += WordsOf(t, extent);
   }
   return words;
 }
@@ -312,6 +327,14 @@ void LoopSpace::Bind(std::vector<Relation> relations) {
     return kNone;
   };
   for (const Relation& relation : relations_) {
+    if (relation.over == kUtilization) {
+      double units = 1;
+      for (const Level& level : levels_) units *= static_cast<double>(level.fan_x * level.fan_y);
+      constexpr double kRounding = 1e-9;  // of parts such as 0.1
+      const auto least = static_cast<int64_t>(std::ceil(relation.min * units - kRounding));
+      least_parallel_ = std::max(least_parallel_, least);
+      continue;
+    }
     bonds_.push_back({find(relation.over), find(relation.under), relation});
   }
 }
@@ -327,6 +350,13 @@ std::string LoopSpace::BrokenConstraint(const Point& point, const Factors& facto
     const int64_t left = factors.temporal[levels_.size() - 1][d];
     if (leftovers_[d].Find(left) >= 0) continue;
     return fmt::format("{} = {}, which is not allowed", leftovers_[d].name(), left);
+  }
+  int64_t parallel = 1;
+  for (size_t i = 0; i < levels_.size(); ++i) {
+    for (size_t d = 0; d < dims_.size(); ++d) parallel *= factors.spatial[i][d];
+  }
+  if (parallel < least_parallel_) {
+    return fmt::format("{} MACs are used, but at least {} have to be", parallel, least_parallel_);
   }
   for (const Bond& bond : bonds_) {
     const double over = ValueAt(point, factors, bond.over);

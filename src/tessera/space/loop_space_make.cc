@@ -1,6 +1,7 @@
 // The decisions of a loop space, from a problem and a machine.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -93,6 +94,8 @@ class LoopSpace::Names final : public SpaceNames {
            });
   }
 
+  bool HasUtilization() const override { return true; }
+
   Result<std::vector<Constraints::Demand>> Dataflow(std::string_view name) const override {
     return LoopDataflow(name, problem_, hierarchy_);
   }
@@ -165,6 +168,7 @@ struct LoopSpace::Plan {
   std::vector<Decision> Leftovers() const;
   void MakeVocabulary();
   void AddConstants(size_t i, const std::string& dim);
+  void PlaceOnOnlyAxis(Constraints::Demand& demand) const;
 };
 
 void LoopSpace::Plan::AddDims() {
@@ -297,7 +301,7 @@ std::vector<Decision> LoopSpace::Plan::Leftovers() const {
   return leftovers;
 }
 
-// Factors of a dimension at a level that can only be 1, and axes that are as good as any.
+// Factors of a dimension at a level that can only be 1, and axes that are no choice.
 void LoopSpace::Plan::AddConstants(size_t i, const std::string& dim) {
   const Level& level = levels[i];
   const int depth = static_cast<int>(levels.size() - 1 - i);
@@ -312,14 +316,29 @@ void LoopSpace::Plan::AddConstants(size_t i, const std::string& dim) {
   }
   const std::string axis = fmt::format("{}_{}_axis", dim, level.name);
   if (known(axis)) return;
-  std::vector<std::string> labels = {"X", "Y"};
-  const bool loops = known(fmt::format("{}_{}_par", dim, level.name)) &&
-                     std::ranges::any_of(dims, [&](const Dim& own) {
-                       return problem.dimensions[static_cast<size_t>(own.index)].name.view() == dim;
-                     });
-  if (loops && level.HasFan()) labels = {level.fan_x > 1 ? "X" : "Y"};
   vocabulary.push_back(
-      Decision::Categorical(axis, std::move(labels)).About(DecisionRole::kFactor, depth, dim));
+      Decision::Categorical(axis, {"X", "Y"}).About(DecisionRole::kFactor, depth, dim));
+}
+
+// Where there is no choice between two axes, a factor that has to lie on one that is not there is
+// 1, and one that may lie on the one that is there may be anything.
+void LoopSpace::Plan::PlaceOnOnlyAxis(Constraints::Demand& demand) const {
+  constexpr std::string_view kSuffix = "_axis";
+  if (!demand.decision.ends_with(kSuffix)) return;
+  const bool decided = std::ranges::any_of(
+      decisions, [&](const Decision& decision) { return decision.name() == demand.decision; });
+  if (decided) return;
+  const std::string name = demand.decision.substr(0, demand.decision.size() - kSuffix.size());
+  const auto level = std::ranges::find_if(
+      levels, [&](const Level& own) { return name.ends_with("_" + own.name); });
+  const std::string_view only = level != levels.end() && level->fan_y > 1 ? "Y" : "X";
+  const bool named = std::ranges::find(demand.values, only) != demand.values.end();
+  const bool fits = named == (demand.rule == Constraints::Rule::kAllowed);
+  demand.decision = name + "_par";
+  demand.rule = Constraints::Rule::kRange;
+  demand.values.clear();
+  demand.min = 1;
+  demand.max = fits ? std::numeric_limits<double>::infinity() : 1;
 }
 
 void LoopSpace::Plan::MakeVocabulary() {
@@ -330,20 +349,24 @@ void LoopSpace::Plan::MakeVocabulary() {
     for (size_t t = 0; t < problem.tensor_view().size(); ++t) {
       if (levels[i].keep_decision[t] != kNone) continue;
       const bool may = outermost || (levels[i].keep >> t & 1) != 0;
-      std::vector<std::string> labels = {"keep", "bypass"};
-      if (outermost || !may) labels = {may ? "keep" : "bypass"};
-      if (labels.size() > 1) undecided_keeps.push_back({i, t, vocabulary.size()});
-      vocabulary.push_back(
-          Decision::Categorical(
-              fmt::format("keep_{}_{}", levels[i].name, problem.tensors[t].name.view()), labels)
-              .About(DecisionRole::kOther, static_cast<int>(levels.size() - 1 - i)));
+      Decision keep = Decision::Categorical(
+                          fmt::format("keep_{}_{}", levels[i].name, problem.tensors[t].name.view()),
+                          {"keep", "bypass"})
+                          .About(DecisionRole::kOther, static_cast<int>(levels.size() - 1 - i));
+      if (outermost || !may) {
+        TESSERA_CHECK(keep.Keep({may, !may}));
+      } else {
+        undecided_keeps.push_back({i, t, vocabulary.size()});
+      }
+      vocabulary.push_back(std::move(keep));
     }
   }
   num_open = vocabulary.size();
   for (size_t i = 0; i < levels.size(); ++i) {
     for (const LoopDimension& dim : problem.dims()) AddConstants(i, std::string(dim.name.view()));
     for (const std::string_view dim : kKnownDims) {
-      if (!FindDimension(problem, dim)) AddConstants(i, std::string(dim));
+      const bool is_k = dim == "M" && FindDimension(problem, "K");  // as Names has it
+      if (!FindDimension(problem, dim) && !is_k) AddConstants(i, std::string(dim));
     }
   }
 }
@@ -356,6 +379,7 @@ Result<std::unique_ptr<LoopSpace>> LoopSpace::MakeConstrained(Plan plan, const H
       MakeConcrete(options.constraints, plan.vocabulary, plan.num_open, names);
   if (!demands) return demands.error();
   plan.demands = *std::move(demands);
+  for (ConcreteDemand& made : plan.demands) plan.PlaceOnOnlyAxis(made.demand);
   if (plan.decisions.size() + plan.undecided_keeps.size() > Point::kCapacity) {
     return TooManyDecisions(plan.decisions.size() + plan.undecided_keeps.size());
   }

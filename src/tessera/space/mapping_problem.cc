@@ -75,6 +75,7 @@ Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
   if (!space) return space.error();
   std::unique_ptr<MappingProblem> problem(new MappingProblem(*std::move(space), model, options));
   problem->macs_ = Macs(layer);
+  problem->array_ = accelerator.pe_array;
   problem->num_pes_ = accelerator.pe_array ? accelerator.pe_array->num_pes : 1;
   if (form == MappingForm::kLoops) {
     problem->loops_ = {.problem = *MakeLoopProblem(layer), .hierarchy = *accelerator.hierarchy};

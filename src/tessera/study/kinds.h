@@ -10,6 +10,7 @@ RunKind MapRunKind();
 RunKind CompareRunKind();
 RunKind CooptimizeRunKind();
 RunKind TrainRunKind();
+RunKind PolicyRunKind();
 RunKind StudyRunKind();
 
 }  // namespace tessera

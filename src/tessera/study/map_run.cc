@@ -1,6 +1,7 @@
 // Runs of `tessera map`.
 #include <fmt/format.h>
 
+#include "tessera/interlayer/verify_plan.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/verify.h"
 #include "tessera/runs.h"
@@ -26,6 +27,7 @@ Result<RunVerification> VerifyMapFolder(const RunDirectory& directory,
                                         const VerifyOptions& options) {
   Result<Verification> found = VerifyMapRun(directory, options);
   if (!found) return found.error();
+  if (Result<void> plan = VerifyPlan(directory, *found); !plan) return plan.error();
   return RunVerification{.found = *std::move(found)};
 }
 
@@ -45,8 +47,9 @@ Result<std::unique_ptr<RunResult>> RunMap(MapJob job, const RunDirectory* direct
   auto result = std::make_unique<MapRunResult>();
   result->job = std::move(job);
   Result<NetworkMapping> mapping =
-      MapNetwork(result->job, context.threads,
-                 {.progress = progress.get(), .stopped = context.stopped, .directory = directory});
+      MapGraph(result->job, context.threads,
+               {.progress = progress.get(), .stopped = context.stopped, .directory = directory},
+               context.device);
   if (!mapping) return mapping.error();
   result->mapping = *std::move(mapping);
   return std::unique_ptr<RunResult>(std::move(result));

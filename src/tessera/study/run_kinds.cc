@@ -11,8 +11,8 @@
 namespace tessera {
 
 std::span<const RunKind> RunKinds() {
-  static const std::array kKinds = {MapRunKind(), CompareRunKind(), CooptimizeRunKind(),
-                                    TrainRunKind(), StudyRunKind()};
+  static const std::array kKinds = {MapRunKind(),   CompareRunKind(), CooptimizeRunKind(),
+                                    TrainRunKind(), PolicyRunKind(),  StudyRunKind()};
   return kKinds;
 }
 

@@ -203,6 +203,18 @@ Result<Assignments> AssignmentsAt(const Node& node) {
   return values;
 }
 
+// A word, or a list of them.
+Result<std::vector<Word>> WordsAt(const Node& node) {
+  std::vector<Word> words;
+  const bool list = node.kind == Node::Kind::kSequence;
+  for (const Node& item : list ? std::span(node.items) : std::span(&node, 1)) {
+    Result<Word> word = WordAt(item);
+    if (!word) return word.error();
+    words.push_back(*std::move(word));
+  }
+  return words;
+}
+
 // A map of costs and what they may be at most, in the words of --limit.
 Result<std::vector<Word>> LimitsAt(const Node& node) {
   const Result<Assignments> values = AssignmentsAt(node);
@@ -220,7 +232,8 @@ Result<void> ReadSettings(const Node& node, UnitSettings& settings) {
   keys.Take("model_settings", settings.model_settings, AssignmentsAt);
   keys.Read("sizes", settings.sizes);
   keys.Read("factors", settings.factors);
-  keys.Read("constraints", settings.constraints);
+  keys.Take("constraints", settings.constraints, WordsAt);
+  keys.Read("dataflow", settings.dataflow);
   keys.Read("decide_pes", settings.decide_pes);
   keys.Read("bypass", settings.bypass);
   keys.Read("points", settings.points, 1);

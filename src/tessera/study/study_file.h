@@ -49,7 +49,8 @@ struct UnitSettings {
   std::optional<double> target_gap = {};
   std::optional<Word> model = {};
   Assignments model_settings = {};
-  std::optional<Word> sizes = {}, factors = {}, constraints = {};
+  std::optional<Word> sizes = {}, factors = {}, dataflow = {};
+  std::vector<Word> constraints = {};
   std::optional<bool> decide_pes = {}, bypass = {};
   std::optional<int64_t> points = {};
   std::optional<double> within = {};

@@ -176,7 +176,7 @@ class Planner {
     Result<Accelerator> machine =
         LoadAccelerator(IsPreset(word.text) ? word.text : Resolved(word.text));
     if (!machine) return AtWord(word, machine.error());
-    const std::string text = AcceleratorFormats().front()->write(*machine);
+    const std::string text = AcceleratorText(*machine);
     input.value = *std::move(machine);
     Keep(fmt::format("inputs/accelerator-{}.yaml", accelerators_.size()), text, input);
     return &input;
@@ -245,7 +245,8 @@ Result<MapSettings> Planner::SettingsOf(const UnitRequest& request,
   for (const Word& limit : given.limits) {
     if (auto set = ParseLimit(limit.text, settings.limits); !set) return AtWord(limit, set.error());
   }
-  if (given.constraints) settings.constraints = In(given.constraints->text);
+  for (const Word& file : given.constraints) settings.constraints.push_back(In(file.text));
+  if (given.dataflow) settings.dataflow = given.dataflow->text;
   std::optional<MapMethod> method;
   if (request.method) {
     Result<MapMethod> parsed = ParseMapMethod(request.method->text);
@@ -293,7 +294,7 @@ Result<void> Planner::Add(const UnitRequest& request) {
   unit.objective = ObjectivesText(*settings);
   unit.method = request.method ? request.method->text : settings->method.ToString();
   std::vector<std::string*> paths;
-  if (!settings->constraints.empty()) paths.push_back(&settings->constraints);
+  for (std::string& file : settings->constraints) paths.push_back(&file);
   if (settings->method.search) {
     for (std::string* file : settings->method.search->Files()) paths.push_back(file);
   }

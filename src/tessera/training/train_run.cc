@@ -15,6 +15,7 @@
 #include "tessera/base/json.h"
 #include "tessera/base/sha256.h"
 #include "tessera/record/clock.h"
+#include "tessera/rl/profiler.h"
 #include "tessera/rl/trainer.h"
 #include "tessera/training/config.h"
 #include "tessera/training/device_trainer.h"
@@ -55,6 +56,7 @@ class TrainLoop {
     }
     if (!trained) return trained.error();
     return TrainOutcome{.settings = settings_,
+                        .profiler = profiler_,
                         .training = std::move(training_),
                         .rows = log_ ? log_->rows() : rows_,
                         .episodes = episodes(),
@@ -66,7 +68,7 @@ class TrainLoop {
   bool Stopped() const { return hooks_.stopped && hooks_.stopped(); }
 
   Result<void> Prepare() {
-    Result<Training> training = MakeTraining(settings_.config, threads_, nullptr, device_);
+    Result<Training> training = MakeTraining(settings_.config, threads_, profiler_.get(), device_);
     if (!training) return training.error();
     training_ = *std::move(training);
     Result<std::unique_ptr<Trainer>> trainer =
@@ -147,6 +149,9 @@ class TrainLoop {
   const int threads_;
   const RunHooks& hooks_;
   const Device device_;
+  // Where the time goes, by the clock. A device would have to wait after every phase to tell.
+  const std::shared_ptr<Profiler> profiler_ =
+      device_ == Device::kCpu ? std::make_shared<Profiler>() : nullptr;
   Training training_;
   std::unique_ptr<Trainer> trainer_;
   std::optional<TrainingLog> log_;  // none without a folder

@@ -28,6 +28,9 @@ class NetworkBuilder {
   void Ignore(const std::string& op) { ++network_.ignored[op]; }
   void DoNotUnderstand(const std::string& op) { ++network_.unknown[op]; }
 
+  // What the elements of the last layer's tensors are.
+  void SetTypes(const ElementTypes& types);
+
   // The entry that the last layer has become a part of.
   size_t last() const { return last_; }
 

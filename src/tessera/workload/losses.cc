@@ -26,6 +26,9 @@ void Losses::AddHeader(const Network& network) {
   if (!network.unknown.empty()) Add("the list of operators that were not understood");
   if (!network.graph.empty()) Add("the graph: which layer reads what others write");
   if (network.step) Add("the step of the language model");
+  const bool types = std::ranges::any_of(
+      network.layers, [](const NetworkLayer& entry) { return entry.types.known(); });
+  if (types) Add("the data types of tensors");
 }
 
 std::vector<std::string> Losses::Lines() const {

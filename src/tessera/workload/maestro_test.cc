@@ -233,7 +233,7 @@ using Survivors =
 
 Survivors SurvivorsOf(const Network& network) {
   Survivors survivors;
-  for (const auto& [name, layer, count, also] : network.layers) {
+  for (const auto& [name, layer, count, also, types] : network.layers) {
     const Pair output = OutputSize(layer);
     survivors[{TypeName(layer), output.y, output.x, layer.stride.y, layer.stride.x, Macs(layer)}] +=
         count;

@@ -60,6 +60,9 @@ std::string LayerLine(const NetworkLayer& entry) {
   if (layer.bias) line += ", bias: true";
   if (entry.count != std::ssize(entry.also) + 1) line += fmt::format(", count: {}", entry.count);
   if (!entry.also.empty()) line += ", also: " + ScalarList(entry.also);
+  if (const ElementTypes& types = entry.types; types.known()) {
+    line += ", types: " + ScalarList({types.inputs, types.weights, types.outputs});
+  }
   return line + "}\n";
 }
 

@@ -160,7 +160,7 @@ class Reader {
     }
 
     MapReader map(node, fmt::format("layer of type '{}'", *type_name));
-    for (const std::string_view key : {"type", "name", "also", "count"}) map.Find(key);
+    for (const std::string_view key : {"type", "name", "also", "count", "types"}) map.Find(key);
     Result<Layer> layer = ReadFields(map, *type_name);
     // A misspelt key comes before the key that is missing because of it.
     if (Result<void> known = map.Finish(); !known) return known;
@@ -174,9 +174,14 @@ class Reader {
     const Result<int64_t> count = ReadCount(map.Find("count"), std::ssize(*also));
     if (!count) return count.error();
 
+    const Result<ElementTypes> types = ReadTypes(map.Find("types"));
+    if (!types) return types.error();
     Result<void> added = builder.Add(*name, *layer, *count - std::ssize(*also));
+    if (added) builder.SetTypes(*types);
     for (const std::string& other : *also) {
-      if (added) added = builder.Add(other, *layer);
+      if (!added) break;
+      added = builder.Add(other, *layer);
+      if (added) builder.SetTypes(*types);
     }
     if (!added) {
       Error error = added.error();
@@ -205,9 +210,11 @@ class Reader {
       layer.type = LayerType::kFullyConnected;
       return fields.Done(layer);
     }
-    fields.Size("Y", layer.y);
+    // Without Y and R the inputs are a row, and one number is about that.
+    fields.row = map.Find("Y") == nullptr && map.Find("R") == nullptr;
+    fields.Size("Y", layer.y, /*required=*/!fields.row);
     fields.Size("X", layer.x);
-    fields.Size("R", layer.r);
+    fields.Size("R", layer.r, /*required=*/!fields.row);
     fields.Size("S", layer.s);
     fields.PairOf("stride", layer.stride, 1);
     fields.PairOf("dilation", layer.dilation, 1);
@@ -229,6 +236,7 @@ class Reader {
     Reader* reader;
     MapReader& map;
     std::optional<Error> error;
+    bool row = false;  // of a convolution along X only
 
     void Size(std::string_view key, int64_t& value, bool required = true) {
       const Node* node = map.Find(key);
@@ -251,7 +259,7 @@ class Reader {
       if (error || node == nullptr) return;
       const std::vector<int64_t> sizes = List(*node, key, least, {1, 2});
       if (sizes.empty()) return;
-      pair = {sizes.front(), sizes.back()};
+      pair = {row && sizes.size() == 1 ? pair.y : sizes.front(), sizes.back()};
     }
 
     void PaddingOf(std::string_view key, Padding& pad) {
@@ -261,6 +269,8 @@ class Reader {
       if (sizes.empty()) return;
       if (sizes.size() == 4) {
         pad = {sizes[0], sizes[1], sizes[2], sizes[3]};
+      } else if (row && sizes.size() == 1) {
+        pad = {.left = sizes[0], .right = sizes[0]};
       } else {
         pad = {sizes.front(), sizes.back(), sizes.front(), sizes.back()};
       }
@@ -335,6 +345,23 @@ class Reader {
     return node->ErrorHere(
         ErrorKind::kBadValue,
         fmt::format("count is {}, but the layer has {} names", *count, others + 1));
+  }
+
+  // One word for all tensors, or one each for inputs, weights and outputs.
+  static Result<ElementTypes> ReadTypes(const Node* node) {
+    if (node == nullptr) return ElementTypes{};
+    const bool list = node->kind == Node::Kind::kSequence;
+    if (list && node->items.size() != 3) {
+      return node->ErrorHere(ErrorKind::kBadValue, "expected types of inputs, weights and outputs",
+                             "write float32 or [int8, int8, int32]");
+    }
+    std::vector<std::string> words;
+    for (const Node& item : list ? std::span(node->items) : std::span(node, 1)) {
+      Result<std::string> word = item.AsString();
+      if (!word) return word.error();
+      words.push_back(*std::move(word));
+    }
+    return ElementTypes{words.front(), words[words.size() / 2], words.back()};
   }
 
   Result<std::vector<std::string>> ReadAlso(const Node* node) {

@@ -54,6 +54,13 @@ TEST(Native, ReadsEveryFieldOfEveryType) {
                    .stride = {2, 3},
                    .pad = {1, 0, 1, 0},
                    .output_pad = {1, 1}}));
+  // Without Y and R the inputs are a row.
+  EXPECT_EQ(ReadLayer("name: a, type: conv, K: 8, C: 4, X: 99, S: 5, stride: 2, pad: 2"),
+            (Layer{.k = 8, .c = 4, .x = 99, .s = 5, .stride = {1, 2}, .pad = {0, 2, 0, 2}}));
+  EXPECT_EQ(
+      ReadLayer("name: a, type: dwconv, K: 4, C: 4, X: 9, S: 3, dilation: 2, pad: [0, 1]"),
+      (Layer{
+          .k = 4, .c = 4, .x = 9, .s = 3, .groups = 4, .dilation = {1, 2}, .pad = {0, 1, 0, 1}}));
   EXPECT_EQ(ReadLayer("name: a, type: fc, K: 8, C: 4"),
             (Layer{.type = LayerType::kFullyConnected, .k = 8, .c = 4}));
   EXPECT_EQ(ReadLayer("name: a, type: gemm, H: 2, M: 3, N: 4, K: 5"),
@@ -148,6 +155,16 @@ TEST(Native, WritingAndReadingKeepsEverythingElse) {
   EXPECT_EQ(*again, network);
 }
 
+TEST(Native, TypesOfElementsSurvive) {
+  const auto read = Read(WithLayer("name: a, type: fc, K: 8, C: 4, types: [int8, int8, int32]"));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->layers[0].types, (ElementTypes{"int8", "int8", "int32"}));
+  EXPECT_EQ(*Read(WriteNativeNetwork(*read)), *read);
+  const auto one = Read(WithLayer("name: a, type: fc, K: 8, C: 4, types: float16"));
+  EXPECT_EQ(one->layers[0].types, (ElementTypes{"float16", "float16", "float16"}));
+  EXPECT_FALSE(Read(WithLayer("name: a, type: fc, K: 8, C: 4, types: [int8, int8]")));
+}
+
 TEST(Native, WritesOnlyWhatDiffersFromTheDefaults) {
   NetworkBuilder builder(Network{.name = "t"});
   ASSERT_TRUE(builder.Add("a", {.k = 8, .c = 4, .y = 9, .x = 9, .r = 3, .s = 3}));
@@ -213,7 +230,8 @@ TEST(Native, SaysWhatIsWrongWithALayer) {
       {"name: a, type: fc, KK: 8, K: 8, C: 4",
        "t.yaml:4:23: unknown key 'KK' in a layer of type 'fc'; did you mean 'K'?"},
       {"name: a, type: fc, K: 8, C: 4, Y: 1",
-       "t.yaml:4:35: unknown key 'Y' in a layer of type 'fc'; known: type, name, also, count, N, "
+       "t.yaml:4:35: unknown key 'Y' in a layer of type 'fc'; known: type, name, also, count, "
+       "types, N, "
        "K, C, bias"},
       {"name: a, type: fc, K: 8, CC: 4",
        "t.yaml:4:29: unknown key 'CC' in a layer of type 'fc'; did you mean 'C'?"},

@@ -62,12 +62,22 @@ Result<void> NetworkBuilder::Add(std::string name, const Layer& layer, int64_t c
   return {};
 }
 
+void NetworkBuilder::SetTypes(const ElementTypes& types) {
+  NetworkLayer& entry = network_.layers[last_];
+  const bool first = entry.also.empty();
+  for (const auto part : {&ElementTypes::inputs, &ElementTypes::weights, &ElementTypes::outputs}) {
+    std::string& known = entry.types.*part;
+    known = first || known == types.*part ? types.*part : "mixed";
+  }
+}
+
 Result<Network> MakeNetwork(std::string name, const std::vector<NetworkLayer>& layers) {
   NetworkBuilder builder({.name = std::move(name)});
   for (const NetworkLayer& entry : layers) {
     if (Result<void> added = builder.Add(entry.name, entry.layer, entry.count); !added) {
       return added.error();
     }
+    builder.SetTypes(entry.types);
   }
   Network network = builder.Take();
   network.batch = UsualBatch(network);

@@ -176,42 +176,56 @@ class Recogniser {
   Result<Layer> Convolution(LayerType type) {
     const bool transposed = type == LayerType::kTransposedConv;
     const std::vector<std::vector<Term>> windows = Windows(tensor(transposed ? kOutput : kInput));
-    if (windows.size() != 2) {
+    if (windows.size() > 2) {
       return Unrecognised(
           fmt::format("{}-dimensional convolutions are not modelled", windows.size()));
     }
     // The kernel is in the weights; the position is in the other tensor.
     const unsigned kernel_roles = transposed ? kW | kOut : kW | kIn;
     const unsigned position_roles = kIn | kOut;
-    std::array<Axis, 2> axes;
-    for (size_t i = 0; i < 2; ++i) {
+    std::vector<Axis> axes;
+    for (size_t i = 0; i < windows.size(); ++i) {
       Term kernel = windows[i][0], position = windows[i][1];
       if (RolesOf(kernel.dimension) != kernel_roles) std::swap(kernel, position);
       if (RolesOf(kernel.dimension) != kernel_roles ||
           RolesOf(position.dimension) != position_roles) {
         return Unrecognised("a window is not made of a kernel and a position");
       }
-      axes[i] = {kernel, position};
+      axes.push_back({kernel, position});
       in_window_ |= uint64_t{1} << kernel.dimension | uint64_t{1} << position.dimension;
     }
     placed_ = in_window_;
-    // R belongs to Y whichever comes first.
-    if (problem_.dimensions[axes[1].kernel.dimension].name == "R") std::swap(axes[0], axes[1]);
-    return MakeConvolution(type, axes[0], axes[1]);
+    // R belongs to Y whichever comes first. A row of inputs is along X unless it has an R.
+    const auto is_y = [&](const Axis& axis) {
+      return problem_.dimensions[axis.kernel.dimension].name == "R";
+    };
+    if (axes.size() == 1) {
+      return is_y(axes[0]) ? MakeConvolution(type, &axes[0], nullptr)
+                           : MakeConvolution(type, nullptr, &axes[0]);
+    }
+    if (is_y(axes[1])) std::swap(axes[0], axes[1]);
+    return MakeConvolution(type, &axes[0], &axes[1]);
   }
 
-  Result<Layer> MakeConvolution(LayerType type, const Axis& y, const Axis& x) {
+  // An axis that is not there has sizes of 1.
+  Result<Layer> MakeConvolution(LayerType type, const Axis* y, const Axis* x) {
     Layer layer{.type = type};
     layer.n = Product(kIn | kOut);
     layer.groups = Product(kIn | kW | kOut);
     layer.k = Size(Checked(Product(kW | kOut)) * layer.groups);
     layer.c = Size(Checked(Product(kIn | kW)) * layer.groups);
-    layer.r = SizeOf(y.kernel);
-    layer.s = SizeOf(x.kernel);
-    layer.stride = {y.position.coefficient, x.position.coefficient};
-    layer.dilation = {y.kernel.coefficient, x.kernel.coefficient};
-    layer.y = InputSize(type, y);
-    layer.x = InputSize(type, x);
+    if (y != nullptr) {
+      layer.r = SizeOf(y->kernel);
+      layer.stride.y = y->position.coefficient;
+      layer.dilation.y = y->kernel.coefficient;
+      layer.y = InputSize(type, *y);
+    }
+    if (x != nullptr) {
+      layer.s = SizeOf(x->kernel);
+      layer.stride.x = x->position.coefficient;
+      layer.dilation.x = x->kernel.coefficient;
+      layer.x = InputSize(type, *x);
+    }
     return Finish(layer);
   }
 

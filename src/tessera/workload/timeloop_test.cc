@@ -124,6 +124,22 @@ TEST(Timeloop, RecognisesShapesByTheirStructure) {
       (Layer{.k = 8, .c = 6, .y = 7, .x = 11, .r = 3, .s = 1, .groups = 2, .stride = {1, 2}}));
 }
 
+TEST(Timeloop, ConvolutionsOfOneAxisAreRows) {
+  const auto row = [](const std::string& kernel, const std::string& position) {
+    return ReadLayer("problem: {shape: {dimensions: [C, M, " + kernel + ", " + position +
+                     "], data_spaces: [{name: Weights, projection: 'C, M, " + kernel +
+                     "'}, {name: Inputs, projection: 'C, 2*" + position + " + 3*" + kernel +
+                     "'}, {name: Outputs, projection: 'M, " + position +
+                     "', read_write: true}]}, instance: {C: 4, M: 8, " + kernel + ": 3, " +
+                     position + ": 10}}");
+  };
+  const Layer along_x{.k = 8, .c = 4, .x = 25, .s = 3, .stride = {1, 2}, .dilation = {1, 3}};
+  EXPECT_EQ(row("S", "Q"), along_x);
+  EXPECT_EQ(row("taps", "t"), along_x);
+  const Layer along_y{.k = 8, .c = 4, .y = 25, .r = 3, .stride = {2, 1}, .dilation = {3, 1}};
+  EXPECT_EQ(row("R", "P"), along_y);
+}
+
 TEST(Timeloop, RefusesOtherShapes) {
   const auto error = [](const std::string& spaces) {
     const Result<Network> network =
@@ -152,7 +168,7 @@ TEST(Timeloop, RefusesOtherShapes) {
   EXPECT_EQ(error("{name: X, projection: 'A, C'}, {name: Y, projection: 'B, C'}, " + z),
             "dimension 'D' is in one data space only or in none");
   EXPECT_EQ(error("{name: X, projection: 'A + C'}, {name: Y, projection: 'C, B'}, " + z),
-            "1-dimensional convolutions are not modelled");
+            "dimension 'D' is in one data space only or in none");
   EXPECT_EQ(error("{name: X, projection: 'A + C'}, {name: Y, projection: 'C + D'}, " + z),
             "two tensors have ranks of two dimensions");
   EXPECT_EQ(error("{name: X, projection: 'A + B, C + D'}, {name: Y, projection: 'C'}, " + z),

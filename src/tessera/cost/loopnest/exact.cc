@@ -41,8 +41,11 @@ bool Accept(const ExactInput& input, ExactScratch& scratch, ExactResult& result)
   const int outermost = input.nest.num_levels - 1;
   for (int v = 0; v < num_tensors; ++v) {
     result.tensor = v;
-    if (!input.Keeps(outermost, v))
-      return Reject(result, Status::kOutermostBypass, outermost, 0, 0);
+    const int home = input.machine.homes[v];
+    if (!input.Keeps(home, v)) return Reject(result, Status::kOutermostBypass, home, 0, 0);
+    for (int i = home + 1; i <= outermost; ++i) {
+      if (input.Keeps(i, v)) return Reject(result, Status::kOutermostBypass, i, 0, 0);
+    }
   }
   for (int i = 0; i < input.nest.num_levels; ++i) {
     const MachineLevel& level = input.machine.levels[i];
@@ -58,7 +61,7 @@ bool Accept(const ExactInput& input, ExactScratch& scratch, ExactResult& result)
       tensor = {};
       if (!input.Keeps(i, v)) continue;
       tensor.capacity = FirstTileWords(input, i, v, scratch.touched);
-      words += tensor.capacity;
+      if (!input.machine.Resident(i, v)) words += tensor.capacity;
     }
     if (level.limited && words > level.exact_entries) {
       return Reject(result, Status::kCapacity, i, words, level.exact_entries);

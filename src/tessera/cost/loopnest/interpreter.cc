@@ -24,10 +24,12 @@ struct WalkLoop {
 
 class Interpreter {
  public:
-  Interpreter(const LoopProblem& problem, const Hierarchy& machine, const LoopMapping& mapping)
+  Interpreter(const LoopProblem& problem, const Hierarchy& machine, const LoopMapping& mapping,
+              const std::vector<int>& homes)
       : problem_(problem),
         machine_(machine),
         mapping_(mapping),
+        homes_(homes),
         num_levels_(static_cast<int>(machine.levels.size())) {}
 
   Interpreted Run() {
@@ -61,6 +63,9 @@ class Interpreter {
   bool Keeps(int level, int v) const {
     return mapping_.levels[static_cast<size_t>(level)].Keeps(v);
   }
+  int HomeOf(int v) const {
+    return homes_.empty() ? num_levels_ - 1 : homes_[static_cast<size_t>(v)];
+  }
   int64_t Bound(int dim) const { return problem_.dims()[static_cast<size_t>(dim)].bound; }
   const LoopTensor& TensorOf(int v) const { return problem_.tensors[static_cast<size_t>(v)]; }
   const MemoryLevel& Level(int i) const { return machine_.levels[static_cast<size_t>(i)]; }
@@ -91,7 +96,10 @@ class Interpreter {
       if (extent[static_cast<size_t>(d)] < Bound(d)) out_.error = "factors below the bound";
     }
     for (int v = 0; v < problem_.num_tensors; ++v) {
-      if (!Keeps(num_levels_ - 1, v)) out_.error = "the outermost level keeps not every tensor";
+      for (int i = HomeOf(v); i < num_levels_; ++i) {
+        if (Keeps(i, v) == (i == HomeOf(v))) continue;
+        out_.error = "a tensor's home, or the outermost level, is not its outermost holder";
+      }
     }
   }
 
@@ -107,7 +115,7 @@ class Interpreter {
             out_.levels[static_cast<size_t>(i)].tensors[static_cast<size_t>(v)];
         tensor.capacity = std::ssize(
             TileOf(v, i, std::vector<int64_t>(static_cast<size_t>(problem_.num_dimensions), 0)));
-        words += tensor.capacity;
+        if (HomeOf(v) != i || i + 1 == num_levels_) words += tensor.capacity;
       }
       out_.levels[static_cast<size_t>(i)].fanout = x * y;
       const std::string& name = Level(i).name;
@@ -483,6 +491,7 @@ class Interpreter {
   const LoopProblem& problem_;
   const Hierarchy& machine_;
   const LoopMapping& mapping_;
+  const std::vector<int>& homes_;
   const int num_levels_;
   std::vector<WalkLoop> spatial_, temporal_;                    // inner to outer
   std::vector<std::vector<int64_t>> extents_;                   // by level and dimension
@@ -493,8 +502,8 @@ class Interpreter {
 }  // namespace
 
 Interpreted Interpret(const LoopProblem& problem, const Hierarchy& hierarchy,
-                      const LoopMapping& mapping) {
-  return Interpreter(problem, hierarchy, mapping).Run();
+                      const LoopMapping& mapping, const std::vector<int>& homes) {
+  return Interpreter(problem, hierarchy, mapping, homes).Run();
 }
 
 }  // namespace tessera

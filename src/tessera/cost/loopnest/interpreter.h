@@ -47,8 +47,10 @@ struct Interpreted {
   bool idle = false;  // whether some instance had nothing to do in some step
 };
 
+// `homes`: by tensor, the level at which it is whole before the layer begins and outside of which
+// no level holds it; the hierarchy's entries are what such tensors leave. Empty: the outermost.
 Interpreted Interpret(const LoopProblem& problem, const Hierarchy& hierarchy,
-                      const LoopMapping& mapping);
+                      const LoopMapping& mapping, const std::vector<int>& homes = {});
 
 }  // namespace tessera
 

@@ -43,7 +43,8 @@ size_t PlaceOf(const LoopTensor& tensor) {
 
 class LoopnestModel final : public CostModel {
  public:
-  LoopnestModel(Setup setup, double clock_ghz) : setup_(std::move(setup)), clock_ghz_(clock_ghz) {}
+  LoopnestModel(Setup setup, double clock_ghz, double area_um2)
+      : setup_(std::move(setup)), clock_ghz_(clock_ghz), area_um2_(area_um2) {}
 
   std::unique_ptr<Workspace> MakeWorkspace() const override {
     auto workspace = std::make_unique<LoopnestWorkspace>();
@@ -68,6 +69,7 @@ class LoopnestModel final : public CostModel {
       Fill(scratch.timeloop, scratch.nest, cost);
     }
     cost.power_mw = cost.energy_pj / static_cast<double>(cost.cycles) * clock_ghz_;  // pJ per ns
+    cost.area_um2 = area_um2_;
     return cost;
   }
 
@@ -143,6 +145,7 @@ class LoopnestModel final : public CostModel {
 
   const Setup setup_;
   const double clock_ghz_;
+  const double area_um2_;  // of the machine; 0: not known
 };
 
 // The keep sets of mappings that leave the choice to the machine; one that names nothing holds
@@ -188,7 +191,8 @@ class ConfiguredLoopnest final : public ConfiguredModel {
     const Hierarchy& hierarchy = *accelerator.hierarchy;
     Result<Setup> setup = loopnest::Prepare(*problem, hierarchy, options_.semantics);
     if (!setup) return setup.error();
-    const LoopnestModel model(*std::move(setup), options_.clock_ghz);
+    const LoopnestModel model(*std::move(setup), options_.clock_ghz,
+                              AreaUm2(hierarchy).value_or(0));
     const std::unique_ptr<CostModel::Workspace> workspace = model.MakeWorkspace();
     const Cost cost = model.Evaluate(mapping, *workspace);
     if (!cost.feasible()) return model.Explain(mapping, cost.violation);
@@ -202,7 +206,7 @@ class ConfiguredLoopnest final : public ConfiguredModel {
   Result<void> CheckObjective(Objective objective, const Accelerator& accelerator) const override {
     if (objective == Objective::kArea) {
       return Error{.kind = ErrorKind::kUnsupported,
-                   .message = "model loopnest knows no area, so it cannot be small",
+                   .message = "with model loopnest no mapping changes the area of the machine",
                    .hint = "choose another objective, or a machine and --model maestro"};
     }
     if (objective == Objective::kLatency || !accelerator.hierarchy ||
@@ -273,8 +277,8 @@ Result<std::unique_ptr<CostModel>> MakeLoopnestModel(const LoopProblem& problem,
                                                      const LoopnestOptions& options) {
   Result<Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
   if (!setup) return setup.error();
-  return std::unique_ptr<CostModel>(
-      std::make_unique<LoopnestModel>(*std::move(setup), options.clock_ghz));
+  return std::unique_ptr<CostModel>(std::make_unique<LoopnestModel>(
+      *std::move(setup), options.clock_ghz, AreaUm2(hierarchy).value_or(0)));
 }
 
 }  // namespace tessera

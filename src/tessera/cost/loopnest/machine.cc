@@ -62,6 +62,7 @@ Result<Machine> MakeMachine(const Hierarchy& hierarchy) {
   }
   Machine machine;
   machine.num_levels = static_cast<int>(hierarchy.levels.size());
+  std::ranges::fill(machine.homes, machine.num_levels - 1);
   machine.mac_instances = hierarchy.arithmetic.instances();
   machine.mac_mesh_x = hierarchy.arithmetic.mesh_x;
   machine.mac_mesh_y = hierarchy.arithmetic.mesh_y;

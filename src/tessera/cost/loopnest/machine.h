@@ -47,6 +47,11 @@ struct Machine {
   bool links = false;
   int network_order[kMaxLevels] = {};  // levels, sorted by the names of the networks below them
 
+  // By tensor: its outermost holder. Where that is not the outermost level, the tensor is there
+  // before the layer begins, whole, and `exact_entries` are what it leaves (docs/graphs.md).
+  int homes[LoopProblem::kMaxTensors] = {};
+  bool Resident(int level, int v) const { return homes[v] == level && level + 1 < num_levels; }
+
   // For reports, not for evaluation.
   std::string mac_name = {};
   std::vector<std::string> level_names = {};

@@ -174,9 +174,9 @@ Result<std::string> AuditSample(const LoopProblem& problem, const Hierarchy& hie
   options.observer = &auditor;
   // The choice of kept tensors that matters is that of the mapping.
   options.keep = KeepSets(best);
-  for (uint8_t& set : options.keep) {
-    set &= static_cast<uint8_t>((1u << problem.num_tensors) - 1);
-  }
+  const auto all = static_cast<uint8_t>((1u << problem.num_tensors) - 1);
+  for (uint8_t& set : options.keep) set &= all;
+  options.keep.back() = all;  // Homes further in take it back.
   options.decide_keep = false;
   options.dive_width = 0;
   options.round_nodes = 2;

@@ -170,7 +170,7 @@ void StayOpen(const TensorStep& step, int next) {
   const InnerCost inner = InnerCostOf(step.model, step.v, next);
   const double word_pj = out.pending_pj + frame.used_below * inner.word_pj;
   out.open_words = 0;
-  if (PassesAsTile(step.model, tensor)) {
+  if (PassesAsTile(step.model, step.v)) {
     out.later_pj = word_pj;
     frame.later_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
   } else {
@@ -210,9 +210,26 @@ void CloseSeveralNetworks(std::span<const Frame> frames, const TensorStep& step)
   step.out().pending_pj = pending_pj;
 }
 
+// No level so far holds the tensor: its home is further in, and hands out what the tile of the
+// level below has, as often as that changes. B12.
+void NotYetOpen(const TensorStep& step) {
+  const TensorFacts& tensor = step.tensor();
+  Frame& frame = step.frame;
+  TensorFrame& out = step.out();
+  const int home = step.model.home[step.v];
+  out.closes = false;
+  out.pending_pj = out.close_pj = out.open_words = 0;
+  out.fill_part = 1;
+  out.words = frame.visits * step.tile.words[step.v];
+  out.later_pj = step.model.inner_pj[home][step.v] * frame.used_below;
+  frame.later_fixed_pj -= step.model.inner_elided_pj[home][step.v] * tensor.elements * out.copies;
+  step.operands.AddInside(step.v, step.level(), out.copies, step.idle_extents);
+}
+
 void AddTensor(std::span<const Frame> frames, TensorStep step) {
   TensorFrame& out = step.out();
   SetFactors(frames, step);
+  if (step.model.Outside(step.level(), step.v)) return NotYetOpen(step);
   out.pending_pj = PassNetwork(step, step.opens() ? Open(step) : step.outside().pending_pj);
   out.parent_pj = out.pending_pj;
   if (!step.opens() && out.closes && step.model.Followed(step.v)) {
@@ -263,7 +280,8 @@ bool Bounder::Fits(int level, const int32_t* extents) {
   if (!facts.limited) return true;
   double words = 0;
   for (int v = 0; v < model_.num_tensors; ++v) {
-    if (model_.Keeps(level, v)) words += TileWords(model_, v, extents, touched_);
+    if (!model_.Keeps(level, v) || model_.setup->machine.Resident(level, v)) continue;
+    words += TileWords(model_, v, extents, touched_);
   }
   return words <= static_cast<double>(facts.entries);
 }

@@ -31,7 +31,7 @@ std::pair<KeepSet, std::vector<Bit>> Split(const KeepSet& keep, const KeepSet& m
   for (size_t i = 0; i + 1 < keep.size(); ++i) {
     for (int v = 0; v < num_tensors; ++v) {
       if (!Has(keep[i], v)) continue;
-      if (i < must_keep.size() && Has(must_keep[i], v)) {
+      if (Has(must_keep[i], v)) {
         Set(held, {i, v});
       } else {
         open.push_back({i, v});
@@ -92,9 +92,17 @@ Result<KeepChoices> KeepChoicesOf(const LoopProblem& problem, const Hierarchy& h
                  .message = fmt::format("the outermost level {} does not hold every tensor",
                                         hierarchy.levels.back().name)};
   }
+  KeepSet must_keep = options.must_keep;
+  must_keep.resize(levels, 0);
+  for (size_t v = 0; v < options.homes.size(); ++v) {
+    const auto home = static_cast<size_t>(options.homes[v]);
+    for (size_t i = home + 1; i < levels; ++i) keep[i] &= static_cast<uint8_t>(~(1u << v));
+    Set(keep, {home, static_cast<int>(v)});
+    Set(must_keep, {home, static_cast<int>(v)});
+  }
   KeepSet differs(levels, 0);
   if (!options.decide_keep) return KeepChoices{.sets = {keep}, .open = std::move(differs)};
-  auto [held, open] = Split(keep, options.must_keep, problem.num_tensors);
+  auto [held, open] = Split(keep, must_keep, problem.num_tensors);
   for (const Bit& bit : open) Set(differs, bit);
   const double count = std::pow(2, static_cast<double>(open.size()));
   if (count <= kMostKeepChoices) {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tessera/cost.h"
+#include "tessera/cost/keep_bounds.h"
 #include "tessera/result.h"
 #include "tessera/search/exact/anneal.h"
 #include "tessera/search/exact/keep_choices.h"
@@ -131,8 +132,9 @@ struct Mapper::State {
   std::unique_ptr<Model> whole;                      // of the choice that holds all
   std::vector<std::unique_ptr<Annealer>> annealers;  // per thread, made when needed
   int64_t walks = 0, walk_rounds = 0,
-          annealed = 0;  // chains, rounds of them, evaluations meant for them
-  int64_t stale = 0;     // rounds of chains in a row without success
+          annealed = 0;                   // chains, rounds of them, evaluations meant for them
+  int64_t stale = 0;                      // rounds of chains in a row without success
+  std::optional<int64_t> compute_cycles;  // that arithmetic takes at least, once it is known
   int64_t rounds = 0;
   Counters counters;
 
@@ -202,7 +204,8 @@ struct Mapper::State {
   // As choices have it: mappings may say of tensors that there are not that they are held, too.
   KeepSet KeptBy(const LoopMapping& mapping) const {
     KeepSet keep = KeepSets(mapping);
-    for (uint8_t& set : keep) set &= choices.sets.back().back();
+    const auto all = static_cast<uint8_t>((1u << setup.data.problem.num_tensors) - 1);
+    for (uint8_t& set : keep) set &= all;
     return keep;
   }
 
@@ -230,6 +233,7 @@ struct Mapper::State {
   void DiveWhereItFits();
   bool StartFullest();
   void StartOthers();
+  double ClosedBound(int32_t choice);
   bool TryOtherKeeps();
   bool TryNeighbours(int64_t& left);
   void Improve(bool other_keeps = true);
@@ -363,7 +367,7 @@ void Mapper::State::DiveWhereItFits() {
 
 // A first mapping and the first nodes of the choice that holds all; false if it was stopped.
 bool Mapper::State::StartFullest() {
-  Branch root{.tree = Fullest()};
+  Branch root{.bound = ClosedBound(Fullest()), .tree = Fullest()};
   dived.back() = true;
   Tree& tree = TreeOf(0, root.tree);
   tree.SetLimit(best.value);
@@ -416,7 +420,23 @@ void Mapper::State::StartOthers() {
   }
   Improve();
   std::ranges::stable_sort(order, {}, &std::pair<double, int32_t>::first);
-  for (const auto& [value, choice] : order) Push(others, Branch{.tree = choice});
+  for (const auto& [value, choice] : order) {
+    const double bound = ClosedBound(choice);
+    if (bound < Limit()) {
+      Push(others, Branch{.bound = bound, .tree = choice});
+    } else {
+      dived[static_cast<size_t>(choice)] = true;
+    }
+  }
+}
+
+// Of all mappings of a choice, without search (docs/bounds.md); 0 where that is not asked for.
+double Mapper::State::ClosedBound(int32_t choice) {
+  if (options.homes.empty() || setup.semantics != loopnest::Semantics::kExact) return 0;
+  const CostBounds closed = KeepBounds(setup.data, setup.machine,
+                                       choices.sets[static_cast<size_t>(choice)], compute_cycles);
+  return Bound{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)}
+      .Value(options.goal);
 }
 
 // The same loops with one tensor more or less at some level; true if that helps.
@@ -583,6 +603,7 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   }
   Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
   if (!setup) return setup.error();
+  for (size_t v = 0; v < options.homes.size(); ++v) setup->machine.homes[v] = options.homes[v];
   for (const LoopDimension& dim : problem.dims()) {
     if (dim.bound <= std::numeric_limits<int32_t>::max()) continue;
     return Unsupported(

@@ -60,6 +60,13 @@ struct MapperOptions {
   // With decide_keep: tensors that stay where `keep` has them, per level. Default: none.
   std::vector<uint8_t> must_keep = {};
 
+  // By tensor: the level, of one instance, at which it is whole before the layer begins, and
+  // outside of which no level holds it; the hierarchy's entries are what such tensors leave.
+  // Semantics exact only. Where homes are given, what closed formulas say of a choice of kept
+  // tensors bounds it from the start, and choices that cannot be better than what is known are
+  // never looked at. Default: empty (the outermost level for all).
+  std::vector<int> homes = {};
+
   // Default: nothing is ruled out.
   Restrictions restrictions = {};
 

@@ -40,7 +40,10 @@ bool InSpace(const Model& model, const LoopMapping& mapping) {
       const auto dim = static_cast<size_t>(factor.dim);
       return factor.spatial ? at.spatial[dim] : at.temporal[dim];
     };
-    if (!PairsHold(*model.restrictions, i, value)) return false;
+    if (!PairsHold(*model.restrictions, i, value) ||
+        !EnoughParallel(*model.restrictions, i, mapping.num_levels, model.num_dims, value)) {
+      return false;
+    }
   }
   return std::equal(product, product + model.num_dims, model.bounds);
 }

@@ -71,13 +71,14 @@ LevelFacts MakeLevel(const MachineLevel& level, bool exact) {
 void SetKeeps(const std::vector<uint8_t>& keep, Model& model) {
   for (int i = 0; i < model.num_levels; ++i) model.keep[i] = keep[static_cast<size_t>(i)];
   for (int v = 0; v < model.num_tensors; ++v) {
-    TESSERA_CHECK(model.Keeps(model.num_levels - 1, v));
+    model.home[v] = model.setup->machine.homes[v];
+    TESSERA_CHECK(model.Keeps(model.home[v], v));
     int next = -1;
     for (int i = 0; i < model.num_levels; ++i) {
       if (model.Keeps(i, v)) next = i;
       model.next_kept[i][v] = next;
     }
-    int parent = model.num_levels - 1;
+    int parent = model.home[v];
     for (int i = model.num_levels - 1; i >= 0; --i) {
       if (model.Keeps(i, v)) parent = i;
       model.parent[i][v] = parent;
@@ -85,7 +86,7 @@ void SetKeeps(const std::vector<uint8_t>& keep, Model& model) {
   }
 }
 
-// Loops that could as well lie further out. B12.
+// Loops that could as well lie further out. B13.
 void SetOutward(Model& model) {
   const uint32_t all = (1u << model.num_dims) - 1;
   model.labels = all;
@@ -108,7 +109,7 @@ void SetOutward(Model& model) {
 void SetInnerCosts(Model& model) {
   for (int v = 0; v < model.num_tensors; ++v) {
     const TensorFacts& tensor = model.tensors[v];
-    if (!tensor.simple && (!model.exact || tensor.read_write || tensor.shares)) continue;
+    if (!PassesAsTile(model, v)) continue;
     double pj = 0, elided = 0, slack = 0;
     for (int c = 0; c < model.num_levels; ++c) {
       // The pair of c and the level below it.

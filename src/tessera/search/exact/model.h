@@ -77,15 +77,18 @@ struct Model {
   TensorFacts tensors[kMaxTensors] = {};
   LevelFacts levels[kMaxLevels] = {};
 
+  // By tensor: its outermost holder; at the levels outside it the tensor is not open yet.
+  int home[kMaxTensors] = {};
+
   // Bit v of keep[i]: level i holds tensor v. next_kept[i][v]: the outermost level <= i that holds
-  // v, or -1; parent[i][v]: the innermost level >= i that holds it.
+  // v, or -1; parent[i][v]: the innermost level >= i that holds it, or its home.
   uint8_t keep[kMaxLevels] = {};
   int next_kept[kMaxLevels][kMaxTensors] = {};
   int parent[kMaxLevels][kMaxTensors] = {};
 
   // Dimensions that no tensor held by a level has, so that its loops over them could as well be the
   // innermost ones of the level outside; and those that move no window, whose indices are labels.
-  // docs/optimality.md, B12.
+  // docs/optimality.md, B13.
   uint32_t outward[kMaxLevels] = {};
   uint32_t labels = 0;
 
@@ -105,21 +108,34 @@ struct Model {
   // further in. Simple tensors need no such count. docs/optimality.md, B3.
   bool Followed(int v) const {
     const TensorFacts& tensor = tensors[v];
-    return exact && !linked_level && !tensor.simple && !tensor.shares && !tensor.read_write;
+    return exact && !linked_level && !tensor.simple && !tensor.shares && !tensor.read_write &&
+           home[v] + 1 == num_levels;
   }
   bool Keeps(int level, int v) const { return (keep[level] >> v & 1) != 0; }
+  // Whether words of the tensor come from levels further in only. B12.
+  bool Outside(int level, int v) const { return level > home[v]; }
   double Share(int level, double used) const {
     const double clusters = levels[level].clusters;
     return used <= clusters ? 1.0 : clusters / used;
   }
 };
 
-// `setup` and `restrictions` outlive the model. `keep` is valid: the outermost level holds all.
+// `setup` and `restrictions` outlive the model. `keep` is valid: of the levels that hold a tensor
+// its home is the outermost.
 Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
                 const std::vector<uint8_t>& keep);
 
 // What is minimised.
 enum class Goal : uint8_t { kCycles, kEnergy, kEdp };
+
+// Whether words that pass a level which does not hold them are as many as its tile would get: what
+// is new there no level inside has held. Not known of windows under Timeloop's rules, nor of sums
+// of windows, where a dimension moves two ranks, or with a home (docs/optimality.md, B6, B12).
+inline bool PassesAsTile(const Model& model, int v) {
+  const TensorFacts& tensor = model.tensors[v];
+  return tensor.simple || (model.exact && !tensor.read_write && !tensor.shares &&
+                           model.home[v] + 1 == model.num_levels);
+}
 
 // Words of a tensor's tile at the given extents: what the capacity of a level is compared with, and
 // what one visit of an empty child brings.

@@ -1,6 +1,7 @@
 #include "tessera/search/exact/restrictions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -94,9 +95,18 @@ Restrictions RestrictionsOf(const MappingSpace& space, const LoopProblem& proble
     return found == factors.end() ? std::optional<Restrictions::Factor>() : found->second;
   };
   for (const Relation& relation : space.relations()) {
+    if (relation.over == kUtilization) {
+      constexpr double kRounding = 1e-9;  // of parts such as 0.1
+      const double macs = static_cast<double>(hierarchy.arithmetic.instances()) /
+                          static_cast<double>(hierarchy.levels.back().instances());
+      restrictions.least_parallel =
+          std::max(restrictions.least_parallel, std::ceil(relation.min * macs - kRounding));
+      continue;
+    }
     restrictions.pairs.push_back({find(relation.over), find(relation.under), relation});
   }
-  restrictions.none = restrictions.none && restrictions.pairs.empty();
+  restrictions.none =
+      restrictions.none && restrictions.pairs.empty() && restrictions.least_parallel <= 1;
   return restrictions;
 }
 

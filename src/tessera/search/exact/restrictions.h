@@ -46,7 +46,8 @@ struct Restrictions {
     int level() const;
   };
 
-  bool none = true;  // nothing is restricted
+  bool none = true;           // nothing is restricted
+  double least_parallel = 1;  // product of all parallel factors
   std::vector<Pair> pairs = {};
   std::vector<Level> levels = {};  // one per level, if something is
 
@@ -69,6 +70,20 @@ bool PairsHold(const Restrictions& restrictions, int level, const Value& value) 
     if (!pair.relation.Holds(over, under)) return false;
   }
   return true;
+}
+
+// The same for the product of parallel factors, which is known once level 0 is decided.
+template <typename Value>
+bool EnoughParallel(const Restrictions& restrictions, int level, int num_levels, int num_dims,
+                    const Value& value) {
+  if (restrictions.least_parallel <= 1 || level > 0) return true;
+  double product = 1;
+  for (int i = 0; i < num_levels; ++i) {
+    for (int d = 0; d < num_dims; ++d) {
+      product *= static_cast<double>(value(Restrictions::Factor{i, d, /*spatial=*/true}));
+    }
+  }
+  return product >= restrictions.least_parallel;
 }
 
 // What the decisions of a loop space leave of that problem's mappings.

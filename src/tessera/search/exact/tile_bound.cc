@@ -195,7 +195,7 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
   const InnerCost inner = InnerCostOf(step.model, step.v, next);
   terms.fixed.Add(-inner.slack_pj);
   AddOperandsBelow(step, terms);
-  if (PassesAsTile(step.model, step.tensor())) {
+  if (PassesAsTile(step.model, step.v)) {
     terms.shared = step.tensor().simple;
     terms.child_pj = inner.word_pj;
     Elide(step, inner.elided_pj, terms);
@@ -208,8 +208,22 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
   terms.words = terms.least_words = 0;
 }
 
+// No level so far holds the tensor. B12.
+void NotYetOpen(const TileStep& step, TileTerms& terms) {
+  const int home = step.model.home[step.v];
+  AddOperandsBelow(step, terms);
+  if (!step.tensor().simple) {
+    terms.words = terms.least_words = 0;
+    return;
+  }
+  terms.shared = true;
+  terms.child_pj = step.model.inner_pj[home][step.v];
+  Elide(step, step.model.inner_elided_pj[home][step.v], terms);
+}
+
 void SetTerms(TileStep step, loopnest::TouchedScratch& scratch, TileTerms& terms) {
   SetWords(step, terms);
+  if (step.model.Outside(step.level(), step.v)) return NotYetOpen(step, terms);
   terms.one_per_rank = MovesOnePerRank(step);
   // Where two loops move a rank, the outer one can leave the tile in place: then children that
   // share it hand it to each other. At least every second visit is the innermost loop's. B4.

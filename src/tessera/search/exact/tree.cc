@@ -140,7 +140,7 @@ void Tree::ForEachSpatial(int level, const Use& use) {
   choose(choose, 0, 1);
 }
 
-// Then the level could as well have no loops. B12.
+// Then the level could as well have no loops. B13.
 bool Tree::AllBelongOutside(const Frame& frame) const {
   if ((frame.loops & ~model_.outward[frame.level]) != 0 || frame.loops == 0) return false;
   for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
@@ -153,10 +153,12 @@ bool Tree::AllowsTemporal(int level) const {
   for (int d = 0; d < model_.num_dims; ++d) {
     if (!model_.restrictions->AllowsTemporal(level, d, frames_[level].temporal[d])) return false;
   }
-  return PairsHold(*model_.restrictions, level, [&](const Restrictions::Factor& factor) {
+  const auto value = [&](const Restrictions::Factor& factor) {
     const Frame& frame = frames_[static_cast<size_t>(factor.level)];
     return factor.spatial ? frame.spatial[factor.dim] : frame.temporal[factor.dim];
-  });
+  };
+  return PairsHold(*model_.restrictions, level, value) &&
+         EnoughParallel(*model_.restrictions, level, model_.num_levels, model_.num_dims, value);
 }
 
 // The tiles below a level that may lead to something better, best bound first.

@@ -177,7 +177,7 @@ class Tree {
   void SetRepresentativeOrder(int level, int first);
   void Evaluate(const LoopMapping& mapping);
   // Whether a loop over `dim`, if it is the outermost one of the level, would be the same as the
-  // innermost one of the level outside. B12.
+  // innermost one of the level outside. B13.
   bool BelongsOutside(int level, int dim) const {
     if (((model_.outward[level] >> dim) & 1) == 0) return false;
     const Frame& outside = frames_[level + 1];

@@ -20,13 +20,6 @@ inline double RoundedPast(const Model& model, int v, bool closes) {
   return model.exact || closes || model.tensors[v].simple ? 0 : kRounded;
 }
 
-// Whether words that pass a level which does not hold them are as many as its tile would get: what
-// is new there no level inside has held. Not known of windows under Timeloop's rules, nor of sums
-// of windows, nor where a dimension moves two ranks. B6.
-inline bool PassesAsTile(const Model& model, const TensorFacts& tensor) {
-  return tensor.simple || (model.exact && !tensor.read_write && !tensor.shares);
-}
-
 // Of the network below a level, for the words of one tensor that pass it.
 struct EnterCost {
   double word_pj = 0;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "tessera/base/text.h"
 #include "tessera/vta/network/graph.h"
@@ -46,18 +45,15 @@ class Converter {
     if (Result<void> ok = FindImage(); !ok) return ok.error();
     for (size_t n = 0; n < from_.nodes.size(); ++n) {
       const GraphNode& node = from_.nodes[n];
-      if (std::optional<std::string> why = Convert(n)) {
-        problems_.push_back(fmt::format("{} ({}): {}", node.name, node.type, *why));
-        for (const int32_t output : node.outputs) made_[At(output)] = kUnknown;
-      }
+      std::optional<std::string> why = WhyNot(node);
+      if (!why) why = Convert(n);
+      if (!why) continue;
+      Complain(node, *why);
+      for (const int32_t output : node.outputs) made_[At(output)] = kUnknown;
     }
     if (problems_.empty()) return std::move(graph_);
-    constexpr size_t kShown = 8;
-    const size_t more = problems_.size() - std::min(kShown, problems_.size());
-    problems_.resize(problems_.size() - more);
     return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("VTA has no code for {}{}", fmt::join(problems_, "; "),
-                                        more == 0 ? "" : fmt::format("; and {} more nodes", more))};
+                 .message = "VTA has no code for " + ProblemsText()};
   }
 
  private:
@@ -65,6 +61,12 @@ class Converter {
   static constexpr int64_t kUnknown = -2;  // of a node that was refused: no second complaint
   static size_t At(int32_t index) { return static_cast<size_t>(index); }
   const GraphTensor& Tensor(int32_t index) const { return from_.tensors[At(index)]; }
+
+  struct Problem {
+    std::string first;  // the first node
+    std::string why;
+    int64_t nodes = 1;
+  };
 
   Result<void> FindImage() {
     for (size_t i = 0; i < from_.tensors.size(); ++i) {
@@ -81,6 +83,53 @@ class Converter {
       made_[i] = 0;
     }
     return {};
+  }
+
+  // Nodes that share a reason stand together.
+  void Complain(const GraphNode& node, const std::string& why) {
+    const auto known = std::find_if(problems_.begin(), problems_.end(),
+                                    [&](const Problem& problem) { return problem.why == why; });
+    if (known != problems_.end()) {
+      ++known->nodes;
+    } else {
+      problems_.push_back({fmt::format("{} ({})", node.name, node.type), why});
+    }
+  }
+
+  std::string ProblemsText() const {
+    constexpr size_t kShown = 6;
+    std::string text;
+    for (size_t i = 0; i < std::min(kShown, problems_.size()); ++i) {
+      const Problem& problem = problems_[i];
+      text += (i == 0 ? "" : "; ") + problem.first;
+      if (problem.nodes > 1) text += fmt::format(" and {} more", problem.nodes - 1);
+      text += ": " + problem.why;
+    }
+    if (problems_.size() > kShown) {
+      text += fmt::format("; and for {} more reasons", problems_.size() - kShown);
+    }
+    return text;
+  }
+
+  // Why a node has no step, whatever it reads.
+  std::optional<std::string> WhyNot(const GraphNode& node) const {
+    if (node.macs()) {
+      const Result<ConvShape> shape = ConvShapeOf(network_.layers[At(node.layer)].layer);
+      return shape ? std::nullopt : std::optional(shape.error().message);
+    }
+    if (node.type == "relu" || node.type == "maxpool" || node.type == "avgpool" ||
+        node.type == "add" || node.type == "concat" || KeepsValues(node)) {
+      return std::nullopt;
+    }
+    if (node.view) return "a view that changes values or their order";
+    return "not a convolution, fully connected layer, pooling, addition, concatenation or ReLU";
+  }
+
+  // Views that keep values and their order; dropout does nothing to a trained network.
+  static bool KeepsValues(const GraphNode& node) {
+    return node.view &&
+           (node.type == "reshape" || node.type == "flatten" || node.type == "identity" ||
+            node.type == "dropout" || node.type == "quantise");
   }
 
   // Whether a node's result is read by one ReLU and by nothing else, and is no output.
@@ -122,8 +171,7 @@ class Converter {
     if (node.type == "maxpool" || node.type == "avgpool")
       return ConvertPool(index, std::move(inputs));
     if (node.type == "add") return ConvertAdd(index, std::move(inputs));
-    if (node.type == "concat") return ConvertConcat(index, std::move(inputs));
-    return "not a convolution, fully connected layer, pooling, addition, concatenation or ReLU";
+    return ConvertConcat(index, std::move(inputs));
   }
 
   std::optional<std::string> ConvertLayer(size_t index, std::vector<size_t> inputs) {
@@ -159,11 +207,7 @@ class Converter {
     return {.n = size.n, .ci = size.channels, .co = size.channels, .h = size.h, .w = size.w};
   }
 
-  // Views that keep values and their order; dropout does nothing to a trained network.
   std::optional<std::string> ConvertView(const GraphNode& node, const std::vector<size_t>& inputs) {
-    const bool same = node.type == "reshape" || node.type == "flatten" || node.type == "identity" ||
-                      node.type == "dropout" || node.type == "quantise";
-    if (!same) return "a view that changes values or their order";
     const Size in = SizeOf(Tensor(node.inputs[0])), out = SizeOf(Tensor(node.outputs[0]));
     if (in.n != out.n) return "it moves images into other axes";
     made_[At(node.outputs[0])] = static_cast<int64_t>(inputs[0]);
@@ -238,7 +282,7 @@ class Converter {
   std::vector<int64_t> made_;  // by tensor: the one that holds it here; 0 is the image
   bool made_with_image_ = false;
   Graph graph_;
-  std::vector<std::string> problems_;
+  std::vector<Problem> problems_;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 // An input N x C x Y x X with a weight K x C/groups x R x S gives
 // N * K * P * Q * (C / groups) * R * S MACs; a transposed one, with a weight C x K/groups x R x S,
-// N * C * Y * X * (K / groups) * R * S.
+// N * C * Y * X * (K / groups) * R * S. A 1-D one is a 2-D one with Y and R of 1.
 #include <algorithm>
 #include <string>
 
@@ -26,15 +26,37 @@ struct Convolution {
   std::vector<int64_t> input, weight;  // N C Y X and two channel counts, R, S
   int64_t groups;
   Window window;
+  size_t axes = 2;  // of the node; with one, Y and R are 1
+
+  // A vertical axis on which nothing happens.
+  void AddAxis() {
+    axes = 1;
+    input.insert(input.begin() + 2, 1);
+    weight.insert(weight.begin() + 2, 1);
+    for (std::vector<int64_t>* ones : {&window.kernel, &window.stride, &window.dilation}) {
+      ones->insert(ones->begin(), 1);
+    }
+    for (std::vector<int64_t>* zeros : {&window.before, &window.after}) {
+      zeros->insert(zeros->begin(), 0);
+    }
+  }
 };
 
+// The output of a layer with as many axes as the node's.
+void SetOutput(Op& op, const Convolution& conv, const Layer& layer) {
+  const Pair output = OutputSize(layer);
+  std::vector<int64_t> sizes = {layer.n, layer.k, output.y, output.x};
+  if (conv.axes == 1) sizes.erase(sizes.begin() + 2);
+  op.SetSizes(0, sizes);
+}
+
 bool CheckRank(Op& op, const std::vector<int64_t>& input, const std::vector<int64_t>& weight) {
-  if (input.size() == 4 && weight.size() == 4) return true;
-  if (input.size() == weight.size() && (input.size() == 3 || input.size() == 5)) {
+  if (input.size() == weight.size() && (input.size() == 3 || input.size() == 4)) return true;
+  if (input.size() == weight.size() && input.size() == 5) {
     op.Fail(ErrorKind::kUnsupported,
             fmt::format("{}-D convolution (input {}) is not supported", input.size() - 2,
                         ToString(KnownDims(input))),
-            "only 2-D convolutions are modelled");
+            "1-D and 2-D convolutions are modelled");
   } else {
     op.Fail(ErrorKind::kBadValue,
             fmt::format("input {} and weight {} do not fit a 2-D convolution",
@@ -63,7 +85,9 @@ std::optional<Convolution> ReadConvolution(Op& op, const Operands& at) {
   const std::optional<Window> window =
       ReadWindow(op, kernel, KnownDims({input->begin() + 2, input->end()}));
   if (!window) return std::nullopt;
-  return Convolution{*input, *weight, groups, *window};
+  Convolution conv{*input, *weight, groups, *window};
+  if (input->size() == 3) conv.AddAxis();
+  return conv;
 }
 
 // The fields that both kinds of convolution share.
@@ -100,8 +124,7 @@ void AddConvolution(Op& op, const Operands& at) {
   }
   op.AddLayer(layer);
   if (op.failed()) return;
-  const Pair output = OutputSize(layer);
-  op.SetSizes(0, {layer.n, layer.k, output.y, output.x});
+  SetOutput(op, *conv, layer);
 }
 
 void Conv(Op& op) { AddConvolution(op, {}); }
@@ -130,8 +153,11 @@ void FitOutput(Convolution& conv, size_t axis, int64_t wanted, bool upper, int64
 void ReadOutputSize(Op& op, Convolution& conv, Pair* output_pad) {
   const std::string auto_pad = op.Text("auto_pad", "NOTSET");
   std::optional<std::vector<int64_t>> wanted = op.Ints("output_shape");
-  if (wanted && wanted->size() == 4) wanted->erase(wanted->begin(), wanted->begin() + 2);
+  if (wanted && wanted->size() == conv.axes + 2) {
+    wanted->erase(wanted->begin(), wanted->begin() + 2);
+  }
   if (wanted && wanted->empty()) wanted.reset();
+  if (wanted && conv.axes == 1 && wanted->size() == 1) wanted->insert(wanted->begin(), 1);
   if (!wanted && IsSame(auto_pad)) {
     wanted = {conv.input[2] * conv.window.stride[0], conv.input[3] * conv.window.stride[1]};
   }
@@ -160,7 +186,8 @@ void ConvTranspose(Op& op) {
     }
   }
   Pair output_pad{0, 0};
-  if (const auto given = op.Ints("output_padding"); given && !given->empty()) {
+  if (auto given = op.Ints("output_padding"); given && !given->empty()) {
+    if (conv->axes == 1 && given->size() == 1) given->insert(given->begin(), 0);
     if (given->size() != 2) {
       return op.Fail(ErrorKind::kBadValue,
                      fmt::format("attribute 'output_padding' has {} entries", given->size()));
@@ -197,8 +224,7 @@ void ConvTranspose(Op& op) {
   layer.k = outputs.value();
   op.AddLayer(layer);
   if (op.failed()) return;
-  const Pair output = OutputSize(layer);
-  op.SetSizes(0, {layer.n, layer.k, output.y, output.x});
+  SetOutput(op, *conv, layer);
 }
 
 constexpr Operator kOperators[] = {

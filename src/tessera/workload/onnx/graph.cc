@@ -228,13 +228,19 @@ void GraphRecorder::AddLayers(const std::string& name, const std::vector<const V
       weight_words = words->size;
     }
   }
+  // Products of a fused operator go on with what the one before has given: a projection gives
+  // query, key and value; scores meet the values, the third input.
+  int32_t values =
+      activations.empty() ? -1 : activations[std::min<size_t>(2, activations.size() - 1)];
   for (size_t i = first; i < layers.size(); ++i) {
     const Layer& layer = layers[i].second;
-    GraphNode node{.name = node_names_.Add(
-                       i + 1 == layers.size() && i == first ? name : Printable(layers[i].first)),
+    const bool alone = layers.size() - first == 1;
+    const bool scores = !alone && layers[i].first.ends_with("/qk");
+    GraphNode node{.name = node_names_.Add(alone ? name : Printable(layers[i].first)),
                    .type = std::string(TypeName(layer)),
                    .inputs = activations,
                    .layer = static_cast<int32_t>(i)};
+    if (scores && node.inputs.size() > 2) node.inputs.resize(2);
     if (const auto shape = UsualWeightShape(layer)) {
       if (weight != nullptr) node.inputs.push_back(WeightOf(*weight, *shape));
     } else if (node.inputs.size() < 2 && weight != nullptr && i == first) {
@@ -249,26 +255,20 @@ void GraphRecorder::AddLayers(const std::string& name, const std::vector<const V
           AddTensor(node.name + ".out", UsualOutputShape(layer), TensorKind::kActivation)};
     }
     if (!known_ || node.outputs.empty()) return GiveUp();
-    std::vector<int32_t> next = {node.outputs[0]};
-    const bool scores = node.name.ends_with("/qk");
+    const int32_t output = node.outputs[0];
     graph_.nodes.push_back(std::move(node));
-    if (scores) {
-      GraphNode softmax{.name = node_names_.Add(name + "/softmax"),
-                        .type = "softmax",
-                        .inputs = next,
-                        .outputs = {AddTensor(name + "/softmax.out", UsualOutputShape(layer),
-                                              TensorKind::kActivation)}};
-      next = softmax.outputs;
-      graph_.nodes.push_back(std::move(softmax));
+    if (!scores) {
+      activations = {output};
+      values = output;
+      continue;
     }
-    // Products of a fused operator go on with what the one before has given: the values come last.
-    if (activations.size() > 1)
-      next.push_back(activations[std::min<size_t>(2, activations.size() - 1)]);
-    if (i + 2 < layers.size()) {
-      activations = {next[0]};
-    } else {
-      activations = next;
-    }
+    GraphNode softmax{.name = node_names_.Add(name + "/softmax"),
+                      .type = "softmax",
+                      .inputs = {output},
+                      .outputs = {AddTensor(name + "/softmax.out", UsualOutputShape(layer),
+                                            TensorKind::kActivation)}};
+    activations = {softmax.outputs[0], values};
+    graph_.nodes.push_back(std::move(softmax));
   }
 }
 

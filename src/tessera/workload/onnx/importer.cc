@@ -99,6 +99,7 @@ class Importer final : public Host {
   Result<int64_t> OpsetOf(const schema::Node& node, const Scope& scope) const;
   void CompleteOutputs(Op& op, const schema::Node& node, const Operator* known, const Scope& scope,
                        const std::vector<const Value*>& inputs);
+  static ElementTypes TypesOf(Op& op, const std::vector<const Value*>& inputs);
   Result<void> Define(const schema::Node& node, std::vector<Value> outputs, Scope& scope);
   void Count(const schema::Node& node, Role role);
 
@@ -109,6 +110,7 @@ class Importer final : public Host {
   Reasons reasons_;
   std::map<FunctionKey, const schema::Function*> functions_;
   std::vector<std::pair<std::string, Layer>> layers_;
+  std::vector<ElementTypes> types_;  // of each
   GraphRecorder graph_;
   Network header_;
   Scope* current_ = nullptr;
@@ -146,8 +148,10 @@ Result<Network> Importer::Run() {
   }
   NetworkBuilder builder(std::move(header_));
   std::vector<int32_t> entries;
-  for (auto& [name, layer] : layers_) {
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    auto& [name, layer] = layers_[i];
     if (Result<void> ok = builder.Add(std::move(name), layer); !ok) return ok.error();
+    builder.SetTypes(types_[i]);
     entries.push_back(static_cast<int32_t>(builder.last()));
   }
   Network network = builder.Take();
@@ -361,10 +365,34 @@ Result<void> Importer::InferNode(const schema::Node& node, Scope& scope) {
   if (op.failed()) return op.error();
   Count(node, op.role().value_or(known == nullptr ? Role::kNotKnown : known->role));
   CompleteOutputs(op, node, known, scope, inputs);
+  types_.resize(layers_.size(), TypesOf(op, inputs));
   graph_.AddNode(op, fmt::format("{}{}", scope.prefix, Printable(NameOf(node))), inputs, layers_,
                  first_layer);
   if (op.failed()) return op.error();
   return Define(node, std::move(op.outputs()), scope);
+}
+
+// The first activation, the largest constant (a product of activations: the second one), and the
+// first result.
+ElementTypes Importer::TypesOf(Op& op, const std::vector<const Value*>& inputs) {
+  const Value *input = nullptr, *second = nullptr, *constant = nullptr;
+  int64_t largest = -1;
+  for (const Value* const value : inputs) {
+    if (value == nullptr) continue;
+    if (!value->parameter && value->data == nullptr) {
+      (input == nullptr ? input : second) = value;
+      continue;
+    }
+    const std::optional<Dim> words = value->dims ? ElementCount(*value->dims) : std::nullopt;
+    const int64_t size = words && words->known() ? words->size : 0;
+    if (size <= largest) continue;
+    largest = size;
+    constant = value;
+  }
+  const Value* const weight = second != nullptr && constant == nullptr ? second : constant;
+  return {.inputs = input == nullptr ? "" : TypeName(input->type),
+          .weights = weight == nullptr ? "" : TypeName(weight->type),
+          .outputs = op.num_outputs() == 0 ? "" : TypeName(op.Output(0).type)};
 }
 
 // What the operator left open: the file's annotation, the reason, and whether it is a parameter.

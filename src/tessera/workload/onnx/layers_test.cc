@@ -31,13 +31,28 @@ TEST(OnnxConv, PadsAutomatically) {
             "SAME_UPPER, SAME_LOWER or VALID");
 }
 
+TEST(OnnxConv, OfOneAxisHasARowOfInputs) {
+  EXPECT_EQ(LayerOf("weight w [4,3,5] y = Conv([1,3,100], w)"),
+            "conv N1 K4 C3 Y1 X100 R1 S5 P1 Q96");
+  EXPECT_EQ(LayerOf("weight w [8,1,3] weight b [8] "
+                    "y = Conv<group=8, strides=[2], dilations=[2], pads=[1,2]>([2,8,16], w, b)"),
+            "dwconv N2 K8 C8 Y1 X16 R1 S3 P1 Q8 stride 1x2 dilation 1x2 pad 0,1,0,2 bias");
+  EXPECT_EQ(LayerOf("weight w [1,1,3] y = Conv<strides=[2], auto_pad=\"SAME_UPPER\">([1,1,6], w)"),
+            "conv N1 K1 C1 Y1 X6 R1 S3 P1 Q3 stride 1x2 pad 0,0,0,1");
+  EXPECT_EQ(LayerOf("weight w [3,4,4] "
+                    "y = ConvTranspose<strides=[2], output_padding=[1]>([1,3,8], w)"),
+            "trconv N1 K4 C3 Y1 X8 R1 S4 P1 Q19 stride 1x2 output_pad 0x1");
+  EXPECT_EQ(
+      LayerOf("weight w [3,4,4] y = ConvTranspose<strides=[2], output_shape=[16]>([1,3,8], w)"),
+      "trconv N1 K4 C3 Y1 X8 R1 S4 P1 Q16 stride 1x2 pad 0x1");
+  // What follows sees a tensor of rank 3.
+  EXPECT_EQ(Shapes("weight w [4,3,5] y = Conv([1,3,100], w)")["y"], "[1, 4, 96]");
+}
+
 TEST(OnnxConv, IsRefusedInOtherDimensions) {
-  EXPECT_EQ(LayerOf("weight w [4,3,5] stem: y = Conv([1,3,100], w)"),
-            "net.onnx: node 'stem' (Conv): 1-D convolution (input [1, 3, 100]) is not supported; "
-            "only 2-D convolutions are modelled");
   EXPECT_EQ(LayerOf("weight w [3,4,5,5,5] up: y = ConvTranspose([1,3,8,8,8], w)"),
             "net.onnx: node 'up' (ConvTranspose): 3-D convolution (input [1, 3, 8, 8, 8]) is not "
-            "supported; only 2-D convolutions are modelled");
+            "supported; 1-D and 2-D convolutions are modelled");
 }
 
 TEST(OnnxConv, NamesTheNodeOfABadOne) {

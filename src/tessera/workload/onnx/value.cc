@@ -2,10 +2,40 @@
 #include "tessera/workload/onnx/value.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
 namespace tessera::onnx {
+
+std::string TypeName(ElementType type) {
+  constexpr std::array<std::string_view, 24> kNames = {"",
+                                                       "float32",
+                                                       "uint8",
+                                                       "int8",
+                                                       "uint16",
+                                                       "int16",
+                                                       "int32",
+                                                       "int64",
+                                                       "string",
+                                                       "bool",
+                                                       "float16",
+                                                       "float64",
+                                                       "uint32",
+                                                       "uint64",
+                                                       "complex64",
+                                                       "complex128",
+                                                       "bfloat16",
+                                                       "float8e4m3fn",
+                                                       "float8e4m3fnuz",
+                                                       "float8e5m2",
+                                                       "float8e5m2fnuz",
+                                                       "uint4",
+                                                       "int4",
+                                                       "float4e2m1"};
+  const auto number = static_cast<size_t>(type);
+  return number < kNames.size() ? std::string(kNames[number]) : "";
+}
 
 bool IsInteger(ElementType type) {
   switch (type) {

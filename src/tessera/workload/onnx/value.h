@@ -36,6 +36,9 @@ enum class ElementType : int32_t {
 bool IsInteger(ElementType type);  // bool included, as 0 and 1
 bool IsReal(ElementType type);
 
+// "float32", "int8", ...; empty for numbers that no type has.
+std::string TypeName(ElementType type);
+
 // Why something is not known: an index into Reasons, kKnown if it is known.
 using Reason = int32_t;
 inline constexpr Reason kKnown = 0;

@@ -1,0 +1,358 @@
+// Groups of children that ask for the same words, and how far those words travel, for perfect
+// factors: what cost/loopnest/exact_perfect.cc, hops.cc and fan.cc count, without lists of
+// children.
+//
+// The place of a child and the offset of its tile are sums over the loops that spread it. Loops
+// belong to different ranks of the tensor, or to none, and everything about a group follows from
+// what happens rank by rank: the number of offsets multiplies, columns and rows add up.
+#ifndef TESSERA_CUDA_NEST_NETWORK_H_
+#define TESSERA_CUDA_NEST_NETWORK_H_
+
+#include "tessera/cuda/nest_window.h"
+
+namespace tessera::cuda {
+
+// The loops of a mapping.
+struct NestLoops {
+  // Of level i: [first[i], first[i + 1]).
+  uint8_t first_temporal[kNestLevels + 1], first_spatial[kNestLevels + 1];
+  uint8_t on_x[kNestLevels], keep[kNestLevels];
+  uint8_t temporal_dim[kMostNestLoops], spatial_dim[kMostNestLoops];
+  int32_t temporal_count[kMostNestLoops], spatial_count[kMostNestLoops];
+  int32_t temporal_step[kMostNestLoops], spatial_step[kMostNestLoops];
+  int64_t used[kNestLevels];  // instances of each level
+
+  TESSERA_HOST_DEVICE bool Uses(uint32_t dims, int s) const {
+    return (dims >> spatial_dim[s] & 1) != 0;
+  }
+};
+
+// Different offsets of one rank below an instance: the least and the largest place of the children
+// that have each, along one axis.
+inline constexpr int kMostOffsets = 1024;
+struct OffsetList {
+  int32_t size = 0;
+  int16_t least[kMostOffsets], most[kMostOffsets];
+};
+
+TESSERA_HOST_DEVICE inline int64_t GreatestCommonDivisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+// The loops that spread one rank below level i, with strides along an axis of that level.
+struct RankLoops {
+  int32_t size = 0;
+  int64_t combinations = 1;
+  int32_t count[kMostNestLoops], offset_step[kMostNestLoops], stride[kMostNestLoops];
+
+  TESSERA_HOST_DEVICE void Add(int32_t n, int64_t step, int32_t place_stride) {
+    count[size] = n;
+    offset_step[size] = static_cast<int32_t>(step);
+    stride[size++] = place_stride;
+    combinations *= n;
+  }
+
+  // Forgets the loops that have no place and returns how many combinations they make.
+  TESSERA_HOST_DEVICE int64_t DropUnplaced() {
+    const int64_t all = combinations;
+    const int32_t before = size;
+    size = 0;
+    combinations = 1;
+    for (int32_t j = 0; j < before; ++j) {
+      if (stride[j] != 0) Add(count[j], offset_step[j], stride[j]);
+    }
+    return all / combinations;
+  }
+
+  // use(offset, place) for every combination of indices, offsets in units of `unit`.
+  template <typename Use>
+  TESSERA_HOST_DEVICE void ForEach(int32_t unit, const Use& use) const {
+    int32_t index[kMostNestLoops], step[kMostNestLoops];
+    for (int j = 0; j < size; ++j) {
+      index[j] = 0;
+      step[j] = offset_step[j] / unit;
+    }
+    int32_t offset = 0, place = 0;
+    for (int64_t k = 0; k < combinations; ++k) {
+      use(offset, place);
+      for (int j = 0; j < size; ++j) {
+        if (++index[j] < count[j]) {
+          offset += step[j];
+          place += stride[j];
+          break;
+        }
+        offset -= (count[j] - 1) * step[j];
+        place -= (count[j] - 1) * stride[j];
+        index[j] = 0;
+      }
+    }
+  }
+
+  // All different offsets; `collide`: different combinations can have equal ones. False if there
+  // are too many.
+  TESSERA_HOST_DEVICE bool List(bool collide, OffsetList& list) const {
+    list.size = 0;
+    if (!collide) {
+      if (combinations > kMostOffsets) return false;
+      ForEach(1, [&](int32_t /*offset*/, int32_t place) {
+        list.least[list.size] = list.most[list.size] = static_cast<int16_t>(place);
+        ++list.size;
+      });
+      return true;
+    }
+    int64_t unit = 0, reach = 0;
+    for (int j = 0; j < size; ++j) {
+      unit = GreatestCommonDivisor(unit, offset_step[j]);
+      reach += (count[j] - 1) * int64_t{offset_step[j]};
+    }
+    const int64_t range = reach / unit + 1;
+    constexpr int64_t kMostCombinations = 1 << 15;
+    if (range > kMostOffsets || combinations > kMostCombinations) return false;
+    for (int64_t k = 0; k < range; ++k) list.most[k] = -1;
+    ForEach(static_cast<int32_t>(unit), [&](int32_t offset, int32_t place) {
+      int16_t &least = list.least[offset], &most = list.most[offset];
+      if (most < 0 || place < least) least = static_cast<int16_t>(place);
+      if (place > most) most = static_cast<int16_t>(place);
+    });
+    for (int64_t k = 0; k < range; ++k) {
+      if (list.most[k] < 0) continue;
+      list.least[list.size] = list.least[k];
+      list.most[list.size++] = list.most[k];
+    }
+    return true;
+  }
+};
+
+// One tensor's way from `child` (-1: the MACs) through the network below level i.
+struct NetworkWay {
+  const NestPlan& plan;
+  const NestLoops& loops;
+  const NestTensor& tensor;
+  int child, i;
+
+  TESSERA_HOST_DEVICE int begin() const { return loops.first_spatial[child + 1]; }
+  TESSERA_HOST_DEVICE int here() const { return loops.first_spatial[i]; }
+  TESSERA_HOST_DEVICE int end() const { return loops.first_spatial[i + 1]; }
+  TESSERA_HOST_DEVICE int first_on_y() const { return here() + loops.on_x[i]; }
+
+  // Dimensions that spread children between the two.
+  TESSERA_HOST_DEVICE uint32_t SpreadDims() const {
+    uint32_t dims = 0;
+    for (int s = begin(); s < end(); ++s) dims |= 1u << loops.spatial_dim[s];
+    return dims;
+  }
+
+  // Whether children with different indices can have equal offsets in a rank.
+  TESSERA_HOST_DEVICE static bool CollidesIn(const NestRank& rank, uint32_t spread) {
+    return rank.num_terms == 2 && (spread >> rank.dims[0] & spread >> rank.dims[1] & 1) != 0;
+  }
+  TESSERA_HOST_DEVICE bool Collides(uint32_t spread) const {
+    if (tensor.simple) return false;
+    for (int r = 0; r < tensor.num_ranks; ++r) {
+      if (CollidesIn(tensor.ranks[r], spread)) return true;
+    }
+    return false;
+  }
+};
+
+// What the network of one tensor below one level comes to, below one instance.
+struct NetworkCount {
+  int64_t groups = 1;
+  int64_t half_hops = 0;  // of one word for each group
+  bool known = true;
+};
+
+// Half hops along a column from the centre line to the first and the last row.
+TESSERA_HOST_DEVICE inline int64_t HalfRows(int64_t centre, int64_t first, int64_t last) {
+  return Most(0, centre - 2 * first) + Most(0, 2 * last - centre);
+}
+
+// Where different indices mean different offsets.
+TESSERA_HOST_DEVICE inline NetworkCount CountPlainNetwork(const NetworkWay& way, bool hops) {
+  const NestLoops& loops = way.loops;
+  const uint32_t dims = way.tensor.dims;
+  int64_t below = 1;
+  for (int s = way.begin(); s < way.here(); ++s) {
+    if (loops.Uses(dims, s)) below *= loops.spatial_count[s];
+  }
+  if (way.here() == way.end()) return {.groups = below};
+  int64_t starts = 1, columns = 1, first_columns = 0, last_column = 0, stride = 1;
+  for (int s = way.here(); s < way.first_on_y(); ++s) {
+    const int64_t count = loops.spatial_count[s], reach = (count - 1) * stride;
+    if (loops.Uses(dims, s)) {
+      starts *= count;
+      first_columns += reach;
+    } else {
+      columns *= count;
+      last_column += reach;
+    }
+    stride *= count;
+  }
+  int64_t rows = 1, depth = 0;
+  stride = 1;
+  for (int s = way.first_on_y(); s < way.end(); ++s) {
+    const int64_t count = loops.spatial_count[s];
+    if (loops.Uses(dims, s)) {
+      rows *= count;
+    } else {
+      depth += (count - 1) * stride;
+    }
+    stride *= count;
+  }
+  const int64_t groups = below * starts * rows;
+  if (!hops) return {.groups = groups};
+  const int64_t centre = way.plan.levels[way.i].fan_y - 1;  // in half rows
+  RankLoops relevant;
+  int32_t row_stride = 1;
+  for (int s = way.first_on_y(); s < way.end(); ++s) {
+    if (loops.Uses(dims, s)) relevant.Add(loops.spatial_count[s], 0, row_stride);
+    row_stride *= loops.spatial_count[s];
+  }
+  int64_t vertical = 0;
+  relevant.ForEach(
+      1, [&](int32_t /*offset*/, int32_t row) { vertical += HalfRows(centre, row, row + depth); });
+  const int64_t horizontal = starts * (first_columns + 2 * last_column);
+  return {.groups = groups, .half_hops = below * (rows * horizontal + starts * columns * vertical)};
+}
+
+// How many groups begin or end at each row, over the ranks so far.
+inline constexpr int kMostRows = 128;
+struct RowCounts {
+  int32_t size = 1;  // rows that can be reached
+  int32_t first[kMostRows], last[kMostRows];
+};
+
+// All combinations with the rows of one more rank.
+TESSERA_HOST_DEVICE inline bool AddRows(const OffsetList& list, RowCounts& rows) {
+  int32_t reach = 0;
+  for (int k = 0; k < list.size; ++k) reach = list.most[k] > reach ? list.most[k] : reach;
+  if (rows.size + reach > kMostRows) return false;
+  RowCounts more;
+  more.size = rows.size + reach;
+  for (int k = 0; k < more.size; ++k) more.first[k] = more.last[k] = 0;
+  for (int k = 0; k < list.size; ++k) {
+    for (int row = 0; row < rows.size; ++row) {
+      more.first[row + list.least[k]] += rows.first[row];
+      more.last[row + list.most[k]] += rows.last[row];
+    }
+  }
+  rows.size = more.size;
+  for (int k = 0; k < more.size; ++k) {
+    rows.first[k] = more.first[k];
+    rows.last[k] = more.last[k];
+  }
+  return true;
+}
+
+// The loops of a rank: below level i with no place, at level i with their strides along one axis.
+TESSERA_HOST_DEVICE inline void CollectRank(const NetworkWay& way, const NestRank& rank,
+                                            bool with_x, bool place_on_y, RankLoops& collected) {
+  const NestLoops& loops = way.loops;
+  collected.size = 0;
+  collected.combinations = 1;
+  int32_t stride = 1;
+  for (int s = way.begin(); s < way.end(); ++s) {
+    if (s == way.here() || s == way.first_on_y()) stride = 1;
+    const bool on_y = s >= way.first_on_y(), on_x = s >= way.here() && !on_y;
+    for (int k = 0; k < rank.num_terms; ++k) {
+      if (rank.dims[k] != loops.spatial_dim[s] || (on_x && !with_x)) continue;
+      const bool placed = place_on_y ? on_y : on_x;
+      collected.Add(loops.spatial_count[s], rank.coefficients[k] * loops.spatial_step[s],
+                    placed ? stride : 0);
+    }
+    stride *= loops.spatial_count[s];
+  }
+}
+
+// Different offsets of a rank with two spread dimensions, if each of them moves in equal steps;
+// else 0.
+TESSERA_HOST_DEVICE inline int64_t CountEvenOffsets(const NetworkWay& way, const NestRank& rank) {
+  int64_t step[kNestTerms], count[kNestTerms];
+  for (int k = 0; k < kNestTerms; ++k) {
+    step[k] = 0;
+    count[k] = 1;
+    for (int s = way.begin(); s < way.end(); ++s) {
+      if (way.loops.spatial_dim[s] != rank.dims[k]) continue;
+      const int64_t own = rank.coefficients[k] * way.loops.spatial_step[s];
+      if (step[k] == 0) step[k] = own;
+      if (own != step[k] * count[k]) return 0;
+      count[k] *= way.loops.spatial_count[s];
+    }
+  }
+  const int64_t divisor = GreatestCommonDivisor(step[0], step[1]);
+  return count[0] * count[1] -
+         Most(0, count[0] - step[1] / divisor) * Most(0, count[1] - step[0] / divisor);
+}
+
+// Where offsets can coincide. In every column the same offsets are reached, moved by the column's
+// own, so that rows are counted once; a group's farthest column is the sum over its ranks.
+TESSERA_HOST_DEVICE inline NetworkCount CountCollidingNetwork(const NetworkWay& way,
+                                                              uint32_t spread, bool hops) {
+  const NestLoops& loops = way.loops;
+  NetworkCount count;
+  OffsetList list;
+  RankLoops collected;
+  int64_t twice_far = 0;  // the farthest columns of all groups, twice
+  for (int r = 0; r < way.tensor.num_ranks; ++r) {
+    CollectRank(way, way.tensor.ranks[r], /*with_x=*/true, /*place_on_y=*/false, collected);
+    if (collected.size == 0) continue;
+    int64_t offsets = collected.combinations, far = 0;
+    if (!NetworkWay::CollidesIn(way.tensor.ranks[r], spread)) {
+      for (int j = 0; j < collected.size; ++j) {
+        far += (collected.count[j] - 1) * int64_t{collected.stride[j]};
+      }
+      far *= offsets;
+    } else if (hops || (offsets = CountEvenOffsets(way, way.tensor.ranks[r])) == 0) {
+      if (!collected.List(/*collide=*/true, list)) return {.known = false};
+      for (int k = 0; k < list.size; ++k) far += 2 * list.most[k];
+      offsets = list.size;
+    }
+    twice_far = twice_far * offsets + far * count.groups;
+    count.groups *= offsets;
+  }
+  if (!hops || way.here() == way.end()) return count;
+  int32_t last_column = 0, depth = 0, stride = 1;
+  for (int s = way.here(); s < way.end(); ++s) {
+    if (s == way.first_on_y()) stride = 1;
+    if (!loops.Uses(way.tensor.dims, s)) {
+      (s < way.first_on_y() ? last_column : depth) += (loops.spatial_count[s] - 1) * stride;
+    }
+    stride *= loops.spatial_count[s];
+  }
+  RowCounts rows;
+  rows.first[0] = rows.last[0] = 1;
+  int64_t alike = 1;  // groups with the same rows
+  for (int r = 0; r < way.tensor.num_ranks; ++r) {
+    CollectRank(way, way.tensor.ranks[r], /*with_x=*/false, /*place_on_y=*/true, collected);
+    const bool collide = NetworkWay::CollidesIn(way.tensor.ranks[r], spread);
+    if (!collide) alike *= collected.DropUnplaced();
+    if (collected.size == 0) continue;
+    if (!collected.List(collide, list)) return {.known = false};
+    bool level = true;
+    for (int k = 0; k < list.size; ++k) level = level && list.most[k] == 0;
+    if (level) {
+      alike *= list.size;
+    } else if (!AddRows(list, rows)) {
+      return {.known = false};
+    }
+  }
+  const int64_t centre = way.plan.levels[way.i].fan_y - 1;  // in half rows
+  int64_t vertical = 0;
+  for (int32_t row = 0; row < rows.size; ++row) {
+    vertical += rows.first[row] * Most(0, centre - 2 * row) +
+                rows.last[row] * Most(0, 2 * int64_t{row + depth} - centre);
+  }
+  int64_t columns = 1;
+  for (int s = way.here(); s < way.first_on_y(); ++s) columns *= loops.spatial_count[s];
+  count.half_hops = twice_far + 2 * last_column * count.groups + columns * alike * vertical;
+  return count;
+}
+
+}  // namespace tessera::cuda
+
+#endif  // TESSERA_CUDA_NEST_NETWORK_H_

@@ -1,0 +1,253 @@
+// Reading a plan back, and comparing.
+#include "tessera/interlayer/verify_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/base/json_text.h"
+#include "tessera/base/text.h"
+#include "tessera/interlayer/replay.h"
+#include "tessera/map.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kRounding = 1e-9;        // relative; sums are taken in another order
+constexpr int64_t kWalkedMacs = 100'000;  // walking takes some ten microseconds each
+
+class PlanReader {
+ public:
+  PlanReader(const MapJob& job, const std::string& file) : job_(job), file_(file) {}
+
+  // None: it is no plan; `wrong` says why.
+  std::optional<InterLayerPlan> Read(const Json& json) {
+    InterLayerPlan plan;
+    if (!json.is_object() || !json.contains("homes") || !json["homes"].is_object() ||
+        !json.contains("stages") || !json["stages"].is_array()) {
+      wrong = "homes or stages are missing";
+      return std::nullopt;
+    }
+    for (const auto& [tensor, level] : json["homes"].items()) {
+      if (!level.is_string()) return Fail("a home is no name");
+      plan.homes.emplace_back(tensor, level.get<std::string>());
+    }
+    for (const Json& stage : json["stages"]) {
+      if (!ReadStage(stage, plan.stages.emplace_back())) return std::nullopt;
+    }
+    return plan;
+  }
+
+  std::string wrong = {};
+
+ private:
+  std::optional<InterLayerPlan> Fail(std::string why) {
+    wrong = std::move(why);
+    return std::nullopt;
+  }
+
+  bool ReadStage(const Json& json, PlanStage& stage) {
+    const auto names = [&](const char* key, std::vector<std::string>& to) {
+      if (!json.contains(key) || !json[key].is_array()) return false;
+      for (const Json& name : json[key]) {
+        if (!name.is_string()) return false;
+        to.push_back(name.get<std::string>());
+      }
+      return true;
+    };
+    wrong = "a stage is not one";
+    if (!json.is_object() || !names("nodes", stage.nodes) || !names("pinned", stage.pinned)) {
+      return false;
+    }
+    if (!json.contains("slices") || !json["slices"].is_number_integer()) return false;
+    stage.slices = json["slices"].get<int64_t>();
+    if (json.contains("level") && json["level"].is_string()) {
+      stage.level = json["level"].get<std::string>();
+    }
+    if (!json.contains("parts") || !json["parts"].is_array()) return false;
+    for (const Json& part : json["parts"]) {
+      if (!ReadPart(part, stage.parts.emplace_back())) return false;
+    }
+    wrong.clear();
+    return true;
+  }
+
+  bool ReadPart(const Json& json, PlanPart& part) {
+    wrong = "a mapping of a stage is not one";
+    if (!json.is_object() || !json.contains("layer") || !json["layer"].is_string() ||
+        !json.contains("node") || !json["node"].is_string() || !json.contains("mapping") ||
+        !json.contains("rows") || !json["rows"].is_number_integer() || !json.contains("times") ||
+        !json["times"].is_number_integer()) {
+      return false;
+    }
+    const std::string name = json["layer"].get<std::string>();
+    const auto layer = std::ranges::find(job_.network.layers, name, &NetworkLayer::name);
+    if (layer == job_.network.layers.end()) return false;
+    part.layer = static_cast<size_t>(layer - job_.network.layers.begin());
+    part.node = json["node"].get<std::string>();
+    part.rows = json["rows"].get<int64_t>();
+    part.times = json["times"].get<int64_t>();
+    const Result<Mapping> mapping =
+        ParseMappingJson(json["mapping"].dump(), file_, layer->layer, job_.accelerator);
+    if (!mapping || part.rows < 0) return false;
+    part.mapping = std::get<LoopMapping>(*mapping);
+    wrong.clear();
+    return true;
+  }
+
+  const MapJob& job_;
+  const std::string& file_;
+};
+
+// Every node by itself with its layer's mapping, all homes outside.
+std::optional<InterLayerPlan> PlanOfLayers(const MapJob& job, const Json& report,
+                                           const std::string& file) {
+  InterLayerPlan plan;
+  for (const GraphNode& node : job.network.graph.nodes) {
+    if (node.view) continue;
+    PlanStage& stage = plan.stages.emplace_back();
+    stage.nodes = {node.name};
+    if (!node.macs()) continue;
+    const auto at = static_cast<size_t>(node.layer);
+    const NetworkLayer& layer = job.network.layers[at];
+    if (!report.contains("layers") || !report["layers"].is_array() ||
+        report["layers"].size() <= at || !report["layers"][at].contains("mapping")) {
+      return std::nullopt;
+    }
+    const Result<Mapping> mapping = ParseMappingJson(report["layers"][at]["mapping"].dump(), file,
+                                                     layer.layer, job.accelerator);
+    if (!mapping) return std::nullopt;
+    stage.parts.push_back(
+        {.node = node.name, .layer = at, .mapping = std::get<LoopMapping>(*mapping)});
+  }
+  return plan;
+}
+
+class PlanVerifier {
+ public:
+  PlanVerifier(const MapJob& job, const Json& report, const std::string& file, Verification& found)
+      : job_(job), report_(report), file_(file), found_(found) {}
+
+  void Go() {
+    const Json plan_json = report_.value("inter_layer", Json());
+    if (plan_json.is_null()) return CheckWithout();
+    PlanReader reader(job_, file_);
+    const std::optional<InterLayerPlan> plan = reader.Read(plan_json);
+    if (!plan) return Complain("inter_layer", "a plan", reader.wrong);
+    const Hierarchy& hierarchy = *job_.accelerator.hierarchy;
+    const interlayer::Replayed walked =
+        interlayer::Replay(job_.network, hierarchy, *plan, kWalkedMacs);
+    if (!walked.error.empty()) return Complain("inter_layer", "a plan", walked.error);
+    CheckTotal(walked);
+    CheckNone(plan_json);
+    found_.parts.push_back(
+        {.name = "inter-layer plan",
+         .numbers = 12,
+         .remarks = {fmt::format("{} mappings walked loop by loop, {} priced by the model",
+                                 WithThousands(walked.walked), WithThousands(walked.priced)),
+                     "as in the journal of staircases"}});
+    found_.trusted.push_back(
+        fmt::format("inter-layer plan: bound {}, which the proofs of its staircases have reached",
+                    At("total", "bound").value_or(0)));
+  }
+
+ private:
+  void Complain(std::string what, std::string reported, std::string computed) {
+    found_.discrepancies.push_back({std::move(what), std::move(reported), std::move(computed)});
+  }
+
+  std::optional<double> At(const char* object, const char* key) const {
+    const Json inside = report_.value(object, Json::object());
+    if (!inside.is_object() || !inside.contains(key) || !inside[key].is_number()) {
+      return std::nullopt;
+    }
+    return inside[key].get<double>();
+  }
+
+  void Compare(const std::string& what, const std::optional<double>& reported, double computed) {
+    if (reported && std::abs(*reported - computed) <= kRounding * std::abs(computed)) return;
+    Complain(what, reported ? fmt::format("{}", *reported) : "nothing",
+             fmt::format("{}", computed));
+  }
+
+  // A run that was interrupted before every layer had a mapping has no plan.
+  void CheckWithout() {
+    for (const Json& layer : report_.value("layers", Json::array())) {
+      if (layer.value("mapping", Json()).is_null()) return;
+    }
+    Complain("inter_layer", "nothing", "a plan");
+  }
+
+  void CheckTotal(const interlayer::Replayed& walked) {
+    const double edp = walked.cycles * walked.energy_pj;
+    const double value = job_.settings.objective == Objective::kLatency  ? walked.cycles
+                         : job_.settings.objective == Objective::kEnergy ? walked.energy_pj
+                                                                         : edp;
+    Compare("total: cycles", At("total", "cycles"), walked.cycles);
+    Compare("total: energy_pj", At("total", "energy_pj"), walked.energy_pj);
+    Compare("total: edp", At("total", "edp"), edp);
+    Compare("total: value", At("total", "value"), value);
+    const std::optional<double> bound = At("total", "bound");
+    if (!bound || *bound > value * (1 + kRounding) || *bound <= 0) {
+      return Complain("total: bound", bound ? fmt::format("{}", *bound) : "nothing",
+                      fmt::format("at most {}", value));
+    }
+    const double gap = value / *bound - 1;
+    const std::optional<double> reported = At("total", "gap");
+    if (!reported || std::abs(*reported - gap) > kRounding * (1 + gap)) {
+      Complain("total: gap", reported ? fmt::format("{}", *reported) : "nothing",
+               fmt::format("{}", gap));
+    }
+    const std::string status = report_["total"].value("status", "");
+    const std::string_view wanted =
+        ToString(gap <= kRounding ? MapStatus::kOptimal : MapStatus::kBounded);
+    // A front that is not complete leaves a plan BOUNDED, whatever the numbers say.
+    if (status != wanted && status != ToString(MapStatus::kBounded)) {
+      Complain("total: status", status, std::string(wanted));
+    }
+  }
+
+  void CheckNone(const Json& plan) {
+    const std::optional<InterLayerPlan> none = PlanOfLayers(job_, report_, file_);
+    if (!none) return Complain("inter_layer: none", "numbers", "layers without a mapping");
+    const interlayer::Replayed walked =
+        interlayer::Replay(job_.network, *job_.accelerator.hierarchy, *none, /*walked_macs=*/0);
+    if (!walked.error.empty()) return Complain("inter_layer: none", "numbers", walked.error);
+    const Json numbers = plan.value("none", Json::object());
+    const auto at = [&](const char* key) -> std::optional<double> {
+      if (!numbers.contains(key) || !numbers[key].is_number()) return std::nullopt;
+      return numbers[key].get<double>();
+    };
+    Compare("inter_layer: none: cycles", at("cycles"), walked.cycles);
+    Compare("inter_layer: none: energy_pj", at("energy_pj"), walked.energy_pj);
+    Compare("inter_layer: none: edp", at("edp"), walked.cycles * walked.energy_pj);
+  }
+
+  const MapJob& job_;
+  const Json& report_;
+  const std::string& file_;
+  Verification& found_;
+};
+
+}  // namespace
+
+Result<void> VerifyPlan(const RunDirectory& directory, Verification& found) {
+  const Result<MapJob> job = LoadMapJob(directory);
+  if (!job) return job.error();
+  if (job->settings.inter_layer == InterLayer::kNone) return {};
+  const std::string file = directory.File("result.json");
+  const Result<std::string> text = ReadTextFile(file);
+  if (!text) return text.error();
+  const Json report = FromText(*text);
+  PlanVerifier(*job, report, file, found).Go();
+  return {};
+}
+
+}  // namespace tessera

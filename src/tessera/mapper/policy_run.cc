@@ -1,0 +1,174 @@
+// Training of policies as a run: its log, checkpoints and the file that it ends with.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tessera/map.h"
+#include "tessera/mapper/curriculum.h"
+#include "tessera/mapper/policy_training.h"
+#include "tessera/record/clock.h"
+#include "tessera/training/training_log.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kCurriculum = "inputs/curriculum.yaml";
+constexpr std::string_view kCheckpointFile = "checkpoint.safetensors";
+constexpr std::string_view kEvents = "events.out.tfevents.0.tessera";
+constexpr double kSecondsBetweenCheckpoints = 60;
+constexpr int64_t kRows = 100;  // of the log, about
+constexpr std::array<std::string_view, 3> kPhases = {"labels", "imitation", "reinforcement"};
+
+class PolicyLoop {
+ public:
+  PolicyLoop(PolicyTrainer& trainer, const RunHooks& hooks) : trainer_(trainer), hooks_(hooks) {}
+
+  Result<void> Go(ThreadPool& pool) {
+    if (Result<void> restored = Restore(); !restored) return restored;
+    double saved = SteadySeconds();
+    for (bool more = true; more && !Stopped();) {
+      const Result<bool> stepped = trainer_.Step(pool);
+      if (!stepped) return stepped.error();
+      more = *stepped;
+      Note(!more);
+      if (hooks_.directory == nullptr || SteadySeconds() - saved < kSecondsBetweenCheckpoints)
+        continue;
+      if (Result<void> written = Checkpoint(); !written) return written;
+      saved = SteadySeconds();
+    }
+    return hooks_.directory == nullptr ? Result<void>() : Checkpoint();
+  }
+
+  const std::vector<PolicyRow>& rows() const { return rows_; }
+
+ private:
+  bool Stopped() const { return hooks_.stopped && hooks_.stopped(); }
+
+  void Note(bool last) {
+    const PolicyProgress at = trainer_.progress();
+    const int64_t every = std::max<int64_t>(1, at.steps / kRows);
+    const bool due = last || at.step % every == 0;
+    if (due) {
+      rows_.push_back({.phase = at.phase,
+                       .step = at.step,
+                       .loss = at.loss,
+                       .first_log2 = at.first,
+                       .best_log2 = at.best});
+    }
+    if (hooks_.progress == nullptr) return;
+    hooks_.progress->OnProgress(last  ? ProgressEvent::kDone
+                                : due ? ProgressEvent::kMilestone
+                                      : ProgressEvent::kAdvanced,
+                                {.name = at.phase,
+                                 .best = at.phase == kPhases[2] ? at.first : at.loss,
+                                 .samples = at.step,
+                                 .budget = at.steps});
+  }
+
+  Result<void> Restore() {
+    if (hooks_.directory == nullptr) return {};
+    const std::string path = hooks_.directory->File(kCheckpointFile);
+    if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return {};
+    const Result<TensorReader> reader = TensorReader::Open(path);
+    if (!reader) return reader.error();
+    if (Result<void> loaded = trainer_.Load(*reader); !loaded) return loaded;
+    const Result<int64_t> count = reader->Count("log.numbers");
+    if (!count) return count.error();
+    std::vector<double> numbers(static_cast<size_t>(*count));
+    if (Result<void> read = reader->Read<double>("log.numbers", numbers); !read) return read;
+    for (size_t i = 0; i + 4 < numbers.size(); i += 5) {
+      const double phase = std::clamp(numbers[i], 0.0, 2.0),
+                   step = std::clamp(numbers[i + 1], 0.0, 1e15);
+      rows_.push_back({.phase = std::string(kPhases[static_cast<size_t>(phase)]),
+                       .step = static_cast<int64_t>(step),
+                       .loss = numbers[i + 2],
+                       .first_log2 = numbers[i + 3],
+                       .best_log2 = numbers[i + 4]});
+    }
+    return {};
+  }
+
+  // Everything to go on from, and the curves for TensorBoard.
+  Result<void> Checkpoint() const {
+    std::vector<double> numbers;
+    std::string events = TensorBoardEvent(0, 0, {});
+    for (const PolicyRow& row : rows_) {
+      const auto phase = std::ranges::find(kPhases, row.phase) - kPhases.begin();
+      numbers.insert(numbers.end(), {static_cast<double>(phase), static_cast<double>(row.step),
+                                     row.loss, row.first_log2, row.best_log2});
+      events += TensorBoardEvent(0, row.step,
+                                 {{"loss", static_cast<float>(row.loss)},
+                                  {"first_log2", static_cast<float>(row.first_log2)},
+                                  {"best_log2", static_cast<float>(row.best_log2)}});
+    }
+    TensorWriter writer;
+    trainer_.Save(writer);
+    writer.Add("log.numbers", std::span<const double>(numbers));
+    const RunDirectory& directory = *hooks_.directory;
+    Result<void> written = writer.Write(directory.File(kCheckpointFile), directory.token());
+    if (!written) return written;
+    return WriteFileAtomically(directory.File(kEvents), events, directory.token());
+  }
+
+  PolicyTrainer& trainer_;
+  const RunHooks& hooks_;
+  std::vector<PolicyRow> rows_;
+};
+
+Result<Curriculum> ReadCurriculum(const std::string& file) {
+  const Result<std::string> text = ReadTextFile(file);
+  if (!text) return text.error();
+  return ParseCurriculum(*text, file);
+}
+
+}  // namespace
+
+Result<RunDirectory> CreatePolicyRun(const std::string& path, const std::string& curriculum_file,
+                                     uint64_t seed, const RunOrigin& origin) {
+  const Result<std::string> text = ReadTextFile(curriculum_file);
+  if (!text) return text.error();
+  const Result<Curriculum> curriculum = ParseCurriculum(*text, curriculum_file);
+  if (!curriculum) return curriculum.error();
+  // What cannot be trained leaves no folder behind.
+  const auto trainer = PolicyTrainer::Make(*curriculum, seed);
+  if (!trainer) return trainer.error();
+  nlohmann::ordered_json settings = {{"curriculum", kCurriculum}};
+  return RunDirectory::Create(path,
+                              {.kind = std::string(kPolicyRun),
+                               .origin = origin,
+                               .settings = settings.dump(),
+                               .seed = static_cast<int64_t>(seed)},
+                              {{std::string(kCurriculum), *text}});
+}
+
+Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t seed, int threads,
+                                   const RunHooks& hooks) {
+  const Result<Curriculum> curriculum = ReadCurriculum(curriculum_file);
+  if (!curriculum) return curriculum.error();
+  const Result<std::unique_ptr<PolicyTrainer>> trainer = PolicyTrainer::Make(*curriculum, seed);
+  if (!trainer) return trainer.error();
+  ThreadPool pool(threads);
+  PolicyLoop loop(**trainer, hooks);
+  if (Result<void> trained = loop.Go(pool); !trained) return trained.error();
+  TensorWriter writer;
+  (*trainer)->networks().Save(writer);
+  const PolicyProgress at = (*trainer)->progress();
+  return PolicyTraining{.model = curriculum->model,
+                        .rows = loop.rows(),
+                        .step = at.step,
+                        .steps = at.steps,
+                        .exercises = curriculum->problems,
+                        .data_hash = (*trainer)->DataHash(),
+                        .policy = writer.Bytes(),
+                        .interrupted = at.step < at.steps};
+}
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+// Trains a policy: its networks imitate the best mappings that the exact mapper and a search near
+// by know, and then play themselves, learning from what their mappings cost.
+#ifndef TESSERA_MAPPER_POLICY_TRAINING_H_
+#define TESSERA_MAPPER_POLICY_TRAINING_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/mapper/curriculum.h"
+#include "tessera/part.h"
+#include "tessera/policy/networks.h"
+#include "tessera/result.h"
+#include "tessera/space.h"
+
+namespace tessera {
+
+// A row of the log: after so many steps of the networks.
+struct PolicyProgress {
+  std::string phase = {};  // "labels", "imitation", "reinforcement"
+  int64_t step = 0, steps = 0;
+  double loss = 0;   // of imitation: mean -log p of a decision
+  double first = 0;  // log2 of the most probable mapping's cost over the best known, mean
+  double best = 0;   // the same for the best draw of a visit
+};
+
+// Contract: the networks after n steps are a function of curriculum and seed, on any number of
+// threads. Used by one thread at a time.
+class PolicyTrainer {
+ public:
+  // Errors: networks, machines and models that cannot be loaded.
+  static Result<std::unique_ptr<PolicyTrainer>> Make(const Curriculum& curriculum, uint64_t seed);
+  ~PolicyTrainer();
+
+  // The best known mapping of some more exercises, or one step of the networks; false once all is
+  // done.
+  Result<bool> Step(ThreadPool& pool);
+
+  PolicyProgress progress() const;
+  const policy::Networks& networks() const;
+
+  // What the exercises are: equal ones have equal hashes. Known after the labels.
+  std::string DataHash() const;
+
+  // Everything that Step goes on from.
+  void Save(TensorWriter& writer) const;
+  Result<void> Load(const TensorReader& reader);
+
+ private:
+  struct State;
+  explicit PolicyTrainer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The problem of an exercise.
+Result<std::unique_ptr<MappingProblem>> ProblemOf(const Exercise& exercise,
+                                                  const std::string& model);
+
+// A mapping and what it costs; the point is empty where nothing feasible is known.
+struct KnownMapping {
+  Point point = {};
+  double value = 0;
+  bool known = false;
+};
+
+// The best mapping that so many rounds of the exact mapper know. Unknown where it cannot take the
+// problem.
+KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds);
+
+// The best one found by so many steps from neighbour to neighbour.
+void ImproveNearBy(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
+                   KnownMapping& known);
+
+}  // namespace tessera
+
+#endif  // TESSERA_MAPPER_POLICY_TRAINING_H_

@@ -1,0 +1,52 @@
+// Mappings to learn from.
+#include <memory>
+#include <utility>
+
+#include "tessera/mapper/policy_training.h"
+#include "tessera/search/exact/mapper.h"
+#include "tessera/search/exact/problem_options.h"
+
+namespace tessera {
+
+KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds) {
+  KnownMapping known;
+  Result<exact::MapperOptions> options = exact::OptionsFor(problem);
+  if (!options || rounds == 0) return known;
+  // A lesson needs a good mapping, not a proof: small rounds, few nodes.
+  options->max_nodes = 100'000;
+  options->split_steps = 20'000;
+  options->node_steps = 4'000;
+  options->dive_width = 16;
+  const auto& [loops, hierarchy] = *problem.loops();
+  const Result<std::unique_ptr<exact::Mapper>> mapper =
+      exact::Mapper::Make(loops, hierarchy, *options);
+  if (!mapper) return known;
+  ThreadPool one(1);
+  for (int64_t i = 0; i < rounds && (*mapper)->Step(one); ++i) {
+  }
+  const exact::Progress progress = (*mapper)->progress();
+  if (!progress.best) return known;
+  const Result<Point> point = problem.space().Encode(progress.best->mapping);
+  if (!point) return known;
+  const Outcome outcome = problem.Evaluate(*point);
+  if (!outcome.feasible()) return known;
+  return {.point = *point, .value = outcome.value, .known = true};
+}
+
+void ImproveNearBy(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
+                   KnownMapping& known) {
+  const std::unique_ptr<Problem::Workspace> workspace = problem.MakeWorkspace();
+  const MappingSpace& space = problem.space();
+  for (int64_t i = 0; i < evaluations; ++i) {
+    Point point = known.known ? space.Neighbor(known.point, rng) : space.Sample(rng, 0);
+    for (int64_t more = known.known ? rng.UniformInt(3) : 0; more > 0; --more) {
+      point = space.Neighbor(point, rng);
+    }
+    const Outcome outcome = problem.Evaluate(point, *workspace);
+    // Equal ones are taken, too: plateaus are wide.
+    if (!outcome.feasible() || (known.known && outcome.value > known.value)) continue;
+    known = {.point = point, .value = outcome.value, .known = true};
+  }
+}
+
+}  // namespace tessera

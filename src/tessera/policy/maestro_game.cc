@@ -1,0 +1,514 @@
+// The game of dataflows. First how many PEs form a cluster and what is spread over clusters and
+// PEs, then tiles, the outer level first, then the orders of loops, the outermost first.
+#include "tessera/policy/maestro_game.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tessera/space.h"
+
+namespace tessera::policy {
+namespace {
+
+constexpr size_t kNothing = static_cast<size_t>(-1);
+constexpr size_t kTensorCount = 3;  // weights, inputs, outputs
+constexpr size_t kLevels = 2;       // L2, L1
+
+struct TensorNames {
+  std::string_view dims;
+};
+constexpr std::array<TensorNames, kTensorCount> kConv = {{{"KCRSG"}, {"NCYXG"}, {"NKYXG"}}};
+constexpr std::array<TensorNames, kTensorCount> kProduct = {{{"MKH"}, {"KNH"}, {"MNH"}}};
+
+// What a game is about, as numbers.
+struct Facts {
+  const MappingSpace* space = nullptr;
+  std::vector<std::string> dims = {};
+  std::vector<double> bounds = {};
+  std::vector<std::array<bool, kTensorCount>> relevant = {};
+  std::vector<size_t> window = {};  // of Y: R, of X: S
+  std::array<std::vector<size_t>, kLevels> tile = {};
+  std::array<size_t, kLevels> order = {}, parallel = {};
+  size_t cluster = kNothing;
+  double pes = 1;
+  std::array<double, kLevels> capacity = {};  // L2, L1
+  std::vector<float> context = {};
+};
+
+double Log2(double value) { return std::log2(std::max(value, 1e-9)); }
+
+bool ReadSpace(const MappingProblem& problem, Facts& facts) {
+  const MappingSpace& space = problem.space();
+  facts.space = &space;
+  facts.order.fill(kNothing);
+  facts.parallel.fill(kNothing);
+  for (size_t i = 0; i < space.size(); ++i) {
+    const Decision& decision = space.decisions()[i];
+    const auto level = static_cast<size_t>(std::clamp(decision.level(), 0, 1));
+    if (decision.role() == DecisionRole::kTile && level == 0) {
+      facts.dims.push_back(decision.dimension());
+      facts.bounds.push_back(static_cast<double>(decision.value(decision.size() - 1)));
+    }
+    if (decision.role() == DecisionRole::kTile) facts.tile[level].push_back(i);
+    if (decision.role() == DecisionRole::kOrder) facts.order[level] = i;
+    if (decision.role() == DecisionRole::kParallel) facts.parallel[level] = i;
+    if (decision.name() == "cluster") facts.cluster = i;
+  }
+  if (facts.dims.empty() || facts.cluster == kNothing || facts.order[0] == kNothing ||
+      facts.order[1] == kNothing || facts.tile[0].size() != facts.tile[1].size()) {
+    return false;
+  }
+  const bool product = std::ranges::find(facts.dims, "M") != facts.dims.end();
+  const bool depthwise = !product && std::ranges::find(facts.dims, "K") == facts.dims.end();
+  for (const std::string& dim : facts.dims) {
+    std::array<bool, kTensorCount>& relevant = facts.relevant.emplace_back();
+    for (size_t t = 0; t < kTensorCount; ++t) {
+      relevant[t] = (product ? kProduct : kConv)[t].dims.find(dim) != std::string_view::npos ||
+                    (depthwise && dim == "C");
+    }
+    const std::string_view partner = dim == "Y" ? "R" : dim == "X" ? "S" : "";
+    const auto at = std::ranges::find(facts.dims, partner);
+    facts.window.push_back(partner.empty() || at == facts.dims.end()
+                               ? kNothing
+                               : static_cast<size_t>(at - facts.dims.begin()));
+  }
+  return true;
+}
+
+void FillContext(const MappingProblem& problem, Facts& facts) {
+  const PeArray& array = *problem.array();
+  facts.pes = static_cast<double>(array.num_pes);
+  facts.capacity = {static_cast<double>(array.l2_elements), static_cast<double>(array.l1_elements)};
+  const auto add = [&](double value) { facts.context.push_back(static_cast<float>(value)); };
+  for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
+    add(problem.objective() == objective ? 1 : 0);
+  }
+  double macs = 1;
+  std::array<double, kTensorCount> words = {1, 1, 1};
+  for (size_t d = 0; d < facts.dims.size(); ++d) {
+    macs *= facts.bounds[d];
+    for (size_t t = 0; t < kTensorCount; ++t)
+      words[t] *= facts.relevant[d][t] ? facts.bounds[d] : 1;
+  }
+  add(Log2(macs) / 32);
+  for (const double count : words) add(Log2(count) / 24);
+  add(Log2(facts.pes) / 12);
+  for (const double capacity : facts.capacity) add(Log2(capacity) / 24);
+  add(Log2(static_cast<double>(array.noc_elements_per_cycle)) / 24);
+  add(Log2(static_cast<double>(array.offchip_elements_per_cycle)) / 24);
+  add(static_cast<double>(facts.dims.size()) / 8);
+}
+
+constexpr size_t kShared = 13, kLoopNumbers = 8;
+constexpr FeatureCounts kCounts = {1, kShared + kLoopNumbers + 12, kShared + kLoopNumbers + 26,
+                                   kShared + kLoopNumbers + 17, kShared + 16};
+
+class MaestroEpisode final : public Episode {
+ public:
+  explicit MaestroEpisode(const Facts& facts)
+      : facts_(facts), space_(*facts.space), point_(space_.size()), decided_(space_.size(), false) {
+    space_.Repair(point_);
+    tiles_[0] = tiles_[1] = facts.bounds;
+    Plan();
+  }
+
+  bool Next(Turn& turn) override {
+    while (at_ < plan_.size()) {
+      choices_.clear();
+      witnesses_.clear();
+      const Ask& ask = plan_[at_];
+      if (ask.kind == AgentKind::kOrder) {
+        ListOrder(ask);
+      } else {
+        ListValues(ask);
+      }
+      if (choices_.size() > 1) {
+        Describe(ask, turn);
+        return true;
+      }
+      Take(0);
+    }
+    return false;
+  }
+
+  void Take(size_t value) override {
+    const Ask& ask = plan_[at_];
+    const int32_t choice = choices_[value];
+    if (ask.kind == AgentKind::kOrder) {
+      placed_.push_back(static_cast<uint8_t>(choice));
+      std::erase(left_, static_cast<uint8_t>(choice));
+      if (!left_.empty()) return;
+      Permutation order;
+      for (const uint8_t item : placed_) order.items[order.size++] = item;
+      point_[ask.decision] = space_.decisions()[ask.decision].IndexOfOrder(order);
+      orders_[ask.level] = placed_;
+    } else {
+      point_ = witnesses_[value];
+      const Decision& decision = space_.decisions()[ask.decision];
+      if (ask.kind == AgentKind::kTile) {
+        tiles_[ask.level][ask.dim] = static_cast<double>(decision.value(choice));
+        if (ask.level == 0) tiles_[1][ask.dim] = std::min(tiles_[1][ask.dim], tiles_[0][ask.dim]);
+      } else if (ask.decision == facts_.cluster) {
+        cluster_ = static_cast<double>(decision.value(choice));
+      } else {
+        parallel_[ask.level] = DimOf(decision.Label(choice));
+      }
+    }
+    decided_[ask.decision] = true;
+    ++at_;
+    placed_.clear();
+    left_.clear();
+    if (at_ < plan_.size() && plan_[at_].kind == AgentKind::kOrder) {
+      for (size_t d = 0; d < facts_.dims.size(); ++d) left_.push_back(static_cast<uint8_t>(d));
+    }
+  }
+
+  size_t Match(const Point& target) const override {
+    const Ask& ask = plan_[at_];
+    int32_t wanted = target[ask.decision];
+    if (ask.kind == AgentKind::kOrder) {
+      const Permutation order = space_.decisions()[ask.decision].OrderAt(target[ask.decision]);
+      wanted = order.items[placed_.size()];
+    }
+    return static_cast<size_t>(std::ranges::find(choices_, wanted) - choices_.begin());
+  }
+
+  const Point& point() const override { return point_; }
+
+  void Outline(std::vector<float>& row) const override {
+    const auto add = [&](double value) { row.push_back(static_cast<float>(value)); };
+    // Words fetched into either level by its loops, in the order that was chosen.
+    std::array<double, kLevels> fetched{};
+    double busy = 1;
+    std::array<std::array<double, kTensorCount>, kLevels> by_tensor{};
+    for (size_t level = 0; level < kLevels; ++level) {
+      busy *= Spread(level);
+      for (size_t t = 0; t < kTensorCount; ++t) {
+        by_tensor[level][t] = Words(level, t) * Trips(level, t);
+        if (level == 1) by_tensor[level][t] *= AllTrips(0);
+        fetched[level] += by_tensor[level][t];
+      }
+    }
+    double macs = 1;
+    for (const double bound : facts_.bounds) macs *= bound;
+    const double cycles = Log2(facts_.pes / busy), words = Log2(fetched[0] + 0.2 * fetched[1]);
+    const bool latency = facts_.context[0] > 0, energy = facts_.context[1] > 0;
+    // Tiles are held twice, one in use and one on its way; what does not fit is not feasible.
+    double excess = 0;
+    for (size_t level = 0; level < kLevels; ++level) {
+      excess += std::max(0.0, Log2(2 * Held(level) / facts_.capacity[level]));
+    }
+    constexpr double kTooLarge = 4;
+    add((latency ? cycles : energy ? 0.3 * words : cycles + 0.3 * words) + kTooLarge * excess);
+    add(cycles);
+    add(words);
+    for (size_t level = 0; level < kLevels; ++level) {
+      for (size_t t = 0; t < kTensorCount; ++t) add(Log2(by_tensor[level][t] / macs) / 8);
+      add(Log2(Held(level) / facts_.capacity[level]) / 12);
+      add(Held(level) > facts_.capacity[level] ? 1 : 0);
+    }
+    add(Log2(busy) / 8);
+    add(Log2(cluster_) / 8);
+    add(parallel_[0] == parallel_[1] ? 1 : 0);
+    row.insert(row.end(), facts_.context.begin(), facts_.context.end());
+  }
+
+ private:
+  // A decision and who makes it.
+  struct Ask {
+    AgentKind kind = AgentKind::kTile;
+    size_t decision = 0, level = 0, dim = 0;
+  };
+
+  void Plan() {
+    const auto ask = [&](AgentKind kind, size_t decision, size_t level, size_t dim) {
+      if (decision != kNothing) plan_.push_back({kind, decision, level, dim});
+    };
+    for (size_t level = 0; level < kLevels; ++level) {
+      ask(AgentKind::kSpread, facts_.parallel[level], level, 0);
+    }
+    ask(AgentKind::kSpread, facts_.cluster, 1, 0);
+    for (size_t level = 0; level < kLevels; ++level) {
+      for (size_t d = 0; d < facts_.dims.size(); ++d) {
+        ask(AgentKind::kTile, facts_.tile[level][d], level, d);
+      }
+    }
+    for (size_t level = 0; level < kLevels; ++level) {
+      ask(AgentKind::kOrder, facts_.order[level], level, 0);
+    }
+    // What else a space decides, such as the number of PEs, stays as the witness has it.
+  }
+
+  size_t DimOf(std::string_view label) const {
+    return static_cast<size_t>(std::ranges::find(facts_.dims, label) - facts_.dims.begin());
+  }
+
+  // A value is offered if there is a legal point with it and everything that was decided; Repair
+  // looks for one and never changes what was decided.
+  void ListValues(const Ask& ask) {
+    const Decision& decision = space_.decisions()[ask.decision];
+    for (int32_t i = 0; i < decision.size(); ++i) {
+      Point attempt = point_;
+      attempt[ask.decision] = i;
+      if (!space_.Check(attempt)) {
+        space_.Repair(attempt);
+        bool same = attempt[ask.decision] == i && space_.Check(attempt).ok();
+        for (size_t k = 0; k < decided_.size() && same; ++k) {
+          same = !decided_[k] || attempt[k] == point_[k];
+        }
+        if (!same) continue;
+      }
+      choices_.push_back(i);
+      witnesses_.push_back(attempt);
+    }
+  }
+
+  void ListOrder(const Ask& ask) {
+    const Decision& decision = space_.decisions()[ask.decision];
+    const bool all = decision.size() == Factorial(facts_.dims.size());
+    for (const uint8_t d : left_) {
+      bool allowed = all;
+      for (int32_t i = 0; i < decision.size() && !allowed; ++i) {
+        const Permutation order = decision.OrderAt(i);
+        allowed = order.items[placed_.size()] == d &&
+                  std::equal(placed_.begin(), placed_.end(), order.items.begin());
+      }
+      if (allowed) choices_.push_back(d);
+    }
+  }
+
+  // ---- Numbers
+
+  double Enclosing(size_t level, size_t d) const {
+    return level == 0 ? facts_.bounds[d] : tiles_[0][d];
+  }
+  double Units(size_t level) const {
+    return level == 0 ? std::max(1.0, std::floor(facts_.pes / cluster_)) : cluster_;
+  }
+  double Steps(size_t level, size_t d) const {
+    return std::ceil(Enclosing(level, d) / std::max(1.0, tiles_[level][d]));
+  }
+  double Spread(size_t level) const {
+    const size_t d = parallel_[level];
+    return d < facts_.dims.size() ? std::min(Units(level), Steps(level, d)) : 1;
+  }
+  double Words(size_t level, size_t t) const {
+    double words = 1;
+    for (size_t d = 0; d < facts_.dims.size(); ++d) {
+      if (!facts_.relevant[d][t]) continue;
+      double size = tiles_[level][d];
+      if (t == 1 && facts_.window[d] != kNothing) size += facts_.bounds[facts_.window[d]] - 1;
+      words *= size;
+    }
+    return words;
+  }
+  double Held(size_t level) const {
+    double words = 0;
+    for (size_t t = 0; t < kTensorCount; ++t) words += Words(level, t);
+    return words * (level == 0 ? Spread(0) : 1);
+  }
+  double AllTrips(size_t level) const {
+    double trips = 1;
+    for (size_t d = 0; d < facts_.dims.size(); ++d) trips *= Steps(level, d);
+    return trips;
+  }
+  // How often a tensor's tile changes: the loops outside the innermost run that leaves it be.
+  double Trips(size_t level, size_t t) const {
+    double trips = 1;
+    bool stays = true;
+    const std::vector<uint8_t>& order = orders_[level];
+    for (size_t k = order.size(); k-- > 0;) {
+      const size_t d = order[k];
+      if (Steps(level, d) > 1) stays = stays && !facts_.relevant[d][t];
+      if (!stays) trips *= Steps(level, d);
+    }
+    return trips;
+  }
+
+  // ---- Features
+
+  void Describe(const Ask& ask, Turn& turn) {
+    turn.kind = ask.kind;
+    turn.values = choices_.size();
+    turn.rows.clear();
+    turn.priors.clear();
+    for (const int32_t choice : choices_) {
+      turn.rows.insert(turn.rows.end(), facts_.context.begin(), facts_.context.end());
+      const auto add = [&](double value) { turn.rows.push_back(static_cast<float>(value)); };
+      switch (ask.kind) {
+        case AgentKind::kTile: DescribeTile(ask, choice, add); break;
+        case AgentKind::kOrder: DescribeOrder(ask, choice, add); break;
+        default: DescribeSpread(ask, choice, add); break;
+      }
+    }
+    TESSERA_CHECK(turn.rows.size() == turn.values * kCounts[static_cast<size_t>(turn.kind)]);
+  }
+
+  void DescribeLoop(size_t d, const auto& add) const {
+    const bool real = d < facts_.dims.size();
+    for (size_t t = 0; t < kTensorCount; ++t) add(real && facts_.relevant[d][t] ? 1 : 0);
+    add(real && (facts_.dims[d] == "R" || facts_.dims[d] == "S") ? 1 : 0);
+    add(real && facts_.window[d] != kNothing ? 1 : 0);
+    add(real ? Log2(facts_.bounds[d]) / 10 : 0);
+    add(real && facts_.dims[d] == "K" ? 1 : 0);
+    add(real && facts_.dims[d] == "C" ? 1 : 0);
+  }
+
+  void DescribeSpread(const Ask& ask, int32_t choice, const auto& add) {
+    const Decision& decision = space_.decisions()[ask.decision];
+    const bool cluster = ask.decision == facts_.cluster;
+    const size_t d = cluster ? parallel_[1] : DimOf(decision.Label(choice));
+    DescribeLoop(d, add);
+    const double size = cluster ? static_cast<double>(decision.value(choice)) : cluster_;
+    const double outside = std::floor(facts_.pes / size);
+    add(cluster ? 1 : 0);
+    add(ask.level == 0 ? 1 : 0);
+    add(cluster ? Log2(size) / 8 : 0);
+    add(cluster ? Log2(outside) / 8 : 0);
+    const auto bound = [&](size_t which) {
+      return which < facts_.dims.size() ? facts_.bounds[which] : 1.0;
+    };
+    // How many units the dimensions that are spread could keep busy.
+    add(cluster ? Log2(std::min(size, bound(parallel_[1])) / size) : 0);
+    add(cluster ? Log2(std::min(outside, bound(parallel_[0])) / std::max(1.0, outside)) : 0);
+    add(cluster ? Log2(std::min(size, bound(parallel_[1])) *
+                       std::min(outside, bound(parallel_[0])) / facts_.pes)
+                : Log2(std::min(facts_.pes, bound(d)) / facts_.pes));
+    const bool first = parallel_[0] < facts_.dims.size();
+    for (size_t t = 0; t < kTensorCount; ++t) {
+      add(first && facts_.relevant[parallel_[0]][t] ? 1 : 0);
+    }
+    add(d == parallel_[0] ? 1 : 0);
+    add(first ? Log2(bound(parallel_[0])) / 10 : 0);
+  }
+
+  void DescribeTile(const Ask& ask, int32_t choice, const auto& add) {
+    const double value = static_cast<double>(space_.decisions()[ask.decision].value(choice));
+    DescribeLoop(ask.dim, add);
+    const double before = tiles_[ask.level][ask.dim], inner = tiles_[1][ask.dim];
+    tiles_[ask.level][ask.dim] = value;
+    if (ask.level == 0) tiles_[1][ask.dim] = std::min(inner, value);
+    add(ask.level == 0 ? 1 : 0);
+    add(Log2(value) / 10);
+    add(Log2(value / Enclosing(ask.level, ask.dim)) / 10);
+    add(value == 1 ? 1 : 0);
+    add(value == Enclosing(ask.level, ask.dim) ? 1 : 0);
+    add(ask.dim == parallel_[ask.level] ? 1 : 0);
+    add(ask.dim == parallel_[1] ? 1 : 0);
+    const double steps = Steps(ask.level, ask.dim);
+    add(Log2(steps) / 10);
+    add(Log2(steps * value / Enclosing(ask.level, ask.dim)));  // padding
+    const bool spread = ask.dim == parallel_[ask.level];
+    add(spread ? Log2(Units(ask.level) / std::min(Units(ask.level), steps)) / 4 : 0);
+    // The last round of what is spread may have less to do than all units could.
+    const double rounds = std::ceil(steps / Units(ask.level));
+    add(spread ? Log2(rounds * Units(ask.level) / steps) : 0);
+    add(Log2(Units(ask.level)) / 8);
+    for (size_t t = 0; t < kTensorCount; ++t) {
+      add(Log2(Words(ask.level, t)) / 20);
+      add(Log2(Words(ask.level, t) / facts_.capacity[ask.level]) / 16);
+    }
+    add(Log2(Held(ask.level) / facts_.capacity[ask.level]) / 12);
+    // With what is still to decide as small as it can be.
+    std::array<double, kTensorCount> least = {1, 1, 1};
+    for (size_t d = 0; d < facts_.dims.size(); ++d) {
+      const bool open = d > ask.dim;
+      const double size =
+          open ? static_cast<double>(space_.decisions()[facts_.tile[ask.level][d]].value(0))
+               : tiles_[ask.level][d];
+      for (size_t t = 0; t < kTensorCount; ++t) {
+        if (!facts_.relevant[d][t]) continue;
+        least[t] *= t == 1 && facts_.window[d] != kNothing
+                        ? size + facts_.bounds[facts_.window[d]] - 1
+                        : size;
+      }
+    }
+    const double all = least[0] + least[1] + least[2];
+    add(Log2(all / facts_.capacity[ask.level]) / 12);
+    add(all > facts_.capacity[ask.level] ? 1 : 0);
+    add(2 * all > facts_.capacity[ask.level] ? 1 : 0);
+    double later = 0;
+    for (size_t d = ask.dim + 1; d < facts_.dims.size(); ++d)
+      later += Log2(Enclosing(ask.level, d));
+    add(later / 20);
+    for (size_t t = 0; t < kTensorCount; ++t) {
+      double reuse = 0;  // steps of other loops
+      for (size_t d = 0; d < facts_.dims.size(); ++d) {
+        if (!facts_.relevant[d][t]) reuse += Log2(Steps(ask.level, d));
+      }
+      add(reuse / 16);
+    }
+    tiles_[ask.level][ask.dim] = before;
+    tiles_[1][ask.dim] = ask.level == 0 ? inner : before;
+  }
+
+  void DescribeOrder(const Ask& ask, int32_t choice, const auto& add) {
+    const auto d = static_cast<size_t>(choice);
+    DescribeLoop(d, add);
+    add(ask.level == 0 ? 1 : 0);
+    add(Log2(Steps(ask.level, d)) / 10);
+    add(Steps(ask.level, d) <= 1 ? 1 : 0);
+    add(static_cast<double>(placed_.size()) / 8);
+    add(d == parallel_[ask.level] ? 1 : 0);
+    // Tensors that could stay if the loops that remain, without this one, came inside: for each the
+    // steps that would then not fetch it, and what it weighs.
+    for (size_t t = 0; t < kTensorCount; ++t) {
+      double inside = 0, relevant = 0;
+      for (const uint8_t other : left_) {
+        if (other == d) continue;
+        (facts_.relevant[other][t] ? relevant : inside) += Log2(Steps(ask.level, other));
+      }
+      add(inside / 12);
+      add(relevant / 12);
+      add(Log2(Words(ask.level, t)) / 20);
+    }
+    double all = 0;
+    for (const uint8_t other : left_) all += Log2(Steps(ask.level, other));
+    add(all / 16);
+    add(Log2(Spread(ask.level)) / 8);
+    add(static_cast<double>(left_.size()) / 8);
+  }
+
+  const Facts& facts_;
+  const MappingSpace& space_;
+  Point point_;  // legal, and agrees with what is decided
+  std::vector<bool> decided_;
+  std::vector<Ask> plan_;
+  size_t at_ = 0;
+  std::array<std::vector<double>, kLevels> tiles_;  // L1 tiles count as large as L2's at first
+  std::array<size_t, kLevels> parallel_ = {kNothing, kNothing};
+  double cluster_ = 1;
+  std::array<std::vector<uint8_t>, kLevels> orders_;
+  std::vector<uint8_t> placed_, left_;
+  std::vector<int32_t> choices_;
+  std::vector<Point> witnesses_;
+};
+
+class MaestroGame final : public Game {
+ public:
+  explicit MaestroGame(Facts facts) : facts_(std::move(facts)) {}
+  std::unique_ptr<Episode> Begin() const override {
+    return std::make_unique<MaestroEpisode>(facts_);
+  }
+  const FeatureCounts& features() const override { return kCounts; }
+
+ private:
+  const Facts facts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Game> MakeMaestroGame(const MappingProblem& problem) {
+  if (problem.array() == nullptr) return nullptr;
+  Facts facts;
+  if (!ReadSpace(problem, facts)) return nullptr;
+  FillContext(problem, facts);
+  return std::make_unique<MaestroGame>(std::move(facts));
+}
+
+}  // namespace tessera::policy

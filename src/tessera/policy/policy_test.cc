@@ -1,0 +1,209 @@
+// Games, agents and networks of policies.
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tessera/accelerator.h"
+#include "tessera/base/temporary_folder.h"
+#include "tessera/policy/game.h"
+#include "tessera/policy/learn.h"
+#include "tessera/policy/networks.h"
+#include "tessera/policy/play.h"
+#include "tessera/policy/shipped.h"
+#include "tessera/space.h"
+
+namespace tessera::policy {
+namespace {
+
+struct Case {
+  std::string machine;
+  Layer layer;
+  bool bypass = true;
+  std::string constraints = {};
+};
+
+// Strides, primes, depthwise and products, with and without bypass, one with constraints.
+std::vector<Case> Cases() {
+  const Layer conv{.k = 64, .c = 24, .y = 57, .x = 57, .r = 3, .s = 3, .stride = {2, 2}};
+  const Layer depthwise{.k = 96, .c = 96, .y = 30, .x = 30, .r = 3, .s = 3, .groups = 96};
+  const Layer full{.type = LayerType::kFullyConnected, .n = 7, .k = 509, .c = 768};
+  const Layer product{.type = LayerType::kMatmul, .h = 12, .m = 128, .n = 64, .k = 197};
+  return {{"simple3", conv},
+          {"eyeriss-256", conv},
+          {"eyeriss-256", depthwise, false},
+          {"tpu-128", full},
+          {"nvdla", product},
+          {"simba", depthwise},
+          {"simple3", full, false},
+          {"eyeriss-256", conv, true,
+           "format: tessera-constraints-1\nrange: {K_GLB: {max: 8}, C_WeightRF: {min: 2}}\n"
+           "order: {order_GLB: [[C, K]]}\n"}};
+}
+
+std::unique_ptr<MappingProblem> ProblemOf(const Case& c) {
+  const Result<Accelerator> machine = LoadAccelerator(c.machine);
+  const Result<CostModelChoice> model = ChooseCostModel("loopnest", {});
+  MappingProblemOptions options{.objective = Objective::kEdp};
+  options.space.decide_keep = c.bypass;
+  if (!c.constraints.empty()) {
+    options.space.constraints = *ParseConstraints(c.constraints, "test.yaml");
+  }
+  Result<std::unique_ptr<MappingProblem>> made =
+      MappingProblem::Make(c.layer, *machine, *model, options);
+  EXPECT_TRUE(made) << made.error().message;
+  return *std::move(made);
+}
+
+Networks Untrained(const Game& game, uint64_t seed = 5) {
+  return Networks(game.features(), {64, 64}, seed);
+}
+
+// Illegal values are masked, not repaired: whatever is drawn is legal as it is.
+TEST(LoopGame, EveryDrawIsLegal) {
+  for (const Case& c : Cases()) {
+    const std::unique_ptr<MappingProblem> problem = ProblemOf(c);
+    const std::unique_ptr<Game> game = MakeGame(*problem);
+    ASSERT_NE(game, nullptr);
+    const std::vector<Draft> drafts = Play(*game, Untrained(*game), {.count = 40, .seed = 3});
+    std::set<size_t> different;
+    for (const Draft& draft : drafts) {
+      const Result<void> legal = problem->space().Check(draft.point);
+      EXPECT_TRUE(legal) << c.machine << ": " << legal.error().message;
+      EXPECT_TRUE(problem->Evaluate(draft.point).feasible());
+      different.insert(PointHash()(draft.point));
+    }
+    EXPECT_GT(different.size(), 30u) << c.machine;
+  }
+}
+
+// Every mapping of the space can come about, so that every label can be imitated; what makes no
+// difference may come out in another way.
+TEST(LoopGame, AnyLegalPointCanBePlayed) {
+  for (const Case& c : Cases()) {
+    if (!c.constraints.empty()) continue;  // A mask may leave out some there.
+    const std::unique_ptr<MappingProblem> problem = ProblemOf(c);
+    const std::unique_ptr<Game> game = MakeGame(*problem);
+    CounterRng rng(7, 7);
+    for (int i = 0; i < 30; ++i) {
+      const Point target = problem->space().Sample(rng, 4);
+      const std::unique_ptr<Episode> episode = game->Begin();
+      Turn turn;
+      while (episode->Next(turn)) {
+        const size_t value = episode->Match(target);
+        ASSERT_LT(value, turn.values) << c.machine << " " << problem->space().Describe(target);
+        episode->Take(value);
+      }
+      EXPECT_EQ(problem->Evaluate(episode->point()).value, problem->Evaluate(target).value);
+    }
+  }
+}
+
+// Dataflows: legal in their space as they are drawn, and all of them within reach.
+TEST(MaestroGame, DrawsAreLegalAndAnyPointCanBePlayed) {
+  const Layer conv{.k = 64, .c = 24, .y = 30, .x = 30, .r = 3, .s = 3};
+  const Layer depthwise{.k = 96, .c = 96, .y = 30, .x = 30, .r = 3, .s = 3, .groups = 96};
+  const Layer product{.type = LayerType::kMatmul, .m = 128, .n = 64, .k = 197};
+  for (const Layer& layer : {conv, depthwise, product}) {
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        MappingProblem::Make(layer, *LoadAccelerator("maestro-256"),
+                             *ChooseCostModel("maestro", {}), {.objective = Objective::kEdp});
+    ASSERT_TRUE(problem) << problem.error().message;
+    const MappingSpace& space = (*problem)->space();
+    const std::unique_ptr<Game> game = MakeGame(**problem);
+    ASSERT_NE(game, nullptr);
+    for (const Draft& draft : Play(*game, Untrained(*game), {.count = 30, .seed = 3})) {
+      const Result<void> legal = space.Check(draft.point);
+      EXPECT_TRUE(legal) << legal.error().message;
+    }
+    CounterRng rng(7, 7);
+    for (int i = 0; i < 30; ++i) {
+      const Point target = space.Sample(rng, 4);
+      const std::unique_ptr<Episode> episode = game->Begin();
+      Turn turn;
+      while (episode->Next(turn)) {
+        const size_t value = episode->Match(target);
+        ASSERT_LT(value, turn.values) << space.Describe(target);
+        episode->Take(value);
+      }
+      EXPECT_EQ(episode->point(), target) << space.Describe(target);
+    }
+  }
+}
+
+TEST(Actor, ProposesEachPointOnceAndTheFirstWhateverTheSeed) {
+  const std::unique_ptr<MappingProblem> problem = ProblemOf(Cases()[1]);
+  const std::unique_ptr<Game> game = MakeGame(*problem);
+  const Networks networks = Untrained(*game);
+  Actor one(*game, networks, 1), two(*game, networks, 2), again(*game, networks, 1);
+  const std::vector<Point> a = one.Propose(20), b = two.Propose(20), c = again.Propose(20);
+  EXPECT_EQ(a.size(), 20u);
+  EXPECT_EQ(a.front(), b.front());
+  EXPECT_EQ(a, c);
+  EXPECT_NE(a, b);
+  std::set<size_t> different;
+  for (const Point& point : a) different.insert(PointHash()(point));
+  for (const Point& point : one.Propose(20)) different.insert(PointHash()(point));
+  EXPECT_EQ(different.size(), 40u);
+}
+
+TEST(Student, LearnsTheSameOnAnyNumberOfThreads) {
+  const std::unique_ptr<MappingProblem> problem = ProblemOf(Cases()[0]);
+  const std::unique_ptr<Game> game = MakeGame(*problem);
+  CounterRng rng(1, 1);
+  Lessons lessons;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(Imitate(*game, problem->space().Sample(rng, 4), 1, lessons));
+  }
+  std::vector<std::vector<float>> parameters;
+  for (const int threads : {1, 3}) {
+    Networks networks = Untrained(*game);
+    Student student(networks, 3e-3);
+    ThreadPool pool(threads);
+    const double before = student.Learn(lessons, 0, pool)[static_cast<size_t>(AgentKind::kTile)];
+    double after = before;
+    for (int i = 0; i < 60; ++i) {
+      after = student.Learn(lessons, 0, pool)[static_cast<size_t>(AgentKind::kTile)];
+    }
+    EXPECT_LT(after, 0.8 * before);
+    const auto tile = networks.parameters(AgentKind::kTile);
+    parameters.emplace_back(tile.begin(), tile.end());
+  }
+  EXPECT_EQ(parameters[0], parameters[1]);
+}
+
+TEST(Networks, ComeBackFromTheirFile) {
+  const std::unique_ptr<MappingProblem> problem = ProblemOf(Cases()[0]);
+  const std::unique_ptr<Game> game = MakeGame(*problem);
+  const Networks networks = Untrained(*game);
+  const TemporaryFolder folder;
+  TensorWriter writer;
+  networks.Save(writer);
+  ASSERT_TRUE(writer.Write(folder.File("p.safetensors")));
+  const auto read = LoadPolicy(folder.File("p.safetensors"), "loopnest");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(Play(*game, **read, {.count = 3}).back().point,
+            Play(*game, networks, {.count = 3}).back().point);
+  TensorWriter other;
+  other.AddInt("something", 1);
+  ASSERT_TRUE(other.Write(folder.File("o.safetensors")));
+  EXPECT_EQ(LoadPolicy(folder.File("o.safetensors"), "loopnest").error().message,
+            "the file holds no policy");
+}
+
+TEST(Shipped, PoliciesLoadAndSayWhereTheyComeFrom) {
+  ASSERT_FALSE(ShippedPolicies().empty());
+  for (const ShippedPolicy& policy : ShippedPolicies()) {
+    EXPECT_TRUE(LoadPolicy(policy.name, policy.model)) << policy.name;
+    EXPECT_EQ(DefaultPolicy(policy.model), &policy);
+    EXPECT_EQ(policy.data_hash.size(), 64u) << policy.name;
+    EXPECT_NE(policy.command.find("tessera train --env mapping --curriculum"), std::string::npos);
+    EXPECT_FALSE(policy.summary.empty());
+    EXPECT_LT(policy.bytes.size(), 4u << 20);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::policy

@@ -1,0 +1,282 @@
+// Plans for random small networks (chains, residuals, branches, concatenations) on random machines
+// against brute force over everything that can be decided, and against walking the plan.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "graph_oracle.h"
+#include "tessera/interlayer/replay.h"
+#include "tessera/map.h"
+#include "thorough.h"
+
+namespace tessera {
+namespace {
+
+int64_t Between(CounterRng& rng, int64_t least, int64_t most) {
+  return least + rng.UniformInt(most - least + 1);
+}
+bool Chance(CounterRng& rng, double probability) { return rng.Uniform() < probability; }
+
+// Builds a network node by node.
+class GraphMaker {
+ public:
+  int32_t Tensor(std::vector<int64_t> shape, TensorKind kind) {
+    network_.graph.tensors.push_back({.name = fmt::format("t{}", network_.graph.tensors.size()),
+                                      .shape = std::move(shape),
+                                      .kind = kind});
+    return static_cast<int32_t>(network_.graph.tensors.size()) - 1;
+  }
+  const std::vector<int64_t>& Shape(int32_t tensor) const {
+    return network_.graph.tensors[static_cast<size_t>(tensor)].shape;
+  }
+
+  int32_t Node(GraphNode node, std::vector<int64_t> shape) {
+    const int32_t out = Tensor(std::move(shape), TensorKind::kActivation);
+    node.name = fmt::format("n{}", network_.graph.nodes.size());
+    node.outputs = {out};
+    network_.graph.nodes.push_back(std::move(node));
+    return out;
+  }
+
+  int32_t Macs(const Layer& layer, int32_t input, std::vector<int64_t> shape) {
+    size_t at = 0;
+    while (at < network_.layers.size() && !(network_.layers[at].layer == layer)) ++at;
+    if (at == network_.layers.size()) {
+      network_.layers.push_back({.name = fmt::format("l{}", at), .layer = layer, .count = 0});
+    }
+    ++network_.layers[at].count;
+    const int32_t weight = Tensor({WeightElements(layer)}, TensorKind::kWeight);
+    return Node({.type = std::string(TypeName(layer)),
+                 .inputs = {input, weight},
+                 .layer = static_cast<int32_t>(at)},
+                std::move(shape));
+  }
+
+  // What nobody reads leaves the network.
+  Network Take() {
+    const GraphLinks links = Links(network_.graph);
+    for (size_t t = 0; t < network_.graph.tensors.size(); ++t) {
+      GraphTensor& tensor = network_.graph.tensors[t];
+      if (links.consumers[t].empty() && tensor.kind == TensorKind::kActivation) {
+        tensor.kind = TensorKind::kOutput;
+      }
+    }
+    network_.name = "random";
+    return network_;
+  }
+
+ private:
+  Network network_;
+};
+
+std::optional<int32_t> RandomConv(GraphMaker& maker, int32_t input, CounterRng& rng) {
+  const std::vector<int64_t> in = maker.Shape(input);
+  Layer layer{.k = Between(rng, 1, 2), .c = in[1], .y = in[2], .x = in[3]};
+  layer.r = Between(rng, 1, 3);
+  layer.s = Between(rng, 1, 2);
+  layer.stride = {Between(rng, 1, 2), 1};
+  layer.pad.top = layer.r > 1 ? Between(rng, 0, 1) : 0;
+  layer.pad.bottom = layer.r > 1 ? Between(rng, 0, 1) : 0;
+  layer.dilation.y = layer.r == 2 ? Between(rng, 1, 2) : 1;
+  if (in[1] > 1 && Chance(rng, 0.3)) layer.k = layer.groups = in[1];
+  if (!Validate(layer)) return std::nullopt;
+  const Pair out = OutputSize(layer);
+  return maker.Macs(layer, input, {1, layer.k, out.y, out.x});
+}
+
+int32_t RandomPool(GraphMaker& maker, int32_t input, CounterRng& rng) {
+  const std::vector<int64_t> in = maker.Shape(input);
+  const int64_t kernel = std::min<int64_t>(in[2], Between(rng, 1, 3)), stride = Between(rng, 1, 2);
+  GraphNode node{.type = Chance(rng, 0.5) ? "maxpool" : "avgpool",
+                 .inputs = {input},
+                 .kernel = {kernel, 1},
+                 .stride = {stride, 1}};
+  if (kernel > 1 && Chance(rng, 0.4)) node.pad.top = 1;
+  const int64_t rows = (in[2] + node.pad.top - kernel) / stride + 1;
+  return maker.Node(node, {1, in[1], rows, in[3]});
+}
+
+Network RandomNetwork(CounterRng& rng) {
+  GraphMaker maker;
+  std::vector<int32_t> images = {maker.Tensor(
+      {1, Between(rng, 1, 2), Between(rng, 2, 5), Between(rng, 1, 2)}, TensorKind::kInput)};
+  const int64_t nodes = Between(rng, 2, 4);
+  for (int64_t k = 0; k < nodes; ++k) {
+    // Mostly the last one, so that there are chains; others make branches.
+    const int32_t from = Chance(rng, 0.7)
+                             ? images.back()
+                             : images[static_cast<size_t>(rng.UniformInt(std::ssize(images)))];
+    const std::vector<int64_t> shape = maker.Shape(from);
+    const double what = rng.Uniform();
+    if (what < 0.12 && shape[2] > 1) {
+      images.push_back(RandomPool(maker, from, rng));
+      continue;
+    }
+    if (what < 0.4 && images.size() > 1) {
+      std::optional<int32_t> other;
+      for (const int32_t image : images) {
+        const std::vector<int64_t>& its = maker.Shape(image);
+        if (image != from && its[2] == shape[2] && its[3] == shape[3]) other = image;
+      }
+      if (other && maker.Shape(*other)[1] == shape[1] && Chance(rng, 0.6)) {
+        images.push_back(maker.Node({.type = "add", .inputs = {from, *other}}, shape));
+        continue;
+      }
+      if (other) {
+        std::vector<int64_t> joined = shape;
+        joined[1] += maker.Shape(*other)[1];
+        images.push_back(maker.Node({.type = "concat", .inputs = {from, *other}}, joined));
+        continue;
+      }
+    }
+    if (const std::optional<int32_t> made = RandomConv(maker, from, rng)) images.push_back(*made);
+    if (Chance(rng, 0.3)) {
+      images.push_back(maker.Node({.type = "relu", .inputs = {images.back()}, .view = true},
+                                  maker.Shape(images.back())));
+    }
+  }
+  if (Chance(rng, 0.3)) {
+    int64_t words = 1;
+    for (const int64_t size : maker.Shape(images.back())) words *= size;
+    const int32_t flat =
+        maker.Node({.type = "flatten", .inputs = {images.back()}, .view = true}, {1, words});
+    const int64_t outputs = Between(rng, 1, 2);
+    maker.Macs({.type = LayerType::kFullyConnected, .k = outputs, .c = words}, flat, {1, outputs});
+  }
+  return maker.Take();
+}
+
+Hierarchy RandomMachine(CounterRng& rng) {
+  const auto pj = [&](int64_t least, int64_t most) { return Decimal(Between(rng, least, most)); };
+  const auto rate = [&](std::optional<Decimal>& of) {
+    if (Chance(rng, 0.5)) of = Decimal(Between(rng, 1, 3));
+  };
+  Hierarchy machine;
+  machine.arithmetic.mac_pj = 1;
+  machine.arithmetic.mesh_x = Between(rng, 1, 2);
+  if (Chance(rng, 0.3)) machine.arithmetic.vector_lanes = Between(rng, 1, 3);
+  if (Chance(rng, 0.3)) machine.arithmetic.vector_op_pj = pj(0, 3);
+  const bool registers = Chance(rng, 0.6), two = Chance(rng, 0.25);
+  const auto add = [&](std::string name, std::optional<int64_t> entries, int64_t cost) {
+    MemoryLevel level{.name = std::move(name), .entries = entries};
+    level.block_words = Chance(rng, 0.3) ? 2 : 1;
+    level.read_pj = pj(cost, 2 * cost);
+    level.fill_pj = pj(cost, 2 * cost);
+    level.update_pj = pj(cost, 2 * cost);
+    if (Chance(rng, 0.2)) level.address_pj = pj(0, 1);
+    rate(level.read_words_per_cycle);
+    rate(level.write_words_per_cycle);
+    if (Chance(rng, 0.3)) rate(level.shared_words_per_cycle);
+    level.reduces_in_place = Chance(rng, 0.7);
+    if (Chance(rng, 0.2)) level.multiple_buffering = 2;
+    if (Chance(rng, 0.3)) level.network.ingress_pj = pj(0, 2);
+    machine.levels.push_back(std::move(level));
+  };
+  if (registers) {
+    add("RF", Between(rng, 3, 12), 1);
+    machine.levels.back().mesh_x = machine.arithmetic.mesh_x;
+  }
+  if (two) add("L1", Between(rng, 6, 30), 4);
+  add("GLB", Between(rng, 8, 60), 8);
+  add("DRAM", std::nullopt, 40);
+  if (Chance(rng, 0.3)) {
+    machine.keeps.assign(machine.levels.size(), {"Weights", "Inputs", "Outputs"});
+    machine.keeps[machine.levels.size() - 2] = Chance(rng, 0.5)
+                                                   ? std::vector<std::string>{"Inputs", "Outputs"}
+                                                   : std::vector<std::string>{"Weights", "Inputs"};
+  }
+  return machine;
+}
+
+double ValueOf(const GraphOptima& optima, Objective objective) {
+  return objective == Objective::kLatency  ? optima.cycles
+         : objective == Objective::kEnergy ? optima.energy_pj
+                                           : optima.edp;
+}
+
+struct Case {
+  Network network = {};
+  Accelerator accelerator = {};
+  bool bypass = false;
+};
+
+// The next random case that brute force can do.
+std::optional<Case> RandomCase(uint64_t number) {
+  CounterRng rng(11, StreamId("interlayer.random"), number);
+  Case made{.network = RandomNetwork(rng)};
+  made.accelerator = {.name = "random", .hierarchy = RandomMachine(rng)};
+  made.bypass = number % 4 == 0;
+  if (made.network.layers.empty()) return std::nullopt;
+  if (!Validate(made.accelerator) || !ValidateGraph(made.network)) return std::nullopt;
+  if (MappingsOf(made.network, *made.accelerator.hierarchy) > (made.bypass ? 40 : 250)) {
+    return std::nullopt;
+  }
+  return made;
+}
+
+void CheckCase(uint64_t number, const Case& random, int64_t& groups, int64_t& homes) {
+  double values[2][3] = {};
+  for (const InterLayer which : {InterLayer::kHomes, InterLayer::kSlices}) {
+    const GraphOptima brute =
+        SearchEveryPlan(random.network, *random.accelerator.hierarchy,
+                        {.slices = which == InterLayer::kSlices, .bypass = random.bypass});
+    if (!brute.found) return;
+    for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
+      const std::string what =
+          fmt::format("case {} {} {}", number, static_cast<int>(which), ToString(objective));
+      MapSettings settings;
+      settings.objective = objective;
+      settings.method = ProofMethod(ProofUse::kAlone);
+      settings.bypass = random.bypass;
+      settings.inter_layer = which;
+      const Result<MapJob> job = MakeMapJob(settings, random.network, random.accelerator);
+      ASSERT_TRUE(job) << what << job.error();
+      const Result<NetworkMapping> mapped = MapGraph(*job, 1);
+      ASSERT_TRUE(mapped) << what << mapped.error();
+      ASSERT_TRUE(mapped->inter_layer) << what;
+      const NetworkTotal& total = mapped->total;
+      const double expected = ValueOf(brute, objective);
+      EXPECT_NEAR(total.value, expected, 1e-9 * expected) << what;
+      EXPECT_LE(*total.bound, expected * (1 + 1e-9)) << what;
+      if (objective != Objective::kEdp) {
+        EXPECT_EQ(mapped->inter_layer->status, MapStatus::kOptimal) << what << " " << *total.bound;
+      }
+      const InterLayerPlan& plan = *mapped->inter_layer;
+      const double none = objective == Objective::kLatency ? plan.none_cycles
+                          : objective == Objective::kEnergy
+                              ? plan.none_energy_pj
+                              : plan.none_cycles * plan.none_energy_pj;
+      EXPECT_LE(total.value, none * (1 + 1e-9)) << what;
+      values[which == InterLayer::kSlices][static_cast<size_t>(objective)] = total.value;
+      const interlayer::Replayed walked = interlayer::Replay(
+          random.network, *random.accelerator.hierarchy, plan, /*walked_macs=*/100'000);
+      EXPECT_EQ(walked.error, "") << what;
+      EXPECT_EQ(walked.cycles, total.cycles) << what;
+      EXPECT_NEAR(walked.energy_pj, total.energy_pj, 1e-9 * total.energy_pj) << what;
+      homes += std::ssize(plan.homes);
+      for (const PlanStage& stage : plan.stages) groups += stage.level.empty() ? 0 : 1;
+    }
+  }
+  for (size_t k = 0; k < 3; ++k) EXPECT_LE(values[1][k], values[0][k] * (1 + 1e-9)) << number;
+}
+
+TEST(InterLayer, EqualsBruteForceOnRandomGraphs) {
+  const uint64_t wanted = Thorough(600, 30);
+  uint64_t cases = 0;
+  int64_t groups = 0, homes = 0;
+  for (uint64_t number = 0; cases < wanted && !testing::Test::HasFailure(); ++number) {
+    const std::optional<Case> random = RandomCase(number);
+    if (!random) continue;
+    ++cases;
+    CheckCase(number, *random, groups, homes);
+  }
+  fmt::print("{} cases, {} groups, {} tensors on chip\n", cases, groups, homes);
+  EXPECT_GT(groups, static_cast<int64_t>(wanted / 4));
+  EXPECT_GT(homes, static_cast<int64_t>(wanted));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,110 @@
+// The machines of a co-optimization: what each knob was set to, and what the programs of the chosen
+// one do when.
+import { chart, type Row } from "./chart";
+import { h, picture, s } from "./dom";
+import type { CooptRun, Machine, Timeline } from "./data";
+import { percent, short, whole } from "./format";
+import { bars, legend, type Bar } from "./layer";
+
+// Parallel coordinates: an axis per knob, then area and cycles; a line per machine.
+export function parallelCoordinates(run: CooptRun): HTMLElement | null {
+  const { knobs, machines, measured } = run.more;
+  if (machines.length < 2) return null;
+  const axes: { name: string; of: (machine: Machine) => number; show: (value: number) => string }[] = [
+    ...knobs.map((name, i) => ({ name, of: (machine: Machine) => machine.values[i] ?? 0, show: (value: number) => whole(2 ** value) })),
+    { name: "area, mm²", of: (machine) => machine.area / 1e6, show: short },
+    { name: "cycles", of: (machine) => machine.cycles, show: short },
+  ];
+  const width = 900, height = 340, left = 60, right = 70, top = 40, bottom = 24;
+  const svg = picture(width, height, "Machines by their choices");
+  const px = (i: number) => left + (i / (axes.length - 1)) * (width - left - right);
+  const ranges = axes.map((axis) => {
+    const values = machines.map(axis.of);
+    return [Math.min(...values), Math.max(...values)] as const;
+  });
+  const py = (i: number, value: number) => {
+    const [low, high] = ranges[i] ?? [0, 1];
+    return high === low ? (top + height - bottom) / 2 : height - bottom - ((value - low) / (high - low)) * (height - top - bottom);
+  };
+  // The fastest last, on top of the others.
+  [...machines].reverse().forEach((machine) => {
+    const d = axes.map((axis, i) => `${i === 0 ? "M" : "L"}${px(i)} ${py(i, axis.of(machine))}`).join("");
+    svg.append(s("g", {}, s("title", {}, `${machine.name}: ${short(machine.cycles)} cycles, ${short(machine.area / 1e6)} mm²`),
+      s("path", { d, fill: "none", class: machine.chosen ? "chosen" : "machine" })));
+  });
+  axes.forEach((axis, i) => {
+    const [low, high] = ranges[i] ?? [0, 1];
+    svg.append(s("line", { x1: px(i), x2: px(i), y1: top, y2: height - bottom, class: "axis" }),
+      s("text", { x: px(i), y: 14, "text-anchor": "middle" }, axis.name),
+      s("text", { x: px(i), y: top - 8, "text-anchor": "middle" }, axis.show(high)),
+      s("text", { x: px(i), y: height - bottom + 16, "text-anchor": "middle" }, axis.show(low)));
+  });
+  const rows: Row[] = [["machine", ...knobs.map((name) => `log2_${name}`), "area_um2", "cycles"],
+    ...machines.map((machine): Row => [machine.name, ...machine.values, machine.area, machine.cycles])];
+  return chart("Machines by their choices", rows, svg,
+    `The ${whole(machines.length)} fastest of ${whole(measured)} machines that ran every layer; the thick line is the chosen one.`);
+}
+
+const kWaits: ["busy_cycles" | "token_cycles" | "fetch_cycles", string][] = [
+  ["busy_cycles", "busy"], ["token_cycles", "waiting for a token"], ["fetch_cycles", "waiting for instructions"]];
+
+function stageUse(timeline: Timeline): HTMLElement {
+  const csv: Row[] = [["stage", "instructions", "busy_cycles", "token_cycles", "fetch_cycles", "bus_cycles"],
+    ...timeline.stages.map((stage): Row => [stage.name, stage.instructions, stage.busy_cycles, stage.token_cycles, stage.fetch_cycles, stage.bus_cycles])];
+  const rows: Bar[] = timeline.stages.map((stage) => ({ label: stage.name, whole: Math.max(1, timeline.cycles),
+    parts: kWaits.map(([key, name]) => ({ name, value: stage[key] })), note: `${percent(stage.busy_cycles / timeline.cycles)} busy` }));
+  return chart(`Stages: ${timeline.layer}`, csv,
+    h("div", {}, bars(`Stages: ${timeline.layer}`, rows, whole), legend(kWaits.map(([, name]) => name))));
+}
+
+// A timeline with buttons for a closer look; arrow keys move, plus and minus zoom.
+function timelineChart(timeline: Timeline): HTMLElement {
+  const width = 900, left = 80, right = 10, row = 34, top = 4;
+  const svg = picture(width, top + row * timeline.stages.length + 24, `Timeline: ${timeline.layer}`);
+  let from = 0, span = Math.max(1, timeline.cycles);
+  const draw = () => {
+    const px = (cycle: number) => left + ((cycle - from) / span) * (width - left - right);
+    svg.replaceChildren();
+    timeline.stages.forEach((stage, i) => {
+      svg.append(s("text", { x: left - 8, y: top + i * row + 20, "text-anchor": "end" }, stage.name),
+        s("rect", { x: left, y: top + i * row, width: width - left - right, height: row - 8, class: "track" }));
+      for (const [start, end, busy] of stage.spans) {
+        if (end < from || start > from + span) continue;
+        const a = Math.max(px(start), left), b = Math.min(px(end), width - right);
+        svg.append(s("g", {}, s("title", {}, `${stage.name}: cycles ${whole(start)} to ${whole(end)}, ${percent(busy / Math.max(1, end - start))} busy`),
+          s("rect", { x: a, y: top + i * row, width: Math.max(b - a, 0.4), height: row - 8, class: "heat",
+            "fill-opacity": 0.25 + 0.75 * Math.min(1, busy / Math.max(1, end - start)) })));
+      }
+    });
+    const y = top + row * timeline.stages.length + 14;
+    svg.append(s("text", { x: left, y }, whole(from)), s("text", { x: width - right, y, "text-anchor": "end" }, `${whole(from + span)} cycles`));
+  };
+  const show = (start: number, length: number) => {
+    span = Math.max(16, Math.min(length, timeline.cycles));
+    from = Math.max(0, Math.min(start, timeline.cycles - span));
+    draw();
+  };
+  const keys: Record<string, () => void> = {
+    "+": () => show(from + span / 4, span / 2), "-": () => show(from - span / 2, span * 2),
+    ArrowLeft: () => show(from - span / 4, span), ArrowRight: () => show(from + span / 4, span), "0": () => show(0, timeline.cycles) };
+  draw();
+  const button = (label: string, key: string) => h("button", { type: "button", click: () => keys[key]?.() }, label);
+  const rows: Row[] = [["stage", "start", "end", "busy_cycles"],
+    ...timeline.stages.flatMap((stage) => stage.spans.map((item): Row => [stage.name, ...item]))];
+  const body = h("div", {}, h("div", { class: "buttons" }, button("Zoom in", "+"), button("Zoom out", "-"), button("◀ Earlier", "ArrowLeft"),
+    button("Later ▶", "ArrowRight"), button("All", "0")), svg);
+  body.addEventListener("keydown", (event) => {
+    if (event.target instanceof HTMLButtonElement && event.key !== "+" && event.key !== "-") return;
+    const action = keys[event.key];
+    if (action) {
+      event.preventDefault();
+      action();
+    }
+  });
+  return chart(`Timeline: ${timeline.layer}`, rows, body,
+    "When each stage works, of one image; + and − zoom, arrows move. Long programs: neighbours are drawn together, paler where idle between.");
+}
+
+export function timelines(run: CooptRun): HTMLElement[] {
+  return run.more.timelines.flatMap((timeline) => [stageUse(timeline), timelineChart(timeline)]);
+}
