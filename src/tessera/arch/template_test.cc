@@ -79,7 +79,7 @@ TEST(Template, MachinesAreTheFileWithChoicesFilledIn) {
   EXPECT_EQ(hierarchy.levels[1].read_words_per_cycle, Decimal(16));
   EXPECT_EQ(hierarchy.keeps[1], (std::vector<std::string>{"Inputs", "Outputs"}));
   EXPECT_GT(hierarchy.levels[1].read_pj.ToDouble(), 0);
-  EXPECT_GT(machine->area_um2, hierarchy.levels[1].area_um2.ToDouble());
+  EXPECT_GT(machine->area_um2, hierarchy.levels[1].area_um2->ToDouble());
   EXPECT_EQ(machine->aspect, 2);
   EXPECT_EQ(machine->sram_bytes, 65'536 + 32 * 128);
   // Its file is that machine.

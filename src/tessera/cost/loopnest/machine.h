@@ -44,7 +44,6 @@ struct Machine {
   int64_t mac_instances = 1, mac_mesh_x = 1, mac_mesh_y = 1;
   double mac_pj = 0;
   double leakage_pj = 0;       // of all parts, per cycle
-  double area_um2 = 0;         // 0: not known
   int64_t latency_cycles = 0;  // filling and draining all networks
   bool links = false;
   int network_order[kMaxLevels] = {};  // levels, sorted by the names of the networks below them
