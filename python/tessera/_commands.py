@@ -126,7 +126,7 @@ class _Line:
             for file, contents in value.files("mapping"):
                 if file.endswith((".map.yaml", ".m")):
                     return self._file(file, contents.encode())
-        kind = {"method": "method", "methods": "method", "policy": "method", "model": "model"}
+        kind = {"method": "method", "methods": "method", "collect_with": "method", "model": "model"}
         if name in kind or name == "env":
             word, part = _own.word_for(value, kind.get(name, "env"))
             self.parts.append(part)

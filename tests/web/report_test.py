@@ -407,8 +407,8 @@ class LargeTest(unittest.TestCase):
   def test_60000_episodes(self):
     with tempfile.TemporaryDirectory() as temporary:
       folder = pathlib.Path(temporary)
-      tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--algo", "ippo", "--episodes", "60000",
-              "--report-every", "2", "--out", folder / "run")
+      tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--algo", "ippo", "--envs", "64", "--episodes", "60000",
+              "--report-every", "8", "--out", folder / "run")
       self.open_large(folder, folder / "run")
 
 

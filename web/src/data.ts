@@ -130,6 +130,23 @@ interface Common {
   live?: unknown; // of a run that goes on (live.ts)
 }
 
+// What `map` decided between layers, as far as pages show it.
+export interface InterLayer {
+  homes: Record<string, string>; // tensor -> level
+  groups: { layers: string[]; level: string }[];
+  none: { cycles: number; energy_pj: number };
+  stages: {
+    nodes: string[];
+    level: string | null;
+    slices: number;
+    pinned: string[];
+    homes: Record<string, string>;
+    cycles: number;
+    energy_pj: number;
+    saves: { cycles: number; energy_pj: number; outer_words: number };
+  }[];
+}
+
 export interface NetworkGraph {
   nodes: { name: string; type: string; layer: string | null }[]; // in execution order
   edges: [number, number, number][]; // from, to, words
@@ -145,6 +162,7 @@ export interface Run extends Common {
     method: string;
     space?: string;
     stopped_by?: string;
+    inter_layer?: InterLayer;
     layers: ResultLayer[];
     total: {
       layers: number;

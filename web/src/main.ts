@@ -8,6 +8,7 @@ import { diffView } from "./diff";
 import { h } from "./dom";
 import { graphChart } from "./graph";
 import { layerView } from "./layer";
+import { planView } from "./plan";
 import { networkTable, whereItGoes } from "./network";
 import { searchView } from "./search";
 import { servedPage } from "./served";
@@ -37,7 +38,7 @@ function mapView(run: Run): HTMLElement {
     h("section", { "aria-label": "Network" }, h("h2", {}, "Network"), ...whereItGoes(run),
       graphChart(run, (name) => select(name, true)) ?? "",
       h("p", { class: "note" }, "Choose a layer to see it below."), networkTable(run, (name) => select(name, true))),
-    layer, search);
+    run.result.inter_layer ? planView(run.result.inter_layer) : null, layer, search);
 }
 
 // A view per kind of run.

@@ -4,6 +4,7 @@
 
 #include "tessera/cli/command.h"
 #include "tessera/cli/run_output.h"
+#include "tessera/cli/training.h"
 #include "tessera/map.h"
 #include "tessera/report/json.h"
 #include "tessera/run.h"
@@ -16,9 +17,21 @@ struct ResumeArguments {
   std::string run;
   bool allow_exec = false;
   std::optional<int64_t> samples;
+  std::string device = "cpu";
 };
 
+// Only some kinds compute on a device.
+Result<Device> DeviceFor(const RunKind& kind, const std::string& name) {
+  const Device device = DeviceOf(name);
+  if (device == Device::kCpu || kind.name == kMapRun || kind.name == kTrainRun) return device;
+  return Error{.kind = ErrorKind::kUnsupported,
+               .message = fmt::format("runs of {} are not on --device cuda", kind.name),
+               .hint = "take --device cpu"};
+}
+
 std::vector<Flag> Flags(ResumeArguments& arguments) {
+  Flag device = MakeDeviceFlag(arguments.device);
+  device.help = "where runs of train and map go on: cpu or cuda";
   return {{.name = "RUN",
            .target = &arguments.run,
            .help = "folder that a command made with --out",
@@ -30,7 +43,8 @@ std::vector<Flag> Flags(ResumeArguments& arguments) {
            .target = &arguments.samples,
            .help = "runs of map: a new number of samples per layer, more than it had",
            .value = "N",
-           .least = 1}};
+           .least = 1},
+          device};
 }
 
 // The same run with more samples. Proposals of a method do not depend on the budget, so that it
@@ -57,10 +71,12 @@ Result<void> Run(const ResumeArguments& arguments, Context& context) {
   const Result<const RunKind*> kind = KindOf(*directory);
   if (!kind) return kind.error();
   if (Result<void> may = (*kind)->check_exec(*directory, arguments.allow_exec); !may) return may;
+  const Result<Device> device = DeviceFor(**kind, arguments.device);
+  if (!device) return device.error();
   if (arguments.samples) {
     if (Result<void> extended = Extend(*directory, *arguments.samples); !extended) return extended;
   }
-  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context);
+  const Result<std::unique_ptr<RunResult>> result = ContinueRun(*directory, context, *device);
   return result ? Result<void>() : result.error();
 }
 

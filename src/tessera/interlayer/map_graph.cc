@@ -67,7 +67,7 @@ class GraphMapper {
       if (Result<void> made = Make(Freedom::kNone, deadline, journal.get()); !made) {
         return made.error();
       }
-      none = std::exchange(optimized_, {}).plan;
+      none = optimized_.plan;
       if (Result<void> taken = TakeLayers(none); !taken) return taken.error();
     }
     if (!none.found) return std::move(mapping_);  // Some layer has no mapping.
@@ -154,6 +154,7 @@ class GraphMapper {
                              .deadline = deadline,
                              .target_gap = job_.settings.target_gap.value_or(0),
                              .stopped = [this] { return Stopped(); }};
+    options.start = optimized_.plan;
     options.tell = [&](double value, double bound) { Tell(value, bound); };
     if (journal != nullptr) options.keep = [journal] { return journal->Write(); };
     Result<Optimized> optimized = Optimize(problem_, costs_, options, pool_);

@@ -32,7 +32,12 @@ class Refiner {
       : costs_(costs),
         options_(options),
         pool_(pool),
-        planner_(problem, costs, {.objective = options.objective, .freedom = options.freedom}) {}
+        planner_(problem, costs,
+                 {.objective = options.objective, .freedom = options.freedom, .stopped = [this] {
+                    return began_ && Over();
+                  }}) {
+    best_.plan = options.start;
+  }
 
   Result<Optimized> Run() {
     while (true) {
@@ -43,6 +48,7 @@ class Refiner {
       std::vector<Candidate> candidates = CandidatesOf(promised);
       // What is promised has to be possible before anything else is known.
       Plan known = planner_.Best(Side::kUpper);
+      began_ = true;  // A first plan and bound are worth the time that they take.
       if (known.found && (!best_.plan.found || ValueOf(known.spent, options_.objective) <
                                                    ValueOf(best_.plan.spent, options_.objective))) {
         best_.plan = std::move(known);
@@ -134,6 +140,7 @@ class Refiner {
   ThreadPool& pool_;
   Planner planner_;
   Optimized best_;
+  bool began_ = false;
 };
 
 }  // namespace

@@ -27,6 +27,9 @@ struct OptimizerOptions {
   // Default: 0 (until it is proved).
   double target_gap = 0;
 
+  // A plan that is known; what is found is never worse. Default: none.
+  Plan start = {};
+
   // Default: never.
   std::function<bool()> stopped = {};
 

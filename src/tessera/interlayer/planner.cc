@@ -49,11 +49,19 @@ double ValueOf(const Spent& spent, Objective objective) {
 }
 
 const std::vector<Planner::Template>& Planner::TemplatesOf(int first, int last) {
-  const auto known = templates_.find({first, last});
-  if (known != templates_.end()) return known->second;
-  std::vector<Template>& made = templates_[{first, last}];
   const std::span<const Node> chain(problem_.nodes.data() + first,
                                     static_cast<size_t>(last - first + 1));
+  std::vector<int64_t> key;
+  for (const Node& node : chain) {
+    const RowWindow& w = node.window;
+    for (const int64_t number : {w.stride, w.kernel, w.dilation, w.top, node.rows, node.input_rows,
+                                 node.row_words, int64_t{node.layer >= 0}}) {
+      key.push_back(number);
+    }
+  }
+  const auto known = templates_.find(key);
+  if (known != templates_.end()) return known->second;
+  std::vector<Template>& made = templates_[std::move(key)];
   for (int64_t slices = 1; slices <= chain.back().rows; ++slices) {
     Template plan{.nodes = Slice(chain, slices)};
     for (size_t k = 0; k + 1 < chain.size(); ++k) {
@@ -85,6 +93,10 @@ class PlanSearch {
     places_[0][""] = {0};
     double dropped = kInfinity;
     for (size_t i = 0; i < count; ++i) {
+      if (side_ == Side::kLower && options_.stopped && options_.stopped()) {
+        if (bound != nullptr) *bound = ValueOf(rest_[0], options_.objective);
+        return {};
+      }
       dropped = std::min(dropped, Shrink(i));
       for (const auto& [state, labels] : places_[i]) {
         Load(i, state);
@@ -284,7 +296,15 @@ class PlanSearch {
   // ---- Groups ----
 
   void Groups(int first, const std::vector<int>& labels) {
-    for (int last = first; last <= problem_.chain_end[static_cast<size_t>(first)]; ++last) {
+    int64_t most = 0;  // that any home can hold
+    for (int h = 0; h < num_homes_; ++h) {
+      most = std::max(most, problem_.EntriesOf(static_cast<size_t>(h)));
+    }
+    const int chain_end =
+        std::min(problem_.chain_end[static_cast<size_t>(first)], first + kMostGroupNodes - 1);
+    int64_t rows = 0;  // words of one row of all that is between the nodes
+    for (int last = first; last <= chain_end && rows <= most; ++last) {
+      rows += problem_.nodes[static_cast<size_t>(last)].row_words;
       const Node& end = problem_.nodes[static_cast<size_t>(last)];
       const std::vector<Planner::Template>& templates = planner_.TemplatesOf(first, last);
       for (int h = 0; h < num_homes_; ++h) {

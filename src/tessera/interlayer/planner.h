@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <utility>
@@ -61,7 +62,13 @@ struct PlannerOptions {
   // bounds get weaker. Default: 4096 and 256.
   size_t max_states = 4096;
   size_t max_points = 256;
+
+  // Ends a search with lower costs where it is: nothing is found then. Default: never.
+  std::function<bool()> stopped = {};
 };
+
+// Nodes of a group at most.
+inline constexpr int kMostGroupNodes = 32;
 
 class Planner {
  public:
@@ -96,7 +103,7 @@ class Planner {
   const GraphProblem& problem_;
   NodeCosts& costs_;
   const PlannerOptions options_;
-  std::map<std::pair<int, int>, std::vector<Template>> templates_;
+  std::map<std::vector<int64_t>, std::vector<Template>> templates_;  // by what rows depend on
 
   double known_ = std::numeric_limits<double>::infinity();
   // Of the last search with lower costs: what leads to a node costs at least, and what follows.

@@ -196,6 +196,7 @@ Result<std::vector<ExportedFile>> ResultFiles(const MapJob& job, const NetworkMa
   }
   if (mapping.inter_layer) {
     all.push_back({"staircases.svg", StaircaseChart(job, *mapping.inter_layer)});
+    all.push_back({"staircases.csv", ToCsv(StaircaseTable(job, *mapping.inter_layer))});
   }
   all.push_back({"result.json", ToText(json)});
   Result<std::string> page = MapPage(job, mapping);
