@@ -71,6 +71,7 @@ struct MemoryLevel {
   Decimal read_pj = 0, fill_pj = 0, update_pj = 0;  // per vector access
   Decimal address_pj = 0;                           // per generated address
   std::optional<Decimal> area_um2 = std::nullopt;   // of one instance; none: not known
+  Decimal leakage_mw = 0;        // of an instance, whatever it does; counts in energies
   bool reduces_in_place = true;  // partial sums are added here, not sent down to be added
   LevelNetwork network = {};     // to the level below
 
@@ -87,6 +88,7 @@ struct Arithmetic {
   int64_t word_bits = 16;
   Decimal mac_pj = 0;
   std::optional<Decimal> area_um2 = std::nullopt;  // of one MAC; none: not known
+  Decimal leakage_mw = 0;                          // of one MAC, as of a level
 
   // What pooling, additions, softmax and the like run on (docs/graphs.md). None: an element takes
   // what a MAC takes, and as many lanes as there are MACs work on them.
@@ -211,6 +213,10 @@ struct Accelerator {
 // meshes below them, bandwidths above zero, instances that fit in 64 bits. The error names the
 // level; its `where` is empty, for the caller to fill in.
 Result<void> Validate(const Accelerator& accelerator);
+
+// Of all instances of the parts for which they are known; 0: of none.
+double KnownAreaUm2(const Hierarchy& hierarchy);
+double LeakageMw(const Hierarchy& hierarchy);
 
 // Whether some part of a hierarchy has an energy: without any, energies of mappings mean nothing.
 bool HasEnergies(const Hierarchy& hierarchy);

@@ -11,17 +11,24 @@
 //   Use(made->best->hardware, made->best->cycles);
 //
 // The result is a function of job and seed, for any number of threads.
+//
+// Below that: which machine of a template to build, with proofs, and what-if questions about one
+// machine (docs/explore.md).
 #ifndef TESSERA_COOPTIMIZE_H_
 #define TESSERA_COOPTIMIZE_H_
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tessera/cost.h"
+#include "tessera/map.h"
 #include "tessera/network.h"
 #include "tessera/result.h"
 #include "tessera/run.h"
@@ -189,5 +196,216 @@ struct CooptimizeResult {
 Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads = 0, const RunHooks& hooks = {});
 
 }  // namespace tessera::coopt
+
+namespace tessera {
+
+// ---- Which machine to build --------------------------------------------------------------------
+//
+//   ExploreSettings settings;
+//   settings.map.objective = Objective::kEdp;
+//   settings.limits = {{"area_mm2", 2}};
+//   const Result<ExploreJob> job = MakeExploreJob(settings, {network}, template_text, "edge.yaml");
+//   if (!job) return job.error();
+//   const Result<ExploreResult> explored = Explore(*job);
+//
+// The machines of a template are compared by what `map --method exact` finds for each of them. Most
+// are never mapped: a bound shows that they cannot be better than what is known.
+
+class MachineTemplate;
+
+inline constexpr std::string_view kExploreRun = "explore";
+inline constexpr std::string_view kSweepRun = "sweep";
+
+// How machines are chosen that are looked at, as --method names them.
+const MethodList& ExploreMethods();
+
+// area_mm2, power_w, ...: what a machine may have at most.
+std::vector<std::string_view> MachineLimitNames();
+
+struct ExploreSettings {
+  // What they are called: zoo names or files; in a run's folder, files of that folder.
+  std::vector<std::string> networks = {};
+  std::string machine = {};
+
+  // Model, bypass, constraints and limits of every layer, and the objective that each layer is
+  // mapped for; method, budget and seed of it are not used.
+  MapSettings map = {};
+
+  // What is to be small: latency, energy or edp, then map.objective is the same; or area.
+  Objective objective = Objective::kEdp;  // Default: kEdp.
+
+  // Objectives of a front instead: latency, energy, edp, area. Default: none.
+  std::vector<Objective> pareto = {};
+
+  // How much each network counts. Default: 1 each.
+  std::vector<double> weights = {};
+
+  // Limits on machines beside the template's own: area_mm2, area_um2, power_w, sram_bytes, aspect.
+  std::vector<std::pair<std::string, double>> limits = {};
+
+  std::string method = "exhaustive";  // Default: exhaustive.
+  int64_t seed = 1;                   // Default: 1.
+
+  // Machines that other methods may propose. Default: 200.
+  int64_t samples = 200;
+
+  // Done once no machine can be better by more than this part: 0.05 is 5 %. Default: 0.
+  double target_gap = 0;
+
+  // Wall-clock limit, which makes the result depend on the machine. Default: 0 (none).
+  double seconds = 0;
+};
+
+struct ExploreJob {
+  ExploreSettings settings = {};
+  std::vector<Network> networks = {};
+  std::string template_text = {};
+  std::shared_ptr<const MachineTemplate> machines = {};
+  MapJob base = {};  // of every machine; accelerator and network are still to be filled in
+};
+
+// Files of the settings are relative to `folder` (empty: the current one). `file` is what messages
+// call the template. Errors: settings that do not go together, templates with line and column.
+Result<ExploreJob> MakeExploreJob(const ExploreSettings& settings, std::vector<Network> networks,
+                                  std::string_view template_text, const std::string& file,
+                                  const std::string& folder = "");
+
+// Combinations of a template's values that its constraints allow, before anything is mapped.
+int64_t CountMachines(const ExploreJob& job);
+
+Result<RunDirectory> CreateExploreRun(const std::string& path, const ExploreJob& job,
+                                      const RunOrigin& origin);
+Result<ExploreJob> LoadExploreJob(const RunDirectory& directory);
+
+struct ChosenValue {
+  std::string field = {};  // "levels.GLB.entries"
+  std::string text = {};
+  std::optional<double> number = {};
+};
+
+struct ExploredNetwork {
+  std::string name = {};
+  double cycles = 0, energy_pj = 0;
+};
+
+// A machine whose networks are mapped. Sums are over all layers of all networks, by their weights.
+struct ExploredMachine {
+  int64_t number = 0;  // among the template's combinations, from 1
+  std::vector<ChosenValue> values = {};
+  std::string file = {};  // accelerator.yaml
+  double cycles = 0, energy_pj = 0, area_um2 = 0, power_mw = 0;
+  double value = 0;  // of the objective
+  double bound = 0;  // below which it cannot be, once its layers are mapped as well as possible
+  MapStatus status = MapStatus::kBounded;
+  std::string limited_by = {};  // what takes most cycles: "compute" or a level
+  std::vector<ExploredNetwork> networks = {};
+
+  double edp() const { return cycles * energy_pj; }
+  double gap() const { return bound > 0 ? value / bound - 1 : 0; }
+};
+
+// What became of a machine.
+enum class MachineFate : uint8_t {
+  kMapped,
+  kBound,       // it cannot be better than what is known
+  kLimit,       // it exceeds a limit
+  kImpossible,  // it cannot be built, or some layer has no mapping on it
+  kOpen,        // nobody had the time to look
+};
+inline constexpr std::array<std::string_view, 5> kMachineFateNames = {"mapped", "bound", "limit",
+                                                                      "impossible", "open"};
+
+struct MachineRecord {
+  int64_t number = 0;
+  MachineFate fate = MachineFate::kOpen;
+  double bound = 0;      // of the objective
+  std::string why = {};  // in words
+};
+
+struct ExploreResult {
+  ExploreJob job = {};
+  int64_t machines = 0;
+  std::vector<MachineRecord> records = {};  // of all of them, in the order of their numbers
+  int64_t Count(MachineFate fate) const;
+
+  std::optional<ExploredMachine> best = {};
+  std::vector<ExploredMachine> front = {};  // by its first objective; without --pareto: the best
+  // No machine of the template is better by more than this part; none: nothing is known.
+  std::optional<double> gap = {};
+  MapStop stopped_by = MapStop::kProved;
+  bool interrupted = false;
+  int64_t turns = 0;     // of the search, for repeating it
+  int64_t recorded = 0;  // steps that the journal had
+  double seconds = 0;
+};
+
+// With a directory, goes on from its journal. An error if no machine has a mapping of every layer,
+// unless somebody stopped it.
+Result<ExploreResult> Explore(const ExploreJob& job, int threads = 0, const RunHooks& hooks = {});
+
+// The same from what a run's journal holds, as far as the run got; bounds are proved once more as
+// far as the options' seconds go.
+Result<ExploreResult> ExploreAgain(const RunDirectory& directory, const VerifyOptions& options,
+                                   Verification& found);
+
+// ---- What if -----------------------------------------------------------------------------------
+
+struct SweepSettings {
+  std::string network = {};
+  std::string accelerator = {};
+  MapSettings map = {};  // as of ExploreSettings
+
+  // "levels.GLB.entries" or "network.seq", and its values; all combinations are points.
+  std::vector<std::pair<std::string, std::vector<std::string>>> vary = {};
+  double seconds = 0;  // Default: 0 (none).
+};
+
+// The network with other parameters; files and zoo names are loaded with them bound.
+using NetworkWith =
+    std::function<Result<Network>(const std::vector<std::pair<std::string, std::string>>&)>;
+
+struct SweepJob {
+  SweepSettings settings = {};
+  std::vector<Network> networks = {};  // one for each combination of its parameters
+  std::string accelerator_text = {};
+  std::shared_ptr<const MachineTemplate> machines = {};
+  MapJob base = {};
+};
+
+Result<SweepJob> MakeSweepJob(const SweepSettings& settings, const NetworkWith& network,
+                              std::string_view accelerator_text, const std::string& file,
+                              const std::string& folder = "");
+Result<RunDirectory> CreateSweepRun(const std::string& path, const SweepJob& job,
+                                    const RunOrigin& origin);
+Result<SweepJob> LoadSweepJob(const RunDirectory& directory);
+
+struct SweepPoint {
+  std::vector<ChosenValue> values = {};
+  std::optional<ExploredMachine> machine = {};  // none: see `why`
+  std::string why = {};
+};
+
+struct SweepResult {
+  SweepJob job = {};
+  std::vector<SweepPoint> points = {};  // the last value varies fastest
+  // Where the curve of the objective over the first number that is varied flattens: the point from
+  // which on a step in it gains least for what it costs. None: fewer than three points, or no bend.
+  std::optional<size_t> knee = {};
+  bool interrupted = false;
+  int64_t recorded = 0;  // steps that the journal had
+  double seconds = 0;
+};
+
+// Values as --vary has them: "16K..1M:x2", "1..9:+2", "8,16,32". K is 1,024.
+Result<std::vector<std::string>> ParseVariedValues(std::string_view text);
+
+// The file of an accelerator in Tessera's own format, by preset name or path.
+Result<std::string> AcceleratorText(const std::string& name_or_path);
+
+Result<SweepResult> SweepAgain(const RunDirectory& directory, const VerifyOptions& options,
+                               Verification& found);
+Result<SweepResult> Sweep(const SweepJob& job, int threads = 0, const RunHooks& hooks = {});
+
+}  // namespace tessera
 
 #endif  // TESSERA_COOPTIMIZE_H_

@@ -393,6 +393,9 @@ class ConfiguredModel {
   // The rules of model `loopnest` that every cost follows, for models that price loops by them:
   // proofs hold for these.
   virtual std::optional<loopnest::Semantics> semantics() const { return std::nullopt; }
+
+  // The clock at which a machine's leakage counts and power is given.
+  virtual double clock_ghz() const { return 1; }
 };
 
 // ---- Models by name ----------------------------------------------------------------------------
@@ -506,6 +509,9 @@ struct BoundOptions {
   // Which tensors each level holds, bit by bit, levels[0] first, as LoopLevel::keep. Empty: any
   // mapping may choose, which gives weaker bounds. Default: empty.
   std::vector<uint8_t> keep = {};
+
+  // At which what leaks in a cycle counts. Default: 1.
+  double clock_ghz = 1;
 };
 
 // Words of one tensor at one level, over all instances and the whole run.

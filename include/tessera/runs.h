@@ -52,6 +52,12 @@ struct CompareRunResult final : RunResult {
 struct CooptimizeRunResult final : RunResult {
   coopt::CooptimizeResult result;
 };
+struct ExploreRunResult final : RunResult {
+  ExploreResult result = {};
+};
+struct SweepRunResult final : RunResult {
+  SweepResult result = {};
+};
 struct PolicyRunResult final : RunResult {
   PolicyTraining training = {};
 };
@@ -166,6 +172,10 @@ Result<std::unique_ptr<RunResult>> RunCompare(CompareJob job, const RunDirectory
 Result<std::unique_ptr<RunResult>> RunCooptimize(coopt::CooptimizeJob job,
                                                  const RunDirectory* directory,
                                                  const RunContext& context);
+Result<std::unique_ptr<RunResult>> RunExplore(ExploreJob job, const RunDirectory* directory,
+                                              const RunContext& context);
+Result<std::unique_ptr<RunResult>> RunSweep(SweepJob job, const RunDirectory* directory,
+                                            const RunContext& context);
 Result<std::unique_ptr<RunResult>> RunTrain(const TrainSettings& settings, RunDirectory* directory,
                                             const RunContext& context);
 Result<std::unique_ptr<RunResult>> RunPolicyTraining(const std::string& curriculum_file,

@@ -95,6 +95,7 @@ Result<void> CheckLevel(const MemoryLevel& level) {
                   {"update_pj", level.update_pj},
                   {"address_pj", level.address_pj},
                   {"area_um2", level.area_um2.value_or(0)},
+                  {"leakage_mw", level.leakage_mw},
                   {"hop_pj", level.network.hop_pj},
                   {"router_pj", level.network.router_pj},
                   {"ingress_pj", level.network.ingress_pj}};
@@ -156,10 +157,11 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
     return BadMachine(macs.name, fmt::format("more than {} instances", kMaxCount));
   }
   if (Result<void> ok = CheckCount(macs.name, "word_bits", macs.word_bits); !ok) return ok;
-  if (Result<void> ok = CheckNotNegative(macs.name, "mac_pj", macs.mac_pj); !ok) return ok;
-  if (Result<void> ok = CheckNotNegative(macs.name, "vector_op_pj", macs.vector_op_pj.value_or(0));
-      !ok) {
-    return ok;
+  for (const auto& [name, value] :
+       {std::pair("mac_pj", macs.mac_pj), std::pair("area_um2", macs.area_um2.value_or(0)),
+        std::pair("leakage_mw", macs.leakage_mw),
+        std::pair("vector_op_pj", macs.vector_op_pj.value_or(0))}) {
+    if (Result<void> ok = CheckNotNegative(macs.name, name, value); !ok) return ok;
   }
   if (Result<void> ok = CheckCount(macs.name, "vector_lanes", macs.vector_lanes.value_or(1)); !ok) {
     return ok;
@@ -183,6 +185,24 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
 }
 
 }  // namespace
+
+double KnownAreaUm2(const Hierarchy& hierarchy) {
+  const auto area = [](const auto& part) {
+    return part.area_um2.value_or(0).ToDouble() * static_cast<double>(part.instances());
+  };
+  double sum = area(hierarchy.arithmetic);
+  for (const MemoryLevel& level : hierarchy.levels) sum += area(level);
+  return sum;
+}
+
+double LeakageMw(const Hierarchy& hierarchy) {
+  const auto leakage = [](const auto& part) {
+    return part.leakage_mw.ToDouble() * static_cast<double>(part.instances());
+  };
+  double sum = leakage(hierarchy.arithmetic);
+  for (const MemoryLevel& level : hierarchy.levels) sum += leakage(level);
+  return sum;
+}
 
 bool HasEnergies(const Hierarchy& hierarchy) {
   const auto some = [](const Decimal& pj) { return pj.mantissa() != 0; };

@@ -76,17 +76,20 @@ void Set(const Node& node, const std::string& part, std::string_view key, const 
   sources.push_back(std::move(source));
 }
 
-// What models do not use yet, but an architect wants to know.
-void NoteMore(const std::string& part, const ComponentCost& cost,
-              std::vector<NumberSource>& sources) {
-  const std::pair<std::string_view, const std::optional<double>*> more[] = {
-      {"area_um2", &cost.area_um2},
-      {"leakage_mw", &cost.leakage_mw},
-      {"access_ns", &cost.access_ns}};
-  for (const auto& [name, value] : more) {
-    if (!*value) continue;
-    sources.push_back({part, std::string(name), **value, cost.source, cost.scaling});
+// Area and leakage of a level or of a MAC, where they are known, and what models do not use.
+template <typename Part>
+void SetMore(const Node& node, const ComponentCost& cost, Part& part,
+             std::vector<NumberSource>& sources) {
+  if (cost.area_um2 || node.Find("area_um2") != nullptr) {
+    Decimal area = part.area_um2.value_or(0);
+    Set(node, part.name, "area_um2", cost, cost.area_um2, area, sources);
+    part.area_um2 = area;
   }
+  if (cost.leakage_mw || node.Find("leakage_mw") != nullptr) {
+    Set(node, part.name, "leakage_mw", cost, cost.leakage_mw, part.leakage_mw, sources);
+  }
+  if (!cost.access_ns) return;
+  sources.push_back({part.name, "access_ns", *cost.access_ns, cost.source, cost.scaling});
 }
 
 }  // namespace
@@ -111,7 +114,7 @@ Result<void> ApplyComponent(MapReader& map, const Node& node, std::optional<doub
   Set(node, level.name, "read_pj", cost, cost.read_pj, level.read_pj, sources);
   Set(node, level.name, "fill_pj", cost, cost.write_pj, level.fill_pj, sources);
   Set(node, level.name, "update_pj", cost, cost.write_pj, level.update_pj, sources);
-  NoteMore(level.name, cost, sources);
+  SetMore(node, cost, level, sources);
   return {};
 }
 
@@ -133,7 +136,7 @@ Result<void> ApplyComponent(MapReader& map, const Node& node, std::optional<doub
     }
   }
   Set(node, arithmetic.name, "mac_pj", cost, cost.op_pj, arithmetic.mac_pj, sources);
-  NoteMore(arithmetic.name, cost, sources);
+  SetMore(node, cost, arithmetic, sources);
   return {};
 }
 

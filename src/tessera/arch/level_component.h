@@ -35,6 +35,9 @@ Result<void> ApplyComponent(MapReader& map, const Node& node, std::optional<doub
 // Adds area and leakage of all instances of the parts for which they are known, as part "machine".
 void AddTotals(const Hierarchy& hierarchy, std::vector<NumberSource>& sources);
 
+// The accelerator that a document of Tessera's own format holds.
+Result<Accelerator> AcceleratorOf(const Node& root);
+
 // All numbers of a file of Tessera's own format; none of other formats, which give theirs.
 Result<std::vector<NumberSource>> ExplainAccelerator(std::string_view bytes,
                                                      const std::string& file);

@@ -39,18 +39,19 @@ constexpr std::array<Field<PeArray>, 8> kPeArrayFields = {{
     {"offchip_elements_per_cycle", &PeArray::offchip_elements_per_cycle},
 }};
 
-constexpr std::array<Field<Arithmetic>, 8> kArithmeticFields = {{
+constexpr std::array<Field<Arithmetic>, 9> kArithmeticFields = {{
     {"name", &Arithmetic::name},
     {"mesh_x", &Arithmetic::mesh_x},
     {"mesh_y", &Arithmetic::mesh_y},
     {"word_bits", &Arithmetic::word_bits},
     {"mac_pj", &Arithmetic::mac_pj},
     {"area_um2", &Arithmetic::area_um2},
+    {"leakage_mw", &Arithmetic::leakage_mw},
     {"vector_op_pj", &Arithmetic::vector_op_pj},
     {"vector_lanes", &Arithmetic::vector_lanes},
 }};
 
-constexpr std::array<Field<MemoryLevel>, 18> kLevelFields = {{
+constexpr std::array<Field<MemoryLevel>, 19> kLevelFields = {{
     {"name", &MemoryLevel::name},
     {"technology", &MemoryLevel::technology},
     {"entries", &MemoryLevel::entries},
@@ -68,6 +69,7 @@ constexpr std::array<Field<MemoryLevel>, 18> kLevelFields = {{
     {"update_pj", &MemoryLevel::update_pj},
     {"address_pj", &MemoryLevel::address_pj},
     {"area_um2", &MemoryLevel::area_um2},
+    {"leakage_mw", &MemoryLevel::leakage_mw},
     {"reduces_in_place", &MemoryLevel::reduces_in_place},
 }};
 
@@ -359,6 +361,11 @@ bool Recognises(std::string_view bytes) {
 }
 
 }  // namespace
+
+Result<Accelerator> AcceleratorOf(const Node& root) {
+  std::vector<NumberSource> sources;
+  return Reader(root, sources).Read();
+}
 
 Result<std::vector<NumberSource>> ExplainAccelerator(std::string_view bytes,
                                                      const std::string& file) {

@@ -28,6 +28,8 @@ namespace tessera {
   PART(Command, kTrainCommand)       \
   PART(Command, kProfileCommand)     \
   PART(Command, kEnvCommand)         \
+  PART(Command, kExploreCommand)     \
+  PART(Command, kSweepCommand)       \
   PART(Command, kCooptimizeCommand)  \
   PART(Command, kCompileCommand)     \
   PART(Command, kSimulateCommand)    \

@@ -101,5 +101,9 @@ template std::vector<HardwarePoint> ConfidenceSample(
     std::span<const int64_t>, std::span<const HardwarePoint>, std::span<const double>,
     const ConfidenceOptions&, const std::function<bool(const HardwarePoint&)>&,
     const std::function<double(const HardwarePoint&)>&, CounterRng&);
+template std::vector<MachinePoint> ConfidenceSample(
+    std::span<const int64_t>, std::span<const MachinePoint>, std::span<const double>,
+    const ConfidenceOptions&, const std::function<bool(const MachinePoint&)>&,
+    const std::function<double(const MachinePoint&)>&, CounterRng&);
 
 }  // namespace tessera::coopt

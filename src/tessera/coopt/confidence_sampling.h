@@ -4,6 +4,7 @@
 #ifndef TESSERA_COOPT_CONFIDENCE_SAMPLING_H_
 #define TESSERA_COOPT_CONFIDENCE_SAMPLING_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -14,6 +15,9 @@
 #include "tessera/part.h"
 
 namespace tessera::coopt {
+
+// A machine of a template: indices of its choices; unused ones are 0.
+using MachinePoint = std::array<uint8_t, 64>;
 
 struct ConfidenceOptions {
   // Measurements to choose. Default: 8.
@@ -33,7 +37,7 @@ struct ConfidenceOptions {
 // accelerators. `sizes` are the numbers of values of their knobs. `acceptable` says whether a new
 // point exists and was not measured; a synthesised one is asked for its value by `value`, and kept
 // if it reaches the threshold. Without one the drawn point stays.
-template <typename Point>  // SchedulePoint or HardwarePoint
+template <typename Point>  // SchedulePoint, HardwarePoint or MachinePoint
 std::vector<Point> ConfidenceSample(std::span<const int64_t> sizes,
                                     std::span<const Point> candidates,
                                     std::span<const double> values,

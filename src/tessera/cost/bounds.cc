@@ -125,6 +125,7 @@ class Bounder {
     }
     if (joint && exact() && !options_.keep.empty()) bounds.energy_pj += JointEnergy(bounds);
     bounds.cycles += machine_.latency_cycles;
+    bounds.energy_pj += machine_.leakage_pj * static_cast<double>(bounds.cycles);
     // Doubles may round up; a bound must not.
     bounds.energy_pj *= 1 - 1e-12;
     return bounds;
@@ -486,7 +487,7 @@ class Bounder {
 
 Result<LoopBounds> LowerBounds(const LoopProblem& problem, const Hierarchy& hierarchy,
                                const BoundOptions& options) {
-  const Result<Machine> machine = loopnest::MakeMachine(hierarchy);
+  const Result<Machine> machine = loopnest::MakeMachine(hierarchy, options.clock_ghz);
   if (!machine) return machine.error();
   if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   if (!options.keep.empty() && options.keep.size() != hierarchy.levels.size()) {

@@ -11,6 +11,7 @@
 #include "tessera/base/text.h"
 #include "tessera/report/compare_report.h"
 #include "tessera/report/coopt_report.h"
+#include "tessera/report/explore_report.h"
 #include "tessera/report/map_report.h"
 #include "tessera/report/policy_report.h"
 #include "tessera/report/study_report.h"
@@ -35,6 +36,8 @@ constexpr std::array kViews = {
     View{kMapRun, Typed<MapRunResult, ViewOfMap>},
     View{kCompareRun, Typed<CompareRunResult, ViewOfCompare>},
     View{coopt::kCooptimizeRun, Typed<CooptimizeRunResult, ViewOfCooptimize>},
+    View{kExploreRun, Typed<ExploreRunResult, ViewOfExplore>},
+    View{kSweepRun, Typed<SweepRunResult, ViewOfSweep>},
     View{kTrainRun, Typed<TrainRunResult, ViewOfTrain>},
     View{kPolicyRun, Typed<PolicyRunResult, ViewOfPolicy>},
     View{kStudyRun, Typed<StudyRunResult, ViewOfStudy>},

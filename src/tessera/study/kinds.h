@@ -9,6 +9,8 @@ namespace tessera {
 RunKind MapRunKind();
 RunKind CompareRunKind();
 RunKind CooptimizeRunKind();
+RunKind ExploreRunKind();
+RunKind SweepRunKind();
 RunKind TrainRunKind();
 RunKind PolicyRunKind();
 RunKind StudyRunKind();

@@ -11,8 +11,9 @@
 namespace tessera {
 
 std::span<const RunKind> RunKinds() {
-  static const std::array kKinds = {MapRunKind(),   CompareRunKind(), CooptimizeRunKind(),
-                                    TrainRunKind(), PolicyRunKind(),  StudyRunKind()};
+  static const std::array kKinds = {MapRunKind(),     CompareRunKind(), CooptimizeRunKind(),
+                                    ExploreRunKind(), SweepRunKind(),   TrainRunKind(),
+                                    PolicyRunKind(),  StudyRunKind()};
   return kKinds;
 }
 

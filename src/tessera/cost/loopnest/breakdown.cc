@@ -143,6 +143,7 @@ CostBreakdown BreakDown(const Setup& setup, const LoopMapping& mapping, const Wo
   const Breaker breaker(setup, mapping, workspace);
   CostBreakdown breakdown{.cost = cost,
                           .mac_pj = breaker.mac_pj(),
+                          .leakage_pj = setup.machine.leakage_pj * static_cast<double>(cost.cycles),
                           .mac_units = setup.machine.mac_instances,
                           .used_mac_units = workspace.nest.used_macs,
                           .compute_cycles = breaker.compute_cycles(),

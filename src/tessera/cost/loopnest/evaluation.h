@@ -24,9 +24,10 @@ struct Setup {
   bool extrapolate = true;  // of the Timeloop semantics
 };
 
-// The problem is valid. The error says what of the hierarchy is not supported.
+// The problem is valid; what leaks in a cycle depends on the clock. The error says what of the
+// hierarchy is not supported.
 Result<Setup> Prepare(const LoopProblem& problem, const Hierarchy& hierarchy, Semantics semantics,
-                      bool extrapolate = true);
+                      bool extrapolate = true, double clock_ghz = 1);
 
 // Scratch of one thread, and the result of its last evaluation. Grows on first use.
 struct Workspace {

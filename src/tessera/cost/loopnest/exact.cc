@@ -217,6 +217,7 @@ void EvaluateExact(const ProblemData& data, const Machine& machine, const LoopMa
     cycles = std::max(cycles, result.levels[i].cycles);
   }
   result.cycles = cycles + machine.latency_cycles;
+  result.energy += machine.leakage_pj * static_cast<double>(result.cycles);
   result.utilization = static_cast<double>(result.computes) /
                        static_cast<double>(machine.mac_instances) /
                        static_cast<double>(result.cycles);

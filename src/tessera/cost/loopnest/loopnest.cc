@@ -189,7 +189,8 @@ class ConfiguredLoopnest final : public ConfiguredModel {
     const Result<LoopProblem> problem = ProblemFor(layer, accelerator);
     if (!problem) return problem.error();
     const Hierarchy& hierarchy = *accelerator.hierarchy;
-    Result<Setup> setup = loopnest::Prepare(*problem, hierarchy, options_.semantics);
+    Result<Setup> setup = loopnest::Prepare(*problem, hierarchy, options_.semantics,
+                                            /*extrapolate=*/true, options_.clock_ghz);
     if (!setup) return setup.error();
     const LoopnestModel model(*std::move(setup), options_.clock_ghz,
                               AreaUm2(hierarchy).value_or(0));
@@ -227,13 +228,14 @@ class ConfiguredLoopnest final : public ConfiguredModel {
   }
 
   std::optional<Semantics> semantics() const override { return options_.semantics; }
+  double clock_ghz() const override { return options_.clock_ghz; }
 
   static ParameterList<LoopnestOptions> Parameters() {
     constexpr double kSlowest = 1e-6, kFastest = 1e3;
     return {{"semantics", &LoopnestOptions::semantics, loopnest::kSemanticsNames,
              "rules by which model loopnest counts"},
             {"clock-ghz", &LoopnestOptions::clock_ghz, Range{kSlowest, kFastest},
-             "clock of the machine, from which model loopnest takes power"}};
+             "clock of the machine, from which model loopnest takes power and leakage"}};
   }
 
  private:
@@ -247,7 +249,7 @@ class ConfiguredLoopnest final : public ConfiguredModel {
 
   Result<LoopBounds> LoopBoundsFor(const LoopProblem& problem, const Hierarchy& hierarchy,
                                    bool any_keep) const {
-    BoundOptions options{.semantics = options_.semantics};
+    BoundOptions options{.semantics = options_.semantics, .clock_ghz = options_.clock_ghz};
     if (!any_keep) options.keep = KeepsOf(problem, hierarchy);
     return LowerBounds(problem, hierarchy, options);
   }
@@ -275,7 +277,8 @@ CostModelChoice LoopnestChoice(const LoopnestOptions& options) {
 Result<std::unique_ptr<CostModel>> MakeLoopnestModel(const LoopProblem& problem,
                                                      const Hierarchy& hierarchy,
                                                      const LoopnestOptions& options) {
-  Result<Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
+  Result<Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics,
+                                          /*extrapolate=*/true, options.clock_ghz);
   if (!setup) return setup.error();
   return std::unique_ptr<CostModel>(std::make_unique<LoopnestModel>(
       *std::move(setup), options.clock_ghz, AreaUm2(hierarchy).value_or(0)));

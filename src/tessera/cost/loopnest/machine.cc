@@ -48,7 +48,7 @@ MachineLevel MakeLevel(const Hierarchy& hierarchy, size_t index) {
 
 }  // namespace
 
-Result<Machine> MakeMachine(const Hierarchy& hierarchy) {
+Result<Machine> MakeMachine(const Hierarchy& hierarchy, double clock_ghz) {
   if (hierarchy.levels.size() > LoopMapping::kMaxLevels) {
     return Error{.kind = ErrorKind::kUnsupported,
                  .message = fmt::format("the hierarchy has {} levels, but a mapping has at most {}",
@@ -67,6 +67,7 @@ Result<Machine> MakeMachine(const Hierarchy& hierarchy) {
   machine.mac_mesh_x = hierarchy.arithmetic.mesh_x;
   machine.mac_mesh_y = hierarchy.arithmetic.mesh_y;
   machine.mac_pj = hierarchy.arithmetic.mac_pj.ToDouble();
+  machine.leakage_pj = LeakageMw(hierarchy) / clock_ghz;  // mW per GHz
   machine.links = hierarchy.links;
   machine.mac_name = hierarchy.arithmetic.name;
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {

@@ -43,6 +43,7 @@ struct Machine {
   MachineLevel levels[kMaxLevels];
   int64_t mac_instances = 1, mac_mesh_x = 1, mac_mesh_y = 1;
   double mac_pj = 0;
+  double leakage_pj = 0;       // of all parts, per cycle
   int64_t latency_cycles = 0;  // filling and draining all networks
   bool links = false;
   int network_order[kMaxLevels] = {};  // levels, sorted by the names of the networks below them
@@ -58,8 +59,9 @@ struct Machine {
   std::vector<std::string> network_names = {};  // "DRAM <==> L1", by level
 };
 
-// Needs a valid hierarchy. The error says that it has more levels than a mapping can.
-Result<Machine> MakeMachine(const Hierarchy& hierarchy);
+// Needs a valid hierarchy; leakage per cycle is at this clock. The error says that it has more
+// levels than a mapping can.
+Result<Machine> MakeMachine(const Hierarchy& hierarchy, double clock_ghz = 1);
 
 // Whether the cycles of every mapping fit into 64 bits: a level moves at most a few words per MAC,
 // so only bandwidths next to nothing can be in the way.

@@ -55,6 +55,7 @@ class Evaluator {
       result_.energy += result_.levels[machine_.network_order[k]].network_energy;
     }
     result_.cycles = cycles + machine_.latency_cycles;
+    result_.energy += machine_.leakage_pj * static_cast<double>(result_.cycles);
     result_.utilization = static_cast<double>(result_.computes) /
                           static_cast<double>(machine_.mac_instances) /
                           static_cast<double>(result_.cycles);

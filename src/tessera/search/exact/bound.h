@@ -73,7 +73,9 @@ class Bounder {
  public:
   explicit Bounder(const Model& model, const Limits& limits = {});
 
-  double ValueOf(const Bound& bound, Goal goal) const {
+  // What leaks while the cycles go by comes to the energy of accesses, which is what bounds add up.
+  double ValueOf(Bound bound, Goal goal) const {
+    bound.energy_pj += model_.leakage_pj * bound.cycles;
     return limits_.MayAllow(bound) ? bound.Value(goal) : kInfinity;
   }
 

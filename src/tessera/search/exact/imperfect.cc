@@ -81,14 +81,17 @@ Result<ImperfectResult> MapWithAnyFactors(const LoopProblem& problem, const Hier
   }
   const std::vector<uint8_t> keep =
       mapping.keep.empty() ? KeepSets(problem, hierarchy) : mapping.keep;
-  const Result<LoopBounds> bounds = LowerBounds(
-      problem, hierarchy, {.keep = mapping.decide_keep ? std::vector<uint8_t>() : keep});
+  const Result<LoopBounds> bounds =
+      LowerBounds(problem, hierarchy,
+                  {.keep = mapping.decide_keep ? std::vector<uint8_t>() : keep,
+                   .clock_ghz = mapping.clock_ghz});
   if (!bounds) return bounds.error();
   const Result<Progress> perfect = Solve(problem, hierarchy, mapping, options.rounds, pool);
   if (!perfect) return perfect.error();
 
   ImperfectResult result{.perfect = *perfect, .any = *perfect};
-  const Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, mapping.semantics);
+  const Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, mapping.semantics,
+                                                          /*extrapolate=*/true, mapping.clock_ghz);
   if (!setup) return setup.error();
   loopnest::Workspace workspace;
   Reserve(*setup, workspace);

@@ -601,7 +601,8 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
     return Unsupported("the exact mapper knows no bounds for semantics timeloop4",
                        "use semantics exact or timeloop3");
   }
-  Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics);
+  Result<loopnest::Setup> setup = loopnest::Prepare(problem, hierarchy, options.semantics,
+                                                    /*extrapolate=*/true, options.clock_ghz);
   if (!setup) return setup.error();
   for (size_t v = 0; v < options.homes.size(); ++v) setup->machine.homes[v] = options.homes[v];
   for (const LoopDimension& dim : problem.dims()) {

@@ -49,6 +49,9 @@ struct MapperOptions {
 
   loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
 
+  // At which what leaks in a cycle counts. Default: 1.
+  double clock_ghz = 1;
+
   // Which tensors each level holds, bit by bit, levels[0] first. Empty: all levels hold all, or
   // what the hierarchy names. Default: empty.
   std::vector<uint8_t> keep = {};

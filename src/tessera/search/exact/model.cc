@@ -173,6 +173,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   model.num_tensors = problem.num_tensors;
   model.macs = static_cast<double>(Macs(problem));
   model.latency_cycles = static_cast<double>(setup.machine.latency_cycles);
+  model.leakage_pj = setup.machine.leakage_pj;
   model.linked_level = model.exact && setup.machine.links;
   for (int d = 0; d < model.num_dims; ++d) {
     const int64_t bound = problem.dimensions[static_cast<size_t>(d)].bound;

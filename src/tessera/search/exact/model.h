@@ -72,6 +72,7 @@ struct Model {
   int num_levels = 0, num_dims = 0, num_tensors = 0;
   double macs = 1;
   double latency_cycles = 0;
+  double leakage_pj = 0;  // per cycle
   int32_t bounds[kMaxDims] = {};
   DivisorTable divisors[kMaxDims] = {};
   TensorFacts tensors[kMaxTensors] = {};

@@ -63,6 +63,7 @@ Result<MapperOptions> OptionsFor(const MappingProblem& problem) {
                                    .energy_pj = limits.Of(Objective::kEnergy),
                                    .edp = limits.Of(Objective::kEdp)},
                         .semantics = *semantics,
+                        .clock_ghz = problem.model()->clock_ghz(),
                         .decide_keep = problem.options().space.decide_keep,
                         .restrictions = RestrictionsOf(problem.space(), loops, hierarchy)};
   SetKeeps(problem.space(), loops, hierarchy, options);
