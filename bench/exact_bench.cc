@@ -3,7 +3,8 @@
 //
 //   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK] [--goal energy]
 //               [--semantics timeloop3] [--threads 1] [--seconds 60] [--json 1]
-//               [--anneal 0]   samples of simulated annealing that supply a first mapping
+//               [--anneal 0]   samples of method sa that supply a first mapping
+//               [--bypass 0]   1: levels may pass tensors by
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,7 @@ namespace {
 struct Arguments {
   std::string machine = "simple3", network, gemm, layer, goal = "energy", semantics = "timeloop3";
   int threads = 1;
-  bool verbose = false, json = false;
+  bool verbose = false, json = false, bypass = false;
   double seconds = 60;
   int64_t anneal = 0;
 };
@@ -75,6 +76,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.seconds = std::stod(value);
     else if (flag == "--json")
       arguments.json = value == "1";
+    else if (flag == "--bypass")
+      arguments.bypass = value == "1";
     else if (flag == "--verbose")
       arguments.verbose = value == "1";
     else
@@ -141,8 +144,9 @@ int Run(const Arguments& arguments) {
   double total = 0;
   for (const Job& job : Jobs(arguments)) {
     const double begin = CpuSeconds();
-    const auto mapper = Must(exact::Mapper::Make(job.problem, *machine.hierarchy,
-                                                 {.goal = goal, .semantics = *semantics}));
+    const auto mapper = Must(exact::Mapper::Make(
+        job.problem, *machine.hierarchy,
+        {.goal = goal, .semantics = *semantics, .decide_keep = arguments.bypass}));
     if (arguments.anneal > 0 && job.layer) {
       const auto first = Anneal(job, machine, goal, *semantics, arguments.anneal);
       if (first) mapper->Offer(*first);

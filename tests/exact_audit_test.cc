@@ -137,6 +137,27 @@ TEST(ExactAudit, HoldsOnRealMachines) {
   }
 }
 
+// What every proof gets: nothing to report, unless bounds are too high.
+TEST(ExactAudit, SamplesOfProofsNoticeBoundsThatAreTooHigh) {
+  const Accelerator machine = *LoadAccelerator("simple3");
+  const LoopProblem conv = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 14}, {"Q", 14}, {"C", 16}, {"K", 24}, {"N", 1}});
+  for (const Goal goal : {Goal::kCycles, Goal::kEnergy, Goal::kEdp}) {
+    MapperOptions options{.goal = goal, .decide_keep = true};
+    ThreadPool pool(1);
+    const auto mapper = Mapper::Make(conv, *machine.hierarchy, options);
+    for (int round = 0; round < 4; ++round) (*mapper)->Step(pool);
+    const LoopMapping best = (*mapper)->progress().best->mapping;
+    const auto right = AuditSample(conv, *machine.hierarchy, options, best, 1);
+    ASSERT_TRUE(right) << right.error();
+    EXPECT_EQ(*right, "");
+    options.bound_scale = 4;
+    const auto wrong = AuditSample(conv, *machine.hierarchy, options, best, 1);
+    ASSERT_TRUE(wrong) << wrong.error();
+    EXPECT_NE(*wrong, "");
+  }
+}
+
 TEST(ExactAudit, BoundsTwoPercentTooHighAreNoticed) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
     Audits audits;

@@ -13,6 +13,7 @@
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
 #include "tessera/record/clock.h"
+#include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/problem_options.h"
 
 namespace tessera {
@@ -106,7 +107,23 @@ Result<void> LayerProver::Round(ThreadPool& pool) {
   ++rounds_here_;
   const exact::Progress progress = mapper_->progress();
   if (Result<void> taken = Take(progress); !taken) return taken;
-  if (const std::optional<MapStop> stop = StopAfter(more, progress)) FinishFirst(*stop);
+  const std::optional<MapStop> stop = StopAfter(more, progress);
+  if (!stop) return {};
+  FinishFirst(*stop);
+  return Audit();
+}
+
+// A sample of every proof is checked: a bound that a mapping refutes proves nothing.
+Result<void> LayerProver::Audit() {
+  if (!mapping_ || bound_ <= 0) return {};
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      ProblemOf(job_, layer_.layer, layer_.name);
+  if (!problem) return problem.error();
+  const auto& [loops, hierarchy] = *(*problem)->loops();
+  Result<std::string> violation = exact::AuditSample(loops, hierarchy, options_, *mapping_,
+                                                     static_cast<uint64_t>(job_.settings.seed));
+  if (!violation) return violation.error();
+  defect_ = *std::move(violation);
   return {};
 }
 
@@ -254,6 +271,10 @@ void LayerProver::Publish() {
         fmt::format("{:.6g} more choices of kept tensors were not looked at", choices_left_out_);
   }
   if (bound_ > 0) layer_.bound = bound_;
+  if (!defect_.empty()) {
+    layer_.bound = layer_.bounds.Of(job_.problem.objective);
+    layer_.unproved = fmt::format("a defect of the exact mapper, please report it: {}", defect_);
+  }
   if (!mapping_) return;
   layer_.mapping = *mapping_;
   layer_.cost = cost_;

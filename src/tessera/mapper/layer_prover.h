@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,7 @@ class LayerProver {
   bool busy = false;  // some thread works on it
 
  private:
+  Result<void> Audit();
   Result<void> StartInside(const MappingProblem& problem);
   Result<void> Round(ThreadPool& pool);
   Result<void> Take(const exact::Progress& progress);
@@ -97,6 +99,7 @@ class LayerProver {
   std::optional<MapStop> stop_;
   std::optional<WithoutBypass> without_bypass_, held_before_;  // the latter of an earlier run
   std::vector<NextObjective> then_;
+  std::string defect_;  // what an audit of the proof found
   double choices_left_out_ = 0;
   int64_t choices_unseen_ = 0;
 

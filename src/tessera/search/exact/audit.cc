@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -163,6 +164,31 @@ void Auditor::Check(const Model& model, Rule rule, double bound) {
   first_violation_ = fmt::format(
       "rule {}: bound {} > cost {} of\n{}", kRuleNames[static_cast<size_t>(rule)], bound, value,
       PrintLoopNest(mapping_, model.setup->data.problem, model.setup->machine.level_names));
+}
+
+Result<std::string> AuditSample(const LoopProblem& problem, const Hierarchy& hierarchy,
+                                MapperOptions options, const LoopMapping& best, uint64_t seed) {
+  constexpr int64_t kMappings = 200;  // of each rule
+  constexpr int kRounds = 4;
+  Auditor auditor(options.goal, seed, /*per_part=*/1, kMappings);
+  options.observer = &auditor;
+  // The choice of kept tensors that matters is that of the mapping.
+  options.keep = KeepSets(best);
+  const auto all = static_cast<uint8_t>((1u << problem.num_tensors) - 1);
+  for (uint8_t& set : options.keep) set &= all;
+  options.keep.back() = all;  // Homes further in take it back.
+  options.decide_keep = false;
+  options.dive_width = 0;
+  options.round_nodes = 2;
+  options.node_steps = options.split_steps = 2'000;
+  const Result<std::unique_ptr<Mapper>> mapper = Mapper::Make(problem, hierarchy, options);
+  if (!mapper) return mapper.error();
+  (*mapper)->Offer(best);
+  ThreadPool one(1);  // An auditor is used by one thread.
+  for (int round = 0; round < kRounds && (*mapper)->Step(one); ++round) {
+    if (options.stopped && options.stopped()) break;
+  }
+  return auditor.first_violation();
 }
 
 }  // namespace tessera::exact

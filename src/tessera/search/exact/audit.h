@@ -8,6 +8,8 @@
 #include <string>
 
 #include "tessera/part.h"
+#include "tessera/result.h"
+#include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/tree.h"
 
 namespace tessera::exact {
@@ -53,6 +55,12 @@ class Auditor final : public PruneObserver {
   std::array<bool, kRules> skipped_ = {};
   std::string first_violation_;
 };
+
+// A short look at a proof: the first parts that a search for something better than `best` leaves
+// out, and some mappings below each. Returns the first violation in words, or nothing. Takes some
+// hundredths of a second, or until options.stopped.
+Result<std::string> AuditSample(const LoopProblem& problem, const Hierarchy& hierarchy,
+                                MapperOptions options, const LoopMapping& best, uint64_t seed);
 
 }  // namespace tessera::exact
 

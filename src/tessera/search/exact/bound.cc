@@ -18,6 +18,7 @@ struct TensorStep {
   const Frame& parent;  // of the level outside
   const Tile& tile;     // of the level inside
   Frame& frame;
+  OperandCosts& operands;
 
   double groups = 1;        // requests for different words among the children of one instance
   double moving_space = 1;  // product of the parallel factors that move a window of the tensor
@@ -48,11 +49,9 @@ double GroupsBelow(const TensorStep& step) {
   for (int r = 0; r < tensor.num_ranks; ++r) {
     const RankTerms& rank = tensor.ranks[r];
     if (rank.num_terms == 1) continue;
-    // Children that differ in one dimension alone lie apart, so the larger factor counts.
+    // There are as many offsets as sums of positions.
     int32_t different = 1;
-    for (int k = 0; k < rank.num_terms; ++k) {
-      different = std::max(different, frame.spatial[rank.dims[k]]);
-    }
+    for (int k = 0; k < rank.num_terms; ++k) different += frame.spatial[rank.dims[k]] - 1;
     groups *= different;
   }
   return groups;
@@ -148,15 +147,18 @@ void CloseAtChild(const TensorStep& step) {
   out.later_pj = model.inner_pj[child][v] * frame.used_below;
   frame.later_fixed_pj -= model.inner_elided_pj[child][v] * tensor.elements * out.copies +
                           model.inner_slack_pj[child][v];
-  frame.later_fixed_pj += OperandCost(model, v, step.level(), out.copies, step.idle_extents);
+  step.operands.AddInside(v, step.level(), out.copies, step.idle_extents);
 }
 
 // The pair stays open and no level further in holds the tensor: the MACs ask, at least once for
 // each operation of all MACs below. B6.
 void StayOpenToMacs(const TensorStep& step) {
   TensorFrame& out = step.out();
-  out.open_words = step.model.macs / (step.frame.used_below * step.model.fan_below[step.level()]);
-  step.frame.later_fixed_pj += out.pending_pj * out.open_words;
+  const Multicast most =
+      MostMulticast(step.model, step.v, step.tile.extents, step.model.fan_below[step.level()]);
+  const double asked = step.model.macs / step.frame.used_below;
+  out.open_words = asked / most.Most();
+  step.operands.AddOpen(asked, out.pending_pj, most);
 }
 
 // The pair stays open: what passes this level has to arrive further in, and to be handed on there,
@@ -168,7 +170,7 @@ void StayOpen(const TensorStep& step, int next) {
   const InnerCost inner = InnerCostOf(step.model, step.v, next);
   const double word_pj = out.pending_pj + frame.used_below * inner.word_pj;
   out.open_words = 0;
-  if (tensor.simple) {
+  if (PassesAsTile(step.model, step.v)) {
     out.later_pj = word_pj;
     frame.later_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
   } else {
@@ -176,8 +178,36 @@ void StayOpen(const TensorStep& step, int next) {
     out.open_words = step.tile.plain_words[step.v] * out.plain_visits;
     frame.later_fixed_pj += word_pj * out.open_words;
   }
-  frame.later_fixed_pj +=
-      OperandCost(step.model, step.v, step.level(), out.copies, step.idle_extents) - inner.slack_pj;
+  frame.later_fixed_pj -= inner.slack_pj;
+  step.operands.AddInside(step.v, step.level(), out.copies, step.idle_extents);
+}
+
+// A window that passed several networks: what each of them, and the parent, handed out for one
+// request of every child. Children ask once where their offsets are equal, and those of all
+// networks together are as many as sums of positions. B4 (exact).
+void CloseSeveralNetworks(std::span<const Frame> frames, const TensorStep& step) {
+  const Model& model = step.model;
+  const TensorFacts& tensor = step.tensor();
+  const int parent = model.parent[step.level()][step.v];
+  double plain = 1, factors[kMaxDims], pending_pj = 0;
+  std::fill_n(factors, model.num_dims, 1.0);
+  for (int i = step.level(); i <= parent; ++i) {
+    const Frame& frame = frames[static_cast<size_t>(i)];
+    double windows = 1;
+    for (int d = 0; d < model.num_dims; ++d) {
+      if (Has(tensor.plain, d)) plain *= frame.spatial[d];
+      factors[d] *= frame.spatial[d];
+    }
+    for (int d = 0; d < model.num_dims; ++d) windows *= Has(tensor.window, d) ? factors[d] : 1;
+    const double groups = plain * windows / WindowMulticast(model, step.v, factors);
+    const LevelFacts& level = model.levels[i];
+    double word_pj = level.enter_pj;
+    if (i == parent) word_pj += model.Share(i, frame.used) * level.read_pj;
+    step.out().parent_pj = frame.used * word_pj * groups;
+    pending_pj += step.out().parent_pj;
+    step.out().groups = groups;
+  }
+  step.out().pending_pj = pending_pj;
 }
 
 // No level so far holds the tensor: its home is further in, and hands out what the tile of the
@@ -193,8 +223,7 @@ void NotYetOpen(const TensorStep& step) {
   out.words = frame.visits * step.tile.words[step.v];
   out.later_pj = step.model.inner_pj[home][step.v] * frame.used_below;
   frame.later_fixed_pj -= step.model.inner_elided_pj[home][step.v] * tensor.elements * out.copies;
-  frame.later_fixed_pj +=
-      OperandCost(step.model, step.v, step.level(), out.copies, step.idle_extents);
+  step.operands.AddInside(step.v, step.level(), out.copies, step.idle_extents);
 }
 
 void AddTensor(std::span<const Frame> frames, TensorStep step) {
@@ -202,6 +231,10 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   SetFactors(frames, step);
   if (step.model.Outside(step.level(), step.v)) return NotYetOpen(step);
   out.pending_pj = PassNetwork(step, step.opens() ? Open(step) : step.outside().pending_pj);
+  out.parent_pj = out.pending_pj;
+  if (!step.opens() && out.closes && step.model.Followed(step.v)) {
+    CloseSeveralNetworks(frames, step);
+  }
   out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
   out.close_pj = out.later_pj = 0;
   out.fill_part = 1;
@@ -232,9 +265,12 @@ Frame Bounder::Root() const {
   return root;
 }
 
-Chain Bounder::RootChain() const {
+Chain Bounder::RootChain() {
   Chain chain;
-  for (int v = 0; v < model_.num_tensors; ++v) chain.idle_run[v] = 1;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    chain.idle_run[v] = 1;
+    if (model_.Followed(v)) chain.delivered[v] = TileWords(model_, v, model_.bounds, touched_);
+  }
   for (int8_t& dim : chain.dims) dim = -1;
   return chain;
 }
@@ -286,9 +322,16 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
       model_.macs / (frame.used_below * std::min(tile.product, model_.fan_below[frame.level])));
   frame.fixed_pj = parent.fixed_pj;
   frame.later_fixed_pj = 0;
+  OperandCosts operands(model_, tile.extents, model_.fan_below[level]);
   for (int v = 0; v < model_.num_tensors; ++v) {
-    AddTensor(frames, {.model = model_, .v = v, .parent = parent, .tile = tile, .frame = frame});
+    AddTensor(frames, {.model = model_,
+                       .v = v,
+                       .parent = parent,
+                       .tile = tile,
+                       .frame = frame,
+                       .operands = operands});
   }
+  frame.later_fixed_pj += operands.Least();
 }
 
 }  // namespace tessera::exact

@@ -65,6 +65,7 @@ struct Limits {
 struct ChainSummary {
   double closed_pj = 0, cycles = 0;
   double idle_run[kMaxTensors] = {};
+  double delivered[kMaxTensors] = {};
 };
 
 // Scratch and arithmetic of one thread.
@@ -82,7 +83,7 @@ class Bounder {
 
   // The state outside the outermost level.
   Frame Root() const;
-  Chain RootChain() const;
+  Chain RootChain();
 
   // Whether the tile of a level fits its memory.
   bool Fits(int level, const int32_t* extents);
@@ -120,6 +121,8 @@ class Bounder {
   bool OrderMatters(const Frame& frame) const {
     return frame.level > 0 || (!model_.exact && frame.parallel != 0) || window_outputs_;
   }
+  // Whether that of the innermost level makes none, whatever its factors.
+  bool AnyOrderInside() const { return model_.exact && !window_outputs_; }
   // Whether axes and order of parallel loops make one. B11.
   bool PlacementMatters(const Frame& frame) const;
 

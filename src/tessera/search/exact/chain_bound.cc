@@ -43,14 +43,13 @@ void ChooseInnermost(const Model& model, const Frame& frame, const Chain& outer,
   }
 }
 
-// A pair that an inner level closes: what its parent has to hand out in any case. Returns the
-// energy that depends on the words. B6, B9.
-double AddOpenPair(const Model& model, const Frame& frame, int v, const Chain& chain,
-                   Traffic& open) {
+// A pair that an inner level closes: what its parent has to hand out in any case, if `passing`
+// words pass the level. Returns the energy that depends on the words. B6, B9.
+double AddOpenPair(const Model& model, const Frame& frame, int v, double passing, Traffic& open) {
   const TensorFrame& tensor = frame.tensors[v];
   double words = tensor.open_words, pj = 0;
   if (tensor.later_pj > 0) {
-    words = tensor.words / chain.idle_run[v];
+    words = passing;
     pj = words * tensor.later_pj;
   }
   const double requests = words * tensor.groups - (model.exact ? 0 : kRounded);
@@ -61,16 +60,30 @@ double AddOpenPair(const Model& model, const Frame& frame, int v, const Chain& c
   return pj;
 }
 
-// A pair that closes at the level and delivers `words` to each child: accesses of one instance of
-// the parent and of the child. B4, B5, B8.
+// Words of one tensor that each child gets, and as many as each child asks the parent for. Where
+// few children share a request, what the parent itself got counts for more there. B3.
+struct Delivery {
+  double words = 0, requested = 0;
+};
+
+Delivery DeliveryOf(const Model& model, const Frame& frame, double parents, int v, double words,
+                    double delivered) {
+  if (!model.Followed(v)) return {words, words};
+  const double requests = frame.tensors[v].groups * parents;
+  return {std::max(words, delivered / frame.used_below), std::max(words, delivered / requests)};
+}
+
+// A pair that closes at the level: accesses of one instance of the parent and of the child. B4, B5,
+// B8.
 void AddClosedPair(const Model& model, std::span<const Frame> frames, const Frame& frame, int v,
-                   double words, Chain& chain) {
+                   const Delivery& delivery, Chain& chain) {
   const TensorFacts& tensor = model.tensors[v];
   const TensorFrame& pair = frame.tensors[v];
   const int level = frame.level, parent = model.parent[level][v], child = level - 1;
   const Frame& holder = frames[static_cast<size_t>(parent)];
   const bool rounded = !model.exact && (!tensor.simple || parent > level);
-  double requests = words * pair.groups - (rounded ? kRounded : 0);
+  const double words = delivery.words;
+  double requests = delivery.requested * pair.groups - (rounded ? kRounded : 0);
   // Neighbours may serve them all. B4.
   if (model.linked_level && !tensor.read_write && parent == level && level > 0) requests = 0;
   if (!tensor.read_write) {
@@ -120,6 +133,7 @@ void MergeIntoFirst(const Model& model, std::vector<Chain>& chains) {
     all.cycles = std::min(all.cycles, chain.cycles);
     for (int v = 0; v < model.num_tensors; ++v) {
       all.idle_run[v] = std::max(all.idle_run[v], chain.idle_run[v]);
+      all.delivered[v] = std::min(all.delivered[v], chain.delivered[v]);
     }
     for (int k = 0; k < model.num_levels; ++k) {
       all.reads[k] = std::min(all.reads[k], chain.reads[k]);
@@ -197,14 +211,19 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
   Traffic open;
   for (int v = 0; v < model_.num_tensors; ++v) {
     const TensorFrame& tensor = frame.tensors[v];
+    const bool counted = tensor.closes || tensor.later_pj > 0;
+    const double words = counted ? tensor.words * Ratio(frames, level, v, out) : 0;
+    const Frame& holder = frames[static_cast<size_t>(model_.parent[level][v])];
+    const Delivery delivery = DeliveryOf(model_, frame, holder.used, v, words, chain.delivered[v]);
     if (!tensor.closes) {
-      later_pj += AddOpenPair(model_, frame, v, out, open);
+      later_pj += AddOpenPair(model_, frame, v, delivery.words, open);
       continue;
     }
-    const double words = tensor.words * Ratio(frames, level, v, out);
-    out.closed_pj += words * tensor.close_pj;
-    later_pj += words * tensor.later_pj;
-    AddClosedPair(model_, frames, frame, v, words, out);
+    out.closed_pj +=
+        delivery.words * tensor.close_pj + (delivery.requested - delivery.words) * tensor.parent_pj;
+    later_pj += delivery.words * tensor.later_pj;
+    AddClosedPair(model_, frames, frame, v, delivery, out);
+    if (model_.Followed(v)) out.delivered[v] = delivery.words * frame.used_below;
   }
   out.cycles = std::max({frame.cycles, chain.cycles, BusiestCycles(out.reads, out.writes)});
   for (int k = 0; k < model_.num_levels; ++k) {
@@ -218,11 +237,13 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
 
 ChainSummary Bounder::Summarize(std::span<const Chain> chains) const {
   ChainSummary summary{.closed_pj = kInfinity, .cycles = kInfinity};
+  std::fill_n(summary.delivered, kMaxTensors, kInfinity);
   for (const Chain& chain : chains) {
     summary.closed_pj = std::min(summary.closed_pj, chain.closed_pj);
     summary.cycles = std::min(summary.cycles, chain.cycles);
     for (int v = 0; v < model_.num_tensors; ++v) {
       summary.idle_run[v] = std::max(summary.idle_run[v], chain.idle_run[v]);
+      summary.delivered[v] = std::min(summary.delivered[v], chain.delivered[v]);
     }
   }
   return summary;
@@ -266,13 +287,9 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
       const TensorFrame& tensor = frame.tensors[v];
       const double pj = tensor.close_pj + tensor.later_pj;
       if (pj == 0) continue;
-      double ratio = 1;
-      if (tensor.closes) {
-        ratio = QuickRatio(frames, level, v, dim, chains);
-      } else if (!Has(model_.tensors[v].dims, dim)) {
-        ratio = 1 / IdleRun(tensor, chains.idle_run[v]);
-      }
-      energy += tensor.words * ratio * pj;
+      double words = tensor.words * QuickRatio(frames, level, v, dim, chains);
+      if (model_.Followed(v)) words = std::max(words, chains.delivered[v] / frame.used_below);
+      energy += words * pj;
     }
     least = std::min(least, energy);
   }

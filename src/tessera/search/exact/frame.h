@@ -34,6 +34,7 @@ struct TensorFrame {
   double plain_visits = 0;   // as Frame::visits, of dimensions that move a plain rank
   double groups = 0;         // requests at the pair's parent per request of one child
   double pending_pj = 0;     // of the pair so far: per request of one child
+  double parent_pj = 0;      // of that, what is handed out by the pair's parent
   double words = 0;          // tile below times visits
   double close_pj = 0;       // per word, if the pair closes here
   double later_pj = 0;       // per word, at least, of what is not decided yet
@@ -71,6 +72,9 @@ struct Chain {
   int8_t dims[kMaxLevels] = {};                            // innermost loop by level; -1: none
   double reads[kMaxLevels] = {}, writes[kMaxLevels] = {};  // of one instance
   double cycles = 0;  // that the busiest level needs, without latency
+  // Words of a window that all instances of the last level which holds it got together, at least;
+  // 0 where that is not known. B3.
+  double delivered[kMaxTensors] = {};
 };
 
 }  // namespace tessera::exact

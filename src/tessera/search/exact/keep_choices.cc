@@ -100,11 +100,16 @@ Result<KeepChoices> KeepChoicesOf(const LoopProblem& problem, const Hierarchy& h
     Set(keep, {home, static_cast<int>(v)});
     Set(must_keep, {home, static_cast<int>(v)});
   }
-  if (!options.decide_keep) return KeepChoices{.sets = {keep}};
+  KeepSet differs(levels, 0);
+  if (!options.decide_keep) return KeepChoices{.sets = {keep}, .open = std::move(differs)};
   auto [held, open] = Split(keep, must_keep, problem.num_tensors);
+  for (const Bit& bit : open) Set(differs, bit);
   const double count = std::pow(2, static_cast<double>(open.size()));
-  if (count <= kMostKeepChoices) return KeepChoices{.sets = Subsets(std::move(held), open)};
+  if (count <= kMostKeepChoices) {
+    return KeepChoices{.sets = Subsets(std::move(held), open), .open = std::move(differs)};
+  }
   return KeepChoices{.sets = Fullest(held, open, kMostKeepChoices),
+                     .open = std::move(differs),
                      .left_out = count - kMostKeepChoices};
 }
 

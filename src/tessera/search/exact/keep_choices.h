@@ -18,6 +18,8 @@ using KeepSet = std::vector<uint8_t>;
 struct KeepChoices {
   // Those that hold less come before those that hold more; the last one holds all that is allowed.
   std::vector<KeepSet> sets = {};
+  // What differs between them.
+  KeepSet open = {};
   // Choices beyond kMostKeepChoices, which are not in the list.
   double left_out = 0;
 };

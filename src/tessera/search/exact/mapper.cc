@@ -13,7 +13,9 @@
 #include "tessera/cost.h"
 #include "tessera/cost/keep_bounds.h"
 #include "tessera/result.h"
+#include "tessera/search/exact/anneal.h"
 #include "tessera/search/exact/keep_choices.h"
+#include "tessera/search/exact/membership.h"
 #include "tessera/search/exact/neighbours.h"
 
 namespace tessera::exact {
@@ -61,51 +63,6 @@ Result<void> CheckSmallestTiles(const Model& model) {
         .hint = "let the level pass a tensor by, or give it more entries"};
   }
   return {};
-}
-
-// Whether a mapping belongs to the space with the keep sets of `model`; memories aside.
-bool Contains(const Model& model, const LoopMapping& mapping) {
-  if (mapping.num_levels != model.num_levels) return false;
-  int64_t product[kMaxDims];
-  std::fill_n(product, kMaxDims, 1);
-  const auto all = static_cast<uint8_t>((1u << model.num_tensors) - 1);
-  for (int i = 0; i < model.num_levels; ++i) {
-    const LoopLevel& level = mapping.levels[static_cast<size_t>(i)];
-    if (((level.keep ^ model.keep[i]) & all) != 0) return false;
-    int64_t used[2] = {1, 1};
-    std::vector<uint8_t> loops, parallel[2];
-    for (size_t k = 0; k < static_cast<size_t>(model.num_dims); ++k) {
-      const uint8_t t = level.temporal_order[k], s = level.spatial_order[k];
-      const bool on_y = k >= level.split;
-      const int32_t temporal = level.temporal[t], spatial = level.spatial[s];
-      if (temporal < 1 || spatial < 1) return false;
-      product[t] *= temporal;
-      product[s] *= spatial;
-      used[on_y ? 1 : 0] *= spatial;
-      if (temporal > 1) loops.push_back(t);
-      if (spatial > 1) parallel[on_y ? 1 : 0].push_back(s);
-      if (!model.restrictions->AllowsTemporal(i, t, temporal) ||
-          !model.restrictions->AllowsSpatial(i, s, spatial) ||
-          (spatial > 1 && !model.restrictions->AllowsAxis(i, s, on_y))) {
-        return false;
-      }
-    }
-    if (used[0] > model.levels[i].fan_x || used[1] > model.levels[i].fan_y) return false;
-    if (!model.restrictions->AllowsTemporalOrder(i, loops) ||
-        !model.restrictions->AllowsSpatialOrder(i, parallel[0], parallel[1])) {
-      return false;
-    }
-    const auto value = [&](const Restrictions::Factor& factor) {
-      const LoopLevel& at = mapping.levels[static_cast<size_t>(factor.level)];
-      const auto dim = static_cast<size_t>(factor.dim);
-      return factor.spatial ? at.spatial[dim] : at.temporal[dim];
-    };
-    if (!PairsHold(*model.restrictions, i, value) ||
-        !EnoughParallel(*model.restrictions, i, mapping.num_levels, model.num_dims, value)) {
-      return false;
-    }
-  }
-  return std::equal(product, product + model.num_dims, model.bounds);
 }
 
 // Nodes of some choices of kept tensors, and what has become of the rest of them.
@@ -171,18 +128,23 @@ struct Mapper::State {
   int64_t made = 0;
   Candidate best;
   bool started = false, has_mapping = false;
-  bool may_stop =
-      false;  // the first mapping is worth some hundredths of a second of anybody's time
   std::optional<Candidate> held_best;
+  std::unique_ptr<Model> whole;                      // of the choice that holds all
+  std::vector<std::unique_ptr<Annealer>> annealers;  // per thread, made when needed
+  int64_t walks = 0, walk_rounds = 0,
+          annealed = 0;                   // chains, rounds of them, evaluations meant for them
+  int64_t stale = 0;                      // rounds of chains in a row without success
   std::optional<int64_t> compute_cycles;  // that arithmetic takes at least, once it is known
   int64_t rounds = 0;
   Counters counters;
 
   int32_t Fullest() const { return static_cast<int32_t>(std::ssize(choices.sets)) - 1; }
 
+  // A first mapping is worth some hundredths of a second of anybody's time.
+  bool IsStopped() const { return has_mapping && options.stopped && options.stopped(); }
   std::function<bool()> Stopped() const {
     if (!options.stopped) return {};
-    return [this] { return may_stop && options.stopped(); };
+    return [this] { return IsStopped(); };
   }
 
   Searched& SearchedOf(int32_t choice) {
@@ -230,12 +192,14 @@ struct Mapper::State {
   double Limit() const { return best.value * (1 - kTolerance); }
 
   void Take(const Candidate& candidate, bool has_one) {
+    const double held_value = held_best ? held_best->value : kInfinity;
+    if (has_one && all_fit && candidate.value < held_value &&
+        KeptBy(candidate.mapping) == choices.sets.back()) {
+      held_best = candidate;
+    }
     if (candidate.value >= best.value) return;
     best = candidate;
     has_mapping = has_one;
-    if (has_one && all_fit && KeptBy(candidate.mapping) == choices.sets.back()) {
-      held_best = candidate;
-    }
   }
   // As choices have it: mappings may say of tensors that there are not that they are held, too.
   KeepSet KeptBy(const LoopMapping& mapping) const {
@@ -256,6 +220,15 @@ struct Mapper::State {
     Counters counters = {};
   };
 
+  bool Anneals() const {
+    return options.anneal && options.dive_width > 0 && options.observer == nullptr;
+  }
+  bool AnnealDue() const;
+  Annealer& AnnealerOf(int worker);
+  LoopMapping AllOutside() const;
+  void FirstWalk();
+  void AnnealRound(ThreadPool& pool);
+
   void Start();
   void DiveWhereItFits();
   bool StartFullest();
@@ -274,8 +247,102 @@ struct Mapper::State {
   void SearchRound(std::span<const Branch> nodes, Part& part, ThreadPool& pool);
 };
 
+// All loops at the outermost level: a mapping wherever the smallest tiles fit.
+LoopMapping Mapper::State::AllOutside() const {
+  LoopMapping mapping{.num_levels = whole->num_levels};
+  const KeepSet& keep = all_fit ? choices.sets.back() : choices.sets.front();
+  for (size_t i = 0; i < keep.size(); ++i) mapping.levels[i].keep = keep[i];
+  std::copy_n(whole->bounds, whole->num_dims, mapping.levels[keep.size() - 1].temporal.begin());
+  return mapping;
+}
+
+Annealer& Mapper::State::AnnealerOf(int worker) {
+  const auto index = static_cast<size_t>(worker);
+  if (annealers.size() <= index) annealers.resize(index + 1);
+  if (!annealers[index]) {
+    AnnealSpace space{.goal = options.goal, .limits = options.limits};
+    std::ranges::copy(choices.open, space.open.begin());
+    annealers[index] = std::make_unique<Annealer>(*whole, space, Stopped());
+  }
+  return *annealers[index];
+}
+
+// Something to compare with, before anything else is done.
+void Mapper::State::FirstWalk() {
+  if (!has_mapping) {
+    const LoopMapping outside = AllOutside();
+    if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
+  }
+  if (!has_mapping) return;
+  constexpr int64_t kPerWidth = 16;
+  const int64_t evaluations = kPerWidth * options.dive_width;
+  Annealer& annealer = AnnealerOf(0);
+  Take(annealer.Walk(best.mapping, {.evaluations = evaluations, .hot = 1.0, .cold = 0.01}), true);
+  annealed = evaluations;
+  counters.evaluations += annealer.evaluations();
+}
+
+// Work is counted, not timed, so that results repeat: about a microsecond each.
+bool Mapper::State::AnnealDue() const {
+  constexpr double kEvaluation = 4, kTiling = 2, kTile = 1;
+  constexpr double kLeastShare = 1.0 / 16;
+  if (!Anneals() || !has_mapping) return false;
+  const auto walked = static_cast<double>(annealed);
+  const double tree =
+      kEvaluation * std::max(0.0, static_cast<double>(counters.evaluations) - walked) +
+      kTiling * static_cast<double>(counters.nodes) + kTile * static_cast<double>(counters.tiles);
+  const double share = std::max(kLeastShare, 1 / (1 + static_cast<double>(stale)));
+  return kEvaluation * walked < share * tree;
+}
+
+// Some chains, longer ones from round to round: near the best mapping, near the best one of which
+// every level holds all that it can, further away, and from far away.
+void Mapper::State::AnnealRound(ThreadPool& pool) {
+  struct Kind {
+    double hot = 0.5;
+    bool same_keep = false, held = false, far = false;
+  };
+  constexpr Kind kKinds[] = {{.hot = 0.1},
+                             {.hot = 0.3, .same_keep = true, .held = true},
+                             {.hot = 0.5},
+                             {.hot = 2, .far = true}};
+  constexpr int64_t kChains = std::size(kKinds), kPerWidth = 8, kDoublings = 6;
+  const int64_t evaluations = kPerWidth * options.dive_width << std::min(walk_rounds, kDoublings);
+  for (int worker = 0; worker < pool.threads(); ++worker) AnnealerOf(worker);
+  std::array<Candidate, kChains> found;
+  std::array<int64_t, kChains> taken = {};
+  const LoopMapping outside = AllOutside();
+  pool.ParallelFor(kChains, 1, [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t k = begin; k < end; ++k) {
+      const Kind& kind = kKinds[k];
+      const bool far = kind.far && InSpace(*whole, outside);
+      const LoopMapping& start = far                      ? outside
+                                 : kind.held && held_best ? held_best->mapping
+                                                          : best.mapping;
+      Annealer& annealer = *annealers[static_cast<size_t>(worker)];
+      const int64_t before = annealer.evaluations();
+      found[static_cast<size_t>(k)] =
+          annealer.Walk(start, {.seed = static_cast<uint64_t>(walks + k + 1),
+                                .evaluations = evaluations,
+                                .hot = kind.hot,
+                                .same_keep = kind.same_keep});
+      taken[static_cast<size_t>(k)] = annealer.evaluations() - before;
+    }
+  });
+  const double before = best.value;
+  for (size_t k = 0; k < found.size(); ++k) {
+    Take(found[k], true);
+    counters.evaluations += taken[k];
+  }
+  annealed += kChains * evaluations;  // Also where a space is too small for them.
+  stale = best.value < before ? 0 : stale + 1;
+  walks += kChains;
+  ++walk_rounds;
+}
+
 void Mapper::State::Start() {
   started = true;
+  if (Anneals()) FirstWalk();
   if (!all_fit) {
     DiveWhereItFits();
   } else if (!StartFullest()) {
@@ -296,7 +363,6 @@ void Mapper::State::DiveWhereItFits() {
   if (options.dive_width > 0) tree.Dive(Branch{.tree = choice}, options.dive_width);
   counters.Add(tree.counters());
   Take(tree.best(), true);
-  may_stop = true;
 }
 
 // A first mapping and the first nodes of the choice that holds all; false if it was stopped.
@@ -312,7 +378,6 @@ bool Mapper::State::StartFullest() {
     Take(tree.best(), true);
     stopped = tree.stopped();
   }
-  may_stop = true;
   std::vector<Branch> children;
   tree.SetLimit(best.value);
   Tree::Rest rest;
@@ -349,8 +414,8 @@ void Mapper::State::StartOthers() {
   Improve(/*other_keeps=*/false);
   const LoopMapping first = best.mapping;
   for (int32_t k = Fullest() - 1; k >= 0; --k) {
-    const double value =
-        has_mapping ? ValueWith(choices.sets[static_cast<size_t>(k)], first) : kInfinity;
+    const bool look = has_mapping && !IsStopped();
+    const double value = look ? ValueWith(choices.sets[static_cast<size_t>(k)], first) : kInfinity;
     order.push_back({value, k});
   }
   Improve();
@@ -392,6 +457,7 @@ bool Mapper::State::TryOtherKeeps() {
 // Other loops next to those of the best mapping; true if some are better.
 bool Mapper::State::TryNeighbours(int64_t& left) {
   const auto choice = std::ranges::find(choices.sets, KeptBy(best.mapping));
+  if (choice == choices.sets.end()) return false;  // One of those that are too many.
   const auto k = static_cast<int32_t>(choice - choices.sets.begin());
   Tree& tree = TreeOf(0, k);
   const double before = best.value;
@@ -409,7 +475,7 @@ void Mapper::State::Improve(bool other_keeps) {
   if (choices.sets.size() == 1 || !has_mapping || options.observer != nullptr) return;
   constexpr int64_t kMostEvaluations = 20'000;
   int64_t left = kMostEvaluations;
-  while (left > 0 && ((other_keeps && TryOtherKeeps()) || TryNeighbours(left))) {
+  while (left > 0 && !IsStopped() && ((other_keeps && TryOtherKeeps()) || TryNeighbours(left))) {
   }
 }
 
@@ -470,8 +536,8 @@ Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part&
     outcome.dived = tree.Dive(node, std::max(1, options.dive_width / kNarrower));
   } else {
     // A node of all levels cannot be split.
-    const bool whole = tree.LevelsDecided(node) == setup.machine.num_levels;
-    const int64_t steps = whole ? std::numeric_limits<int64_t>::max() : options.node_steps;
+    const bool decided = tree.LevelsDecided(node) == setup.machine.num_levels;
+    const int64_t steps = decided ? std::numeric_limits<int64_t>::max() : options.node_steps;
     if (!tree.Search(node, steps) && !tree.stopped()) {
       const Tree::Rest rest = tree.Split(node, MostChildren(), SplitSteps(part), outcome.children);
       outcome.given_up = rest.given_up;
@@ -552,6 +618,8 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   state->setup = *std::move(setup);
   state->choices = *std::move(choices);
   state->dived.assign(state->choices.sets.size(), false);
+  state->whole = std::make_unique<Model>(
+      MakeModel(state->setup, state->options.restrictions, state->choices.sets.back()));
   // What fits with every tensor fits with some of them, and what does not with the fewest never.
   if (Result<void> fits = CheckSmallestTiles(state->SearchedOf(state->Fullest()).model); !fits) {
     state->all_fit = false;
@@ -582,6 +650,11 @@ bool Mapper::Step(ThreadPool& pool) {
     state.Start();
     ++state.rounds;
     return !state.held.empty() || !state.others.empty();
+  }
+  if (state.AnnealDue() && !(state.held.empty() && state.others.empty())) {
+    state.AnnealRound(pool);
+    ++state.rounds;
+    return true;
   }
   while (Part* const part = state.NextPart()) {
     const std::vector<Branch> nodes = state.NextRound(*part);

@@ -91,8 +91,12 @@ struct MapperOptions {
   int64_t split_steps = std::numeric_limits<int64_t>::max();
 
   // Mappings tried at the start, per level, along the best bounds. 0: none, only what Offer was
-  // given. Default: 64.
+  // given, and nothing is annealed. Default: 64.
   int dive_width = 64;
+
+  // Mappings are annealed before the first round and between rounds (anneal.h): about half of the
+  // work at first, less and less where it finds nothing. Default: true.
+  bool anneal = true;
 
   // For tests of the audit only: multiplies every bound, so anything but 1 makes proofs false.
   // Default: 1.
@@ -101,8 +105,9 @@ struct MapperOptions {
   // Told of everything that is left out; used with one thread only. Default: none.
   PruneObserver* observer = nullptr;
 
-  // Asked by all threads, every millisecond or so: true ends the round where it is; what it had not
-  // searched stays open. Results then depend on when that was. Default: never.
+  // Asked by all threads, every millisecond or so, once there is a mapping: true ends the round
+  // where it is; what it had not searched stays open. Results then depend on when that was.
+  // Default: never.
   std::function<bool()> stopped = {};
 };
 

@@ -86,12 +86,30 @@ void SetKeeps(const std::vector<uint8_t>& keep, Model& model) {
   }
 }
 
-// Words that reach level c of a simple tensor reach every level further in as well, and each of
-// them is read above. What links could save, and windows, are left out.
+// Loops that could as well lie further out. B13.
+void SetOutward(Model& model) {
+  const uint32_t all = (1u << model.num_dims) - 1;
+  model.labels = all;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    const TensorFacts& tensor = model.tensors[v];
+    model.labels &= ~(tensor.shares ? tensor.dims : tensor.window);
+  }
+  if (!model.exact || !model.restrictions->none) return;
+  for (int i = 0; i + 1 < model.num_levels; ++i) {
+    model.outward[i] = all;
+    for (int v = 0; v < model.num_tensors; ++v) {
+      if (model.Keeps(i, v)) model.outward[i] &= ~model.tensors[v].dims;
+    }
+  }
+}
+
+// Words that reach level c reach every level further in as well, and each of them is read above:
+// no level inside can have held what was not in the tile of c. B6. Sums of windows, and what links
+// could save, are left out, and windows under Timeloop's rules.
 void SetInnerCosts(Model& model) {
   for (int v = 0; v < model.num_tensors; ++v) {
     const TensorFacts& tensor = model.tensors[v];
-    if (!tensor.simple) continue;
+    if (!PassesAsTile(model, v)) continue;
     double pj = 0, elided = 0, slack = 0;
     for (int c = 0; c < model.num_levels; ++c) {
       // The pair of c and the level below it.
@@ -181,6 +199,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   }
   model.mac_links = !model.exact && model.levels[0].fan > 1;
   SetKeeps(keep, model);
+  SetOutward(model);
   SetInnerCosts(model);
   return model;
 }

@@ -87,6 +87,12 @@ struct Model {
   int next_kept[kMaxLevels][kMaxTensors] = {};
   int parent[kMaxLevels][kMaxTensors] = {};
 
+  // Dimensions that no tensor held by a level has, so that its loops over them could as well be the
+  // innermost ones of the level outside; and those that move no window, whose indices are labels.
+  // docs/optimality.md, B13.
+  uint32_t outward[kMaxLevels] = {};
+  uint32_t labels = 0;
+
   // Each dimension is irrelevant to at most one tensor, so multicasts share the fan-out.
   bool disjoint = false;
   // Operands pass between neighbouring MACs for free (timeloop3 with a fan-out at level 0).
@@ -99,6 +105,13 @@ struct Model {
   double inner_elided_pj[kMaxLevels][kMaxTensors] = {};
   double inner_slack_pj[kMaxLevels][kMaxTensors] = {};
 
+  // Whether a tensor's words are followed from level to level: what arrives at one has to be handed
+  // further in. Simple tensors need no such count. docs/optimality.md, B3.
+  bool Followed(int v) const {
+    const TensorFacts& tensor = tensors[v];
+    return exact && !linked_level && !tensor.simple && !tensor.shares && !tensor.read_write &&
+           home[v] + 1 == num_levels;
+  }
   bool Keeps(int level, int v) const { return (keep[level] >> v & 1) != 0; }
   // Whether words of the tensor come from levels further in only. B12.
   bool Outside(int level, int v) const { return level > home[v]; }
@@ -115,6 +128,15 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
 
 // What is minimised.
 enum class Goal : uint8_t { kCycles, kEnergy, kEdp };
+
+// Whether words that pass a level which does not hold them are as many as its tile would get: what
+// is new there no level inside has held. Not known of windows under Timeloop's rules, nor of sums
+// of windows, where a dimension moves two ranks, or with a home (docs/optimality.md, B6, B12).
+inline bool PassesAsTile(const Model& model, int v) {
+  const TensorFacts& tensor = model.tensors[v];
+  return tensor.simple || (model.exact && !tensor.read_write && !tensor.shares &&
+                           model.home[v] + 1 == model.num_levels);
+}
 
 // Words of a tensor's tile at the given extents: what the capacity of a level is compared with, and
 // what one visit of an empty child brings.

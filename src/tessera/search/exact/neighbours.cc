@@ -19,32 +19,6 @@ int32_t& At(LoopMapping& mapping, const Slot& slot, size_t dim) {
   return slot.spatial ? level.spatial[dim] : level.temporal[dim];
 }
 
-std::vector<int32_t> PrimesOf(int32_t number) {
-  std::vector<int32_t> primes;
-  for (int32_t p = 2; p <= number / p; ++p) {
-    if (number % p != 0) continue;
-    primes.push_back(p);
-    while (number % p == 0) number /= p;
-  }
-  if (number > 1) primes.push_back(number);
-  return primes;
-}
-
-// Puts a dimension at the end of the parallel loops of an axis.
-void Place(LoopLevel& level, size_t num_dims, size_t dim, bool on_y) {
-  std::vector<uint8_t> x, y, idle;
-  for (size_t k = 0; k < num_dims; ++k) {
-    const uint8_t d = level.spatial_order[k];
-    if (d == dim) continue;
-    (level.spatial[d] == 1 ? idle : k < level.split ? x : y).push_back(d);
-  }
-  (on_y ? y : x).push_back(static_cast<uint8_t>(dim));
-  level.split = static_cast<uint8_t>(x.size());
-  auto end = std::ranges::copy(x, level.spatial_order.begin()).out;
-  end = std::ranges::copy(y, end).out;
-  std::ranges::copy(idle, end);
-}
-
 class Mover {
  public:
   Mover(const Model& model, const LoopMapping& mapping,
@@ -86,7 +60,8 @@ class Mover {
     // A new parallel loop may lie on either axis.
     for (const bool on_y : {false, true}) {
       LoopMapping placed = moved;
-      Place(placed.levels[static_cast<size_t>(to.level)], dims_, dim, on_y);
+      PlaceParallel(placed.levels[static_cast<size_t>(to.level)], static_cast<int>(dims_),
+                    static_cast<int>(dim), on_y);
       if (!use_(placed)) return false;
     }
     return true;
@@ -110,6 +85,38 @@ class Mover {
 };
 
 }  // namespace
+
+std::vector<int32_t> PrimesOf(int32_t number) {
+  std::vector<int32_t> primes;
+  for (int32_t p = 2; p <= number / p; ++p) {
+    if (number % p != 0) continue;
+    primes.push_back(p);
+    while (number % p == 0) number /= p;
+  }
+  if (number > 1) primes.push_back(number);
+  return primes;
+}
+
+void PlaceParallel(LoopLevel& level, int num_dims, int dim, bool on_y) {
+  uint8_t x[kMaxDims], y[kMaxDims], idle[kMaxDims];
+  size_t count_x = 0, count_y = 0, count_idle = 0;
+  for (size_t k = 0; k < static_cast<size_t>(num_dims); ++k) {
+    const uint8_t d = level.spatial_order[k];
+    if (d == dim) continue;
+    if (level.spatial[d] == 1) {
+      idle[count_idle++] = d;
+    } else if (k < level.split) {
+      x[count_x++] = d;
+    } else {
+      y[count_y++] = d;
+    }
+  }
+  (on_y ? y[count_y++] : x[count_x++]) = static_cast<uint8_t>(dim);
+  level.split = static_cast<uint8_t>(count_x);
+  uint8_t* end = std::copy_n(x, count_x, level.spatial_order.data());
+  end = std::copy_n(y, count_y, end);
+  std::copy_n(idle, count_idle, end);
+}
 
 void ForEachNeighbour(const Model& model, const LoopMapping& mapping,
                       const std::function<bool(const LoopMapping&)>& use) {

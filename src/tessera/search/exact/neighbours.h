@@ -3,12 +3,20 @@
 #ifndef TESSERA_SEARCH_EXACT_NEIGHBOURS_H_
 #define TESSERA_SEARCH_EXACT_NEIGHBOURS_H_
 
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "tessera/mapping.h"
 #include "tessera/search/exact/model.h"
 
 namespace tessera::exact {
+
+// Each prime that divides a number, once, in ascending order.
+std::vector<int32_t> PrimesOf(int32_t number);
+
+// Puts a dimension at the end of the parallel loops of an axis; loops of one iteration come last.
+void PlaceParallel(LoopLevel& level, int num_dims, int dim, bool on_y);
 
 // Calls use() for each of them, in an order that depends on the mapping alone. They keep the
 // products of factors and the tensors that levels hold; whether they fit fan-outs and memories is

@@ -46,6 +46,7 @@ struct TileStep {
   const int v;
   const Frame& parent;  // of the level outside the one that hands out the tile
   const Tile& tile;
+  OperandCosts& operands;
 
   double plain_ratio = 1;   // of extents above and below, over plain dimensions
   double idle_extents = 1;  // product of the tile's extents that leave the tensor alone
@@ -155,9 +156,9 @@ void Elide(const TileStep& step, double elided_pj, TileTerms& terms) {
   terms.fixed.Add(-(first * terms.most_multicast * elided_pj), -(first * elided_pj));
 }
 
-double OperandsBelow(const TileStep& step, const TileTerms& terms) {
-  return OperandCost(step.model, step.v, step.level(), step.copies() * terms.most_multicast,
-                     step.idle_extents);
+void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
+  step.operands.AddInside(step.v, step.level(), step.copies() * terms.most_multicast,
+                          step.idle_extents);
 }
 
 // The pair closes at the level below, which is filled; from there words go further in. B6, B8.
@@ -167,7 +168,8 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   const int v = step.v, child = step.child();
   const LevelFacts& below = model.levels[child];
   terms.shared = tensor.simple;
-  terms.fixed.Add(OperandsBelow(step, terms) - model.inner_slack_pj[child][v]);
+  terms.fixed.Add(-model.inner_slack_pj[child][v]);
+  AddOperandsBelow(step, terms);
   // Sums of windows can meet, so how many are first is not known. B5.
   if (tensor.read_write && !tensor.simple) return;
   terms.child_pj = below.least_share * below.fill_pj + model.inner_pj[child][v];
@@ -182,17 +184,19 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
 // The pair stays open and no level further in holds the tensor: the MACs ask, at least once for
 // each operation of all MACs below. B6.
 void StayOpenToMacs(const TileStep& step, TileTerms& terms) {
-  terms.fixed.Add(terms.parent_pj * step.model.macs /
-                  (terms.most_multicast * step.model.fan_below[step.level()]));
+  const double fan = step.model.fan_below[step.level() + 1];
+  step.operands.AddOpen(step.model.macs, terms.parent_pj,
+                        MostMulticast(step.model, step.v, step.parent.extents, fan));
   terms.words = terms.least_words = 0;
 }
 
 // The pair stays open: what passes has to arrive further in, and to be handed on there. B6.
 void StayOpen(const TileStep& step, int next, TileTerms& terms) {
   const InnerCost inner = InnerCostOf(step.model, step.v, next);
-  terms.fixed.Add(OperandsBelow(step, terms) - inner.slack_pj);
-  if (step.tensor().simple) {
-    terms.shared = true;
+  terms.fixed.Add(-inner.slack_pj);
+  AddOperandsBelow(step, terms);
+  if (PassesAsTile(step.model, step.v)) {
+    terms.shared = step.tensor().simple;
     terms.child_pj = inner.word_pj;
     Elide(step, inner.elided_pj, terms);
     return;
@@ -207,7 +211,7 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
 // No level so far holds the tensor. B12.
 void NotYetOpen(const TileStep& step, TileTerms& terms) {
   const int home = step.model.home[step.v];
-  terms.fixed.Add(OperandsBelow(step, terms));
+  AddOperandsBelow(step, terms);
   if (!step.tensor().simple) {
     terms.words = terms.least_words = 0;
     return;
@@ -248,15 +252,10 @@ class FanoutShares {
     return 0;
   }
 
-  // Least pj[0] / m + pj[1] / n over m <= most[0], n <= most[1], m * n <= fan.
   double Least() const {
     if (count_ == 0) return 0;
     if (count_ == 1) return pj_[0] / most_[0];
-    if (most_[0] * most_[1] <= fan_) return pj_[0] / most_[0] + pj_[1] / most_[1];
-    constexpr double kTiny = 1e-300;  // instead of 0, so that the quotient is large and no NaN
-    const double m = std::clamp(std::sqrt(pj_[0] * fan_ / std::max(pj_[1], kTiny)),
-                                std::max(1.0, fan_ / most_[1]), most_[0]);
-    return pj_[0] / m + pj_[1] * m / fan_;
+    return LeastShared(pj_, most_, fan_);
   }
 
  private:
@@ -280,9 +279,10 @@ void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, Fan
 }
 
 // A window that is delivered: what is new in a tile bounds the words that move, and what can be
-// multicast those that are read. B2, B3, B7.
-double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run) {
-  double moved = terms.least_words, served = terms.least_words;
+// multicast those that are read; and no fewer than were delivered further out. B2, B3, B7.
+double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run,
+                    double delivered) {
+  double moved = std::max(terms.least_words, delivered), served = moved;
   if (dim >= 0 && moves) {
     const double part = terms.step_part[dim];
     moved = std::max(moved, part * terms.words);
@@ -306,7 +306,9 @@ double EnergyOf(const Model& model, const TileTerms* terms, double fan, const Ch
       continue;
     }
     energy += terms[v].fixed.moving_pj;
-    if (terms[v].words != 0) energy += WindowEnergy(terms[v], moves, dim, chain.idle_run[v]);
+    if (terms[v].words != 0) {
+      energy += WindowEnergy(terms[v], moves, dim, chain.idle_run[v], chain.delivered[v]);
+    }
   }
   return energy + shares.Least();
 }
@@ -318,8 +320,10 @@ double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, co
   const int i = parent.level - 1;
   const double fan = model_.levels[i].fan;
   TileTerms terms[kMaxTensors];
+  OperandCosts operands(model_, tile.extents, model_.fan_below[i + 1]);
   for (int v = 0; v < model_.num_tensors; ++v) {
-    SetTerms({.model = model_, .v = v, .parent = parent, .tile = tile}, touched_, terms[v]);
+    SetTerms({.model = model_, .v = v, .parent = parent, .tile = tile, .operands = operands},
+             touched_, terms[v]);
     // Links make fills of windows uncertain where there are several parents. B4.
     const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
     if (uncertain && !model_.tensors[v].simple) terms[v].words = terms[v].least_words;
@@ -333,6 +337,7 @@ double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, co
   const double parallel =
       parent.used_below * std::min(fan, ratio) * std::min(model_.fan_below[i], tile.product);
   const double compute = CeilCycles(model_.macs / parallel);
+  const double operands_pj = operands.Least();
   double least = kInfinity;
   for (const Chain& chain : chains) {
     double energy = kInfinity;
@@ -340,7 +345,7 @@ double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, co
     for (int d = 0; d < model_.num_dims; ++d) {
       if (Has(open, d)) energy = std::min(energy, EnergyOf(model_, terms, fan, chain, d));
     }
-    const Bound bound{.energy_pj = chain.closed_pj + parent.fixed_pj + energy,
+    const Bound bound{.energy_pj = chain.closed_pj + parent.fixed_pj + operands_pj + energy,
                       .cycles = std::max(compute, chain.cycles) + model_.latency_cycles};
     least = std::min(least, ValueOf(bound, goal));
   }

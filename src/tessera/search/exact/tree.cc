@@ -73,11 +73,14 @@ void Tree::ForEachTile(int level, const Use& use) {
     }
     const DivisorTable& table = model_.divisors[d];
     const int16_t whole = frames_[level + 1].positions[d];
+    // Where there are no temporal loops, what is not in the tile is parallel.
+    const double least =
+        MustLieOutside(level, d) ? frames_[level + 1].extents[d] / model_.levels[level].fan : 0;
     for (const int16_t part : table.parts[static_cast<size_t>(whole)]) {
       tile.positions[d] = part;
       tile.extents[d] = table.values[static_cast<size_t>(part)];
       if (part > 0 && !bounder_.Fits(level - 1, tile.extents)) break;
-      self(self, d + 1);
+      if (tile.extents[d] >= least) self(self, d + 1);
       if (level == 0) break;
     }
     tile.positions[d] = 0;
@@ -116,13 +119,16 @@ void Tree::ForEachSpatial(int level, const Use& use) {
       Look();
       if (!SpatialFits(level, spatial)) return;
       bounder_.MakeFrame(frames_, level, tile, spatial);
+      if (AllBelongOutside(frames_[level])) return;
       if (model_.restrictions->none || AllowsTemporal(level)) use();
       return;
     }
     const DivisorTable& table = model_.divisors[d];
     const int16_t rest = table.quotients[static_cast<size_t>(parent.positions[d])]
                                         [static_cast<size_t>(tile.positions[d])];
+    const bool whole = MustLieOutside(level, d);
     for (const int16_t part : table.parts[static_cast<size_t>(rest)]) {
+      if (whole && part != rest) continue;
       spatial[d] = table.values[static_cast<size_t>(part)];
       if (product * spatial[d] > fan) break;
       if (model_.restrictions->AllowsSpatial(level, d, spatial[d])) {
@@ -132,6 +138,15 @@ void Tree::ForEachSpatial(int level, const Use& use) {
     spatial[d] = 1;
   };
   choose(choose, 0, 1);
+}
+
+// Then the level could as well have no loops. B13.
+bool Tree::AllBelongOutside(const Frame& frame) const {
+  if ((frame.loops & ~model_.outward[frame.level]) != 0 || frame.loops == 0) return false;
+  for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
+    if (!BelongsOutside(frame.level, std::countr_zero(rest))) return false;
+  }
+  return true;
 }
 
 bool Tree::AllowsTemporal(int level) const {
@@ -193,13 +208,13 @@ void Tree::SearchLevel(int level) {
     if (level > 0) {
       SearchLevel(level - 1);
     } else {
-      SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
+      SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front(), 0);
     }
   });
 }
 
-void Tree::SearchOrders(int level, const Chain& chain) {
-  if (level < 0) return EvaluateChain(chain);
+void Tree::SearchOrders(int level, const Chain& chain, double least) {
+  if (level < 0) return EvaluateChain(chain, least);
   const Frame& frame = frames_[level];
   const auto search = [&](int dim) {
     if (work_left_ < 0) return;
@@ -207,7 +222,7 @@ void Tree::SearchOrders(int level, const Chain& chain) {
     const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
     const double value = Scaled(bounder_.ValueOf(bound, options_.goal));
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
-    SearchOrders(level - 1, out);
+    SearchOrders(level - 1, out, value);
   };
   if (frame.loops == 0) return search(-1);
   if (!bounder_.OrderMatters(frame)) return search(std::countr_zero(frame.loops));
@@ -232,7 +247,8 @@ void Tree::SetRepresentativeOrder(int level, int first) {
   }
 }
 
-void Tree::EvaluateChain(const Chain& chain) {
+void Tree::EvaluateChain(const Chain& chain, double bound) {
+  order_bound_ = bound;
   for (int i = 0; i < model_.num_levels; ++i) {
     LoopLevel& loops = mapping_.levels[static_cast<size_t>(i)];
     for (int d = 0; d < model_.num_dims; ++d) {
@@ -275,7 +291,8 @@ void Tree::EvaluateOrders(int level) {
   // One that is allowed will do there, and for a dive.
   const bool one = diving_ || !matters;
   do {
-    if (work_left_ < 0) return;
+    // What the first orders reach, the others may not be able to beat.
+    if (work_left_ < 0 || order_bound_ >= Limit()) return;
     if (use() && one) return;
   } while (std::next_permutation(dims, dims + count));
 }
@@ -437,7 +454,7 @@ bool Tree::Search(const Branch& node, int64_t work) {
   if (level >= 0) {
     SearchLevel(level);
   } else {
-    SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
+    SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front(), 0);
   }
   return work_left_ >= 0;
 }
@@ -455,7 +472,7 @@ double Tree::Dive(const Branch& node, int width) {
     if (level == first && !stopped_) least = std::max(least, least_tile);
   }
   for (const Branch& leaf : beam) {
-    if (Load(leaf)) SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front());
+    if (Load(leaf)) SearchOrders(model_.num_levels - 1, chains_[model_.num_levels].front(), 0);
   }
   diving_ = false;
   return least;

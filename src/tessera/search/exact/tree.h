@@ -165,8 +165,8 @@ class Tree {
   void SortTiles(int level);
   bool AllowsTemporal(int level) const;
   void SearchLevel(int level);
-  void SearchOrders(int level, const Chain& chain);
-  void EvaluateChain(const Chain& chain);
+  void SearchOrders(int level, const Chain& chain, double least);
+  void EvaluateChain(const Chain& chain, double bound);
   void EvaluateOrders(int level);
   void EvaluatePlacements(int level);
   void PlaceLoops(uint32_t loops_left, Placing& placing);
@@ -176,6 +176,19 @@ class Tree {
                              double& least_tile);
   void SetRepresentativeOrder(int level, int first);
   void Evaluate(const LoopMapping& mapping);
+  // Whether a loop over `dim`, if it is the outermost one of the level, would be the same as the
+  // innermost one of the level outside. B13.
+  bool BelongsOutside(int level, int dim) const {
+    if (((model_.outward[level] >> dim) & 1) == 0) return false;
+    const Frame& outside = frames_[level + 1];
+    return outside.temporal[dim] == 1 &&
+           (outside.spatial[dim] == 1 || ((model_.labels >> dim) & 1) != 0);
+  }
+  // The same where the order of the level makes no difference, so that any loop can be outermost.
+  bool MustLieOutside(int level, int dim) const {
+    return level == 0 && bounder_.AnyOrderInside() && BelongsOutside(level, dim);
+  }
+  bool AllBelongOutside(const Frame& frame) const;
   bool SpatialFits(int level, const int32_t* spatial) const;
   Branch BranchOf(int level, double bound, int32_t tree) const;
 
@@ -190,6 +203,7 @@ class Tree {
   LoopMapping mapping_ = {};
   bool diving_ = false;  // looking for something good, not for everything
   double last_value_ = 0;
+  double order_bound_ = 0;  // of all orders that are being evaluated
   Candidate best_;
   Counters counters_;
   int64_t work_left_ = 0;

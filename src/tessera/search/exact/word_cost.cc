@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/search/exact/frame.h"
+
 namespace tessera::exact {
 namespace {
 
@@ -62,31 +64,99 @@ InnerCost InnerCostOf(const Model& model, int v, int next) {
   return cost;
 }
 
-double OperandCost(const Model& model, int v, int level, double copies, double idle_extents) {
+double LeastShared(const double* pj, const double* most, double fan) {
+  if (most[0] * most[1] <= fan) return pj[0] / most[0] + pj[1] / most[1];
+  constexpr double kTiny = 1e-300;  // instead of 0, so that the quotient is large and no NaN
+  const double m = std::clamp(std::sqrt(pj[0] * fan / std::max(pj[1], kTiny)),
+                              std::max(1.0, fan / most[1]), most[0]);
+  return pj[0] / m + pj[1] * m / fan;
+}
+
+double WindowMulticast(const Model& model, int v, const double* factors) {
   const TensorFacts& tensor = model.tensors[v];
+  double multicast = 1;
+  for (int r = 0; r < tensor.num_ranks; ++r) {
+    const RankTerms& rank = tensor.ranks[r];
+    if (rank.num_terms < 2) continue;
+    double product = 1, sum = 0;
+    for (int k = 0; k < rank.num_terms; ++k) {
+      product *= factors[rank.dims[k]];
+      sum += factors[rank.dims[k]] - 1;
+    }
+    multicast *= product / (1 + sum);
+  }
+  return multicast;
+}
+
+Multicast MostMulticast(const Model& model, int v, const int32_t* extents, double fan) {
+  const TensorFacts& tensor = model.tensors[v];
+  Multicast most;
+  double idle = 1, factors[kMaxDims];
+  for (int d = 0; d < model.num_dims; ++d) {
+    factors[d] = extents[d];
+    if (!Has(tensor.dims, d)) idle *= extents[d];
+  }
+  most.idle = std::min(fan, idle);
+  if (tensor.simple) return most;
+  if (!model.exact || tensor.shares) return {.idle = most.idle, .windows = fan, .fan = fan};
+  most.windows = WindowMulticast(model, v, factors);
+  most.fan = fan;
+  return most;
+}
+
+void OperandCosts::AddInside(int v, int level, double copies, double idle_extents) {
+  const TensorFacts& tensor = model_.tensors[v];
   int innermost = 0;
-  while (!model.Keeps(innermost, v)) ++innermost;
-  if (innermost >= level || model.mac_links) return 0;
-  const LevelFacts& facts = model.levels[innermost];
-  // A word serves at most all MACs below an instance, in one step. B6.
-  const double words = model.macs / model.fan_below[innermost + 1];
-  double pj = 0;
-  if (!tensor.read_write) {
-    pj = words * facts.read_pj;
-  } else {
+  while (!model_.Keeps(innermost, v)) ++innermost;
+  if (innermost >= level || model_.mac_links) return;
+  const LevelFacts& facts = model_.levels[innermost];
+  // A word serves at most all MACs below an instance that can use it, in one step. B6.
+  const Multicast most = MostMulticast(model_, v, extents_, model_.fan_below[innermost + 1]);
+  double word_pj = tensor.read_write ? facts.update_pj : facts.read_pj;
+  double elided_pj = 0, elided = 0;
+  if (tensor.read_write && tensor.simple) {
     // First sums: as many as there can be copies of an element. B5.
     const double more =
-        std::min(model.fan_below[level] / model.fan_below[innermost + 1], idle_extents);
-    const double elided = tensor.elements * copies * more;
-    pj = words * facts.update_pj;
-    if (tensor.simple) pj += std::max(0.0, words - elided) * facts.read_rw_pj;
+        std::min(model_.fan_below[level] / model_.fan_below[innermost + 1], idle_extents);
+    elided = tensor.elements * copies * more;
+    elided_pj = facts.read_rw_pj * facts.least_share;
   }
-  pj *= facts.least_share;
+  word_pj *= facts.least_share;
+  Add(model_.macs, word_pj, elided, elided_pj, most);
   for (int k = 0; k <= innermost; ++k) {
-    pj += model.macs / model.fan_below[k + 1] * model.levels[k].enter_pj;
-    pj -= CutRouters(model, v, k, static_cast<double>(model.setup->machine.levels[k].instances));
+    const double enter_pj = model_.levels[k].enter_pj;
+    double pj =
+        -CutRouters(model_, v, k, static_cast<double>(model_.setup->machine.levels[k].instances));
+    if (enter_pj > 0) {
+      const Multicast below = MostMulticast(model_, v, extents_, model_.fan_below[k + 1]);
+      pj += model_.macs / below.Most() * enter_pj;
+    }
+    alone_pj_ += pj;
+    rest_pj_ += pj;
   }
-  return pj;
+}
+
+void OperandCosts::AddOpen(double words, double word_pj, const Multicast& most) {
+  Add(words, word_pj, 0, 0, most);
+}
+
+void OperandCosts::Add(double words, double word_pj, double elided, double elided_pj,
+                       const Multicast& most) {
+  const double least = words / most.Most();
+  const double alone = least * word_pj + std::max(0.0, least - elided) * elided_pj;
+  alone_pj_ += alone;
+  if (!model_.disjoint || count_ == 2 || most.idle <= 1) {
+    rest_pj_ += alone;
+    return;
+  }
+  pj_[count_] = words * (word_pj + elided_pj) / most.windows;
+  most_[count_++] = most.idle;
+  rest_pj_ -= elided * elided_pj;
+}
+
+double OperandCosts::Least() const {
+  if (count_ < 2) return alone_pj_;
+  return std::max(alone_pj_, rest_pj_ + LeastShared(pj_, most_, fan_));
 }
 
 }  // namespace tessera::exact

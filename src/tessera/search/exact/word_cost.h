@@ -4,6 +4,8 @@
 #ifndef TESSERA_SEARCH_EXACT_WORD_COST_H_
 #define TESSERA_SEARCH_EXACT_WORD_COST_H_
 
+#include <algorithm>
+
 #include "tessera/search/exact/model.h"
 
 namespace tessera::exact {
@@ -36,10 +38,54 @@ struct InnerCost {
 // further in holds the tensor).
 InnerCost InnerCostOf(const Model& model, int v, int next);
 
-// What the MACs' operands cost at least at the innermost level that holds a tensor, if that level
-// is further in than `level`. `copies` of that level's parent are known, `idle_extents` bound how
-// many more there can be.
-double OperandCost(const Model& model, int v, int level, double copies, double idle_extents);
+// How many children one word of a tensor can serve in one step, at most: those that differ in
+// dimensions which leave the tensor alone, times those whose windows meet, and no more than all.
+struct Multicast {
+  double idle = 1, windows = 1;
+  double fan = kInfinity;
+
+  double Most() const { return std::min(fan, idle * windows); }
+};
+
+// Of `fan` children, if each dimension has so many iterations for them. B4, B6.
+Multicast MostMulticast(const Model& model, int v, const int32_t* extents, double fan);
+
+// The same of children whose windows meet, by parallel factors: as many offsets as there are sums
+// of positions, and those are at least the sum of the factors less their number but one. B4.
+double WindowMulticast(const Model& model, int v, const double* factors);
+
+// What the MACs' operands cost at least where they are handed out, once the tile of a level is
+// known. Tensors compete for the fan-out: each wants it for its own multicast. B6, B7.
+class OperandCosts {
+ public:
+  // `extents` of the tile; `fan`: MACs below it.
+  OperandCosts(const Model& model, const int32_t* extents, double fan)
+      : model_(model), extents_(extents), fan_(fan) {}
+
+  // A tensor whose innermost level lies further in than `level`. `copies` of that level's parent
+  // are known, `idle_extents` bound how many more there can be.
+  void AddInside(int v, int level, double copies, double idle_extents);
+
+  // A tensor that the MACs ask for: so many words if each of them had its own.
+  void AddOpen(double words, double word_pj, const Multicast& most);
+
+  double Least() const;
+
+ private:
+  // `elided` words do not pay elided_pj, which comes on top of word_pj.
+  void Add(double words, double word_pj, double elided, double elided_pj, const Multicast& most);
+
+  const Model& model_;
+  const int32_t* const extents_;
+  const double fan_;
+  double alone_pj_ = 0;  // if each tensor had the whole fan-out
+  double rest_pj_ = 0;   // of what does not compete
+  int count_ = 0;        // that compete
+  double pj_[2] = {}, most_[2] = {1, 1};
+};
+
+// Least pj[0] / m + pj[1] / n over m <= most[0], n <= most[1], m * n <= fan. B7.
+double LeastShared(const double* pj, const double* most, double fan);
 
 }  // namespace tessera::exact
 

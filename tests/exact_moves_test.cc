@@ -1,0 +1,127 @@
+// Small changes of mappings: those that the search leaves out because they change nothing, and
+// those that find a good mapping before anything is proved.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "loopnest_random.h"
+#include "tessera/accelerator.h"
+#include "tessera/cost/loopnest/evaluation.h"
+#include "tessera/search/exact/anneal.h"
+#include "tessera/search/exact/mapper.h"
+#include "tessera/search/exact/membership.h"
+#include "tessera/search/exact/model.h"
+#include "thorough.h"
+
+namespace tessera::exact {
+namespace {
+
+using loopnest::Semantics;
+
+struct Price {
+  bool accepted = false;
+  int64_t cycles = 0;
+  double energy_pj = 0;
+
+  friend bool operator==(const Price&, const Price&) = default;
+};
+
+Price PriceOf(const loopnest::Setup& setup, const LoopMapping& mapping) {
+  loopnest::Workspace workspace;
+  loopnest::Evaluate(setup, mapping, workspace);
+  if (workspace.nest_error.kind != loopnest::NestError::Kind::kNone) return {};
+  if (workspace.exact.status != loopnest::ExactResult::Status::kOk) return {};
+  return {true, workspace.exact.cycles, workspace.exact.energy};
+}
+
+// All loops of a level as the innermost ones of the level outside, in their order; false if one of
+// them would be another loop there (docs/optimality.md, B13).
+bool MoveOutwards(const Model& model, int level, LoopMapping& mapping) {
+  LoopLevel& from = mapping.levels[static_cast<size_t>(level)];
+  LoopLevel& to = mapping.levels[static_cast<size_t>(level) + 1];
+  std::vector<uint8_t> order;
+  for (int k = 0; k < model.num_dims; ++k) {
+    const uint8_t d = from.temporal_order[static_cast<size_t>(k)];
+    if (from.temporal[d] == 1) continue;
+    const bool label = (model.labels >> d & 1) != 0;
+    if ((model.outward[level] >> d & 1) == 0 || to.temporal[d] != 1) return false;
+    if (to.spatial[d] != 1 && !label) return false;
+    std::swap(from.temporal[d], to.temporal[d]);
+    order.push_back(d);
+  }
+  const size_t moved = order.size();
+  for (int k = 0; k < model.num_dims; ++k) {
+    const uint8_t d = to.temporal_order[static_cast<size_t>(k)];
+    if (std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(moved), d) ==
+        order.begin() + static_cast<std::ptrdiff_t>(moved)) {
+      order.push_back(d);
+    }
+  }
+  std::ranges::copy(order, to.temporal_order.begin());
+  return moved > 0;
+}
+
+TEST(ExactMoves, LoopsThatNoHeldTensorHasCouldAsWellLieFurtherOut) {
+  const Restrictions none;
+  int64_t moved = 0;
+  for (uint64_t k = 0; k < Thorough(200'000, 12'000); ++k) {
+    CounterRng rng(5, StreamId("exact.moves"), k);
+    const RandomCase random =
+        MakeRandomCase(rng, {.max_macs = 400, .max_levels = 5, .perfect = true});
+    const auto setup = loopnest::Prepare(random.problem, random.machine, Semantics::kExact);
+    if (!setup) continue;
+    std::vector<uint8_t> keep = KeepSets(random.mapping);
+    const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
+    for (uint8_t& set : keep) set &= all;
+    if (keep.back() != all) continue;
+    const Model model = MakeModel(*setup, none, keep);
+    if (!InSpace(model, random.mapping)) continue;
+    for (int i = 0; i + 1 < model.num_levels; ++i) {
+      LoopMapping other = random.mapping;
+      if (!MoveOutwards(model, i, other)) continue;
+      const Price before = PriceOf(*setup, random.mapping), after = PriceOf(*setup, other);
+      if (!before.accepted) continue;
+      ++moved;
+      ASSERT_EQ(before.cycles, after.cycles) << k << " " << ToString(random.problem);
+      ASSERT_NEAR(before.energy_pj, after.energy_pj, 1e-9 * before.energy_pj)
+          << k << " " << ToString(random.problem);
+    }
+  }
+  EXPECT_GT(moved, 100);
+}
+
+// The worst case of a short clock: bounds say little over bypasses, and one dive took seconds.
+TEST(ExactMoves, AnnealingFindsFastMappingsOverBypasses) {
+  const Accelerator machine = *LoadAccelerator("eyeriss-168");
+  const LoopProblem dense = *MakeLoopProblem("gemm", {{"M", 128}, {"N", 3072}, {"K", 768}});
+  const auto mapper =
+      Mapper::Make(dense, *machine.hierarchy,
+                   {.goal = Goal::kCycles, .decide_keep = true, .split_steps = 20'000});
+  ASSERT_TRUE(mapper) << mapper.error();
+  ThreadPool pool(1);
+  for (int round = 0; round < 12; ++round) (*mapper)->Step(pool);
+  const Progress progress = (*mapper)->progress();
+  ASSERT_TRUE(progress.best);
+  EXPECT_LE(progress.best->value, 2'949'120);
+}
+
+TEST(ExactMoves, StopsAtOnceWithAMapping) {
+  const Accelerator machine = *LoadAccelerator("eyeriss-256");
+  const LoopProblem conv = *MakeLoopProblem(
+      "conv", {{"R", 7}, {"S", 7}, {"P", 112}, {"Q", 112}, {"C", 3}, {"K", 64}, {"N", 4}});
+  const auto mapper =
+      Mapper::Make(conv, *machine.hierarchy,
+                   {.goal = Goal::kEdp, .decide_keep = true, .stopped = [] { return true; }});
+  ASSERT_TRUE(mapper) << mapper.error();
+  ThreadPool pool(1);
+  EXPECT_TRUE((*mapper)->Step(pool));
+  const Progress progress = (*mapper)->progress();
+  EXPECT_TRUE(progress.best);
+  EXPECT_EQ(progress.status, Status::kBounded);
+  // No phase goes on for long without asking.
+  EXPECT_LT(progress.counters.evaluations, 500);
+  EXPECT_LT(progress.counters.tiles + progress.counters.nodes, 500);
+}
+
+}  // namespace
+}  // namespace tessera::exact
