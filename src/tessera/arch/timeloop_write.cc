@@ -164,6 +164,7 @@ std::vector<std::string> Losses(const Accelerator& accelerator) {
   for (const Constraints::Demand& demand : accelerator.constraints.demands) {
     lost.push_back(fmt::format("constraint {}", ToString(demand)));
   }
+  if (LeakageMw(hierarchy) > 0) lost.emplace_back("leakage_mw: Timeloop has no leakage");
   if (accelerator.pe_array) lost.emplace_back("pe_array: the file has hierarchies only");
   if (!accelerator.source.empty()) lost.emplace_back("source");
   return lost;

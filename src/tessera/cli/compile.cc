@@ -173,9 +173,8 @@ extern const Command kCompileCommand = {
         "Convolutions (dense, kernels up to 11) and fully connected layers are compiled; layers "
         "of\n"
         "other kinds are listed as skipped; with --whole, a node that VTA has no code for is an "
-        "error. Programs hold random data from --seed, laid out as "
-        "the\n"
-        "manifest says (docs/vta.md).",
+        "error.\n"
+        "Programs hold random data from --seed, laid out as the manifest says (docs/vta.md).",
     .writes_out = true};
 
 }  // namespace tessera

@@ -108,8 +108,8 @@ extern const Command kSweepCommand = {
         {{"tessera sweep resnet18 --layer 3 --accelerator simple3 --vary "
           "levels.GLB.entries=16K..1M:x2",
           "what doubling the buffer brings, and where that ends"},
-         {"tessera sweep alexnet --accelerator simple3 --no-bypass --objective latency --vary "
-          "levels.DRAM.read_words_per_cycle=1..16:x2 --vary network.batch=1,4",
+         {"tessera sweep alexnet --accelerator simple3 --vary levels.GLB.entries=16K,64K --vary "
+          "network.batch=1,4",
           "two numbers, one of them of the network"}},
     .bind = Bind<SweepArguments, Flags, Run>,
     .details =

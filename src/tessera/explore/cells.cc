@@ -83,7 +83,7 @@ std::string CellQuestion::Key() const {
 }
 
 // What is under way: a proof of the best mapping, or a bound up to a threshold.
-struct Cell::Work {
+struct MapCell::Work {
   MapJob job = {};
   std::function<bool()> stopped = {};
   LayerMapping layer = {};
@@ -93,14 +93,14 @@ struct Cell::Work {
   int64_t rounds = 0;
 };
 
-Cell::Cell(const MapJob& base, CellQuestion question)
+MapCell::MapCell(const MapJob& base, CellQuestion question)
     : base_(base), question_(std::move(question)), key_(question_.Key()) {}
 
-Cell::~Cell() = default;
+MapCell::~MapCell() = default;
 
-void Cell::Rest() { work_.reset(); }
+void MapCell::Rest() { work_.reset(); }
 
-Result<void> Cell::Start() {
+Result<void> MapCell::Start() {
   work_ = std::make_unique<Work>();
   Work& work = *work_;
   work.job = base_;
@@ -135,7 +135,7 @@ Result<void> Cell::Start() {
   return {};
 }
 
-void Cell::Look(CellFacts& facts) const {
+void MapCell::Look(CellFacts& facts) const {
   const Work& work = *work_;
   facts.rounds = work.rounds;
   if (work.mapper != nullptr) {
@@ -165,7 +165,7 @@ void Cell::Look(CellFacts& facts) const {
   }
 }
 
-Result<bool> Cell::Advance(int64_t rounds, bool settle, const std::function<bool()>& stopped) {
+Result<bool> MapCell::Advance(int64_t rounds, bool settle, const std::function<bool()>& stopped) {
   if (work_ == nullptr) {
     if (Result<void> started = Start(); !started) {
       work_.reset();
@@ -246,7 +246,7 @@ Result<void> CellTable::Replay(const RunDirectory& directory, double seconds) {
 
 // From the start, so that it depends on the question alone.
 Result<void> CellTable::Repeat(const Task& task, const CellFacts& known) {
-  Cell again(task.cell->base(), task.cell->question());
+  MapCell again(task.cell->base(), task.cell->question());
   const Result<bool> done =
       again.Advance(task.rounds, task.settle, [&] { return SteadySeconds() >= repeat_until_; });
   if (!done) return done.error();
@@ -259,9 +259,9 @@ Result<void> CellTable::Repeat(const Task& task, const CellFacts& known) {
   return {};
 }
 
-Cell& CellTable::At(const MapJob& base, CellQuestion question) {
-  auto cell = std::make_unique<Cell>(base, std::move(question));
-  std::unique_ptr<Cell>& made = cells_[cell->key()];
+MapCell& CellTable::At(const MapJob& base, CellQuestion question) {
+  auto cell = std::make_unique<MapCell>(base, std::move(question));
+  std::unique_ptr<MapCell>& made = cells_[cell->key()];
   if (!made) made = std::move(cell);
   return *made;
 }

@@ -49,11 +49,11 @@ struct CellQuestion {
 };
 
 // Contract: members are called by one thread at a time; different cells by different threads.
-class Cell {
+class MapCell {
  public:
   // The job outlives the cell.
-  Cell(const MapJob& base, CellQuestion question);
-  ~Cell();
+  MapCell(const MapJob& base, CellQuestion question);
+  ~MapCell();
 
   const MapJob& base() const { return base_; }
   const CellQuestion& question() const { return question_; }
@@ -94,11 +94,11 @@ class CellTable {
   Result<void> Replay(const RunDirectory& directory, double seconds);
 
   // The cell of a question.
-  Cell& At(const MapJob& base, CellQuestion question);
+  MapCell& At(const MapJob& base, CellQuestion question);
 
   // Something to do for a cell.
   struct Task {
-    Cell* cell = nullptr;
+    MapCell* cell = nullptr;
     int64_t rounds = 1;
     bool settle = false;
   };
@@ -118,10 +118,10 @@ class CellTable {
   Result<void> Repeat(const Task& task, const CellFacts& known);
   void RestOthers(const std::vector<Task>& tasks);
 
-  std::map<std::string, std::unique_ptr<Cell>> cells_;
+  std::map<std::string, std::unique_ptr<MapCell>> cells_;
   std::map<std::string, CellFacts> known_;  // by KeyOf
   std::unique_ptr<LineJournal> journal_;
-  std::vector<Cell*> working_;  // the last ones that were worked on, the latest last
+  std::vector<MapCell*> working_;  // the last ones that were worked on, the latest last
   bool replays_ = false;
   double repeat_until_ = 0;
   int64_t computed_ = 0, recorded_ = 0, repeated_ = 0;

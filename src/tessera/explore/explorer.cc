@@ -349,7 +349,7 @@ class Explorer {
   // Divides, bounds or maps what is in these groups.
   Result<void> WorkOn(const std::vector<size_t>& chosen, double gain) {
     std::vector<CellTable::Task> tasks;
-    std::vector<std::vector<Cell*>> bounds(chosen.size());
+    std::vector<std::vector<MapCell*>> bounds(chosen.size());
     for (size_t k = 0; k < chosen.size(); ++k) {
       Group& group = groups_[chosen[k]];
       const bool one = group.members.size() == 1;
@@ -396,7 +396,7 @@ class Explorer {
     int64_t rounds = 1;
     if (candidate.looked_at()) {
       int64_t fewest = std::numeric_limits<int64_t>::max();
-      for (const Cell* const cell : candidate.cells) {
+      for (const MapCell* const cell : candidate.cells) {
         if (!cell->facts().complete) fewest = std::min(fewest, cell->facts().rounds);
       }
       constexpr int64_t kMore = 4;
@@ -406,9 +406,9 @@ class Explorer {
   }
 
   // What the layers of a group would have to be below for it to gain so much, asked of each.
-  std::vector<Cell*> AskForBounds(const Group& group, double gain,
-                                  std::vector<CellTable::Task>& tasks) {
-    std::vector<Cell*> cells;
+  std::vector<MapCell*> AskForBounds(const Group& group, double gain,
+                                     std::vector<CellTable::Task>& tasks) {
+    std::vector<MapCell*> cells;
     const std::vector<LayerUse>& uses = machines_.uses();
     const Candidate& other = machines_.candidates()[Nearest(group.low)];
     const Low point = machines_.Costs(other);
@@ -433,10 +433,10 @@ class Explorer {
                              : objective == Objective::kLatency ? low.cycles
                                                                 : low.energy_pj;
         if (known >= threshold) continue;
-        Cell& cell = table_.At(machines_.base(), {.layer = uses[i].layer,
-                                                  .accelerator = group.machine,
-                                                  .objective = objective,
-                                                  .threshold = threshold});
+        MapCell& cell = table_.At(machines_.base(), {.layer = uses[i].layer,
+                                                     .accelerator = group.machine,
+                                                     .objective = objective,
+                                                     .threshold = threshold});
         cells.push_back(&cell);
         const auto same = [&](const CellTable::Task& task) { return task.cell == &cell; };
         if (cell.done() || std::ranges::any_of(tasks, same)) continue;
@@ -459,9 +459,9 @@ class Explorer {
     return point_candidates_[nearest];
   }
 
-  void TakeBounds(const std::vector<Cell*>& cells, Group& group) {
+  void TakeBounds(const std::vector<MapCell*>& cells, Group& group) {
     const std::vector<LayerUse>& uses = machines_.uses();
-    for (Cell* const cell : cells) {
+    for (MapCell* const cell : cells) {
       cell->Rest();
       const auto found = std::ranges::find(uses, cell->question().layer, &LayerUse::layer);
       const auto use = static_cast<size_t>(found - uses.begin());

@@ -50,8 +50,8 @@ Low SumOf(const std::vector<LayerUse>& uses, const std::vector<LayerLow>& layers
 struct Candidate {
   int64_t number = 0;  // of the template's combinations, from 0
   TemplateMachine machine = {};
-  std::vector<LayerLow> lows = {};  // known without search
-  std::vector<Cell*> cells = {};    // by layer; empty: not looked at
+  std::vector<LayerLow> lows = {};   // known without search
+  std::vector<MapCell*> cells = {};  // by layer; empty: not looked at
   bool looked_at() const { return !cells.empty(); }
 };
 

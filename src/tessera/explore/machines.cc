@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMostMachines = 1'000'000;
 
-bool IsProved(const Cell& cell) {
+bool IsProved(const MapCell& cell) {
   const CellFacts& facts = cell.facts();
   return facts.mapped && StatusOf(facts.value, facts.bound) == MapStatus::kOptimal;
 }
@@ -181,7 +181,7 @@ void Machines::AddTasks(Candidate& candidate, int64_t rounds, bool settle,
                                                        .objective = job_.base.problem.objective}));
     }
   }
-  for (Cell* const cell : candidate.cells) {
+  for (MapCell* const cell : candidate.cells) {
     if (cell->done() || (cell->facts().complete && !settle)) continue;
     if (!settle && cell->facts().rounds >= rounds) continue;
     const auto same = [&](const CellTable::Task& task) { return task.cell == cell; };
@@ -202,25 +202,25 @@ bool Machines::Possible(const Candidate& candidate, std::string* why) const {
 }
 
 bool Machines::Mapped(const Candidate& candidate) const {
-  return candidate.looked_at() && std::ranges::all_of(candidate.cells, [](const Cell* cell) {
+  return candidate.looked_at() && std::ranges::all_of(candidate.cells, [](const MapCell* cell) {
            return cell->facts().mapped;
          });
 }
 
 bool Machines::Settled(const Candidate& candidate) const {
   return candidate.looked_at() &&
-         std::ranges::all_of(candidate.cells, [](const Cell* cell) { return cell->done(); });
+         std::ranges::all_of(candidate.cells, [](const MapCell* cell) { return cell->done(); });
 }
 
 bool Machines::Complete(const Candidate& candidate) const {
-  return candidate.looked_at() && std::ranges::all_of(candidate.cells, [](const Cell* cell) {
+  return candidate.looked_at() && std::ranges::all_of(candidate.cells, [](const MapCell* cell) {
            return cell->facts().complete;
          });
 }
 
 bool Machines::Proved(const Candidate& candidate) const {
   return Mapped(candidate) &&
-         std::ranges::all_of(candidate.cells, [](const Cell* cell) { return IsProved(*cell); });
+         std::ranges::all_of(candidate.cells, [](const MapCell* cell) { return IsProved(*cell); });
 }
 
 Low Machines::Costs(const Candidate& candidate) const {

@@ -255,7 +255,7 @@ class Sweeper {
   }
 
   // What is best on a machine is best on a lesser one, if it runs there at the same value.
-  Result<void> Inherit(const Cell& from, Cell& to) {
+  Result<void> Inherit(const MapCell& from, MapCell& to) {
     if (to.done() || !from.facts().mapped) return {};
     const Accelerator& accelerator = to.question().accelerator;
     const Result<Mapping> mapping =

@@ -132,7 +132,7 @@ struct Prepared {
 };
 
 Result<Prepared> Prepare(const MappingProblem& problem) {
-  if (&problem.model().info() != &kLoopnestModel || problem.loops() == nullptr) {
+  if (problem.loops() == nullptr || !problem.model()->semantics()) {
     return Error{
         .kind = ErrorKind::kUnsupported,
         .message = fmt::format("model {} is not on --device cuda", problem.model().info().name),
