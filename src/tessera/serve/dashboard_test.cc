@@ -189,8 +189,9 @@ TEST_F(DashboardTest, ActsOnlyWithTheToken) {
   EXPECT_EQ(StatusOf(Post(run + "/stop", "{}", dashboard_->token())), "400");  // nobody runs it
   EXPECT_EQ(StatusOf(Post(run + "/nothing", "{}", dashboard_->token())), "400");
   EXPECT_EQ(StatusOf(Post(run + "/extend", R"({"to":-1})", dashboard_->token())), "400");
+  // Past the token: whether there is something to resume depends on what the last scan has seen.
   const std::string resumed = Post(run + "/resume", "{}", dashboard_->token());
-  EXPECT_EQ(StatusOf(resumed), "200") << resumed;
+  EXPECT_NE(StatusOf(resumed), "403") << resumed;
 }
 
 TEST_F(DashboardTest, DropsRequestsThatAreTooLarge) {
