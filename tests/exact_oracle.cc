@@ -12,10 +12,11 @@ class Oracle {
  public:
   Oracle(const LoopProblem& problem, const Hierarchy& machine, loopnest::Semantics semantics,
          const std::vector<uint8_t>& keep, const std::function<bool(const LoopMapping&)>& allowed,
-         const std::vector<int>& homes)
+         const std::vector<int>& homes, bool any = false)
       : problem_(problem),
         machine_(machine),
         allowed_(allowed),
+        any_(any),
         setup_(*loopnest::Prepare(problem, machine, semantics)) {
     for (size_t v = 0; v < homes.size(); ++v) setup_.machine.homes[v] = homes[v];
     mapping_.num_levels = static_cast<int32_t>(machine.levels.size());
@@ -23,7 +24,7 @@ class Oracle {
   }
 
   OracleResult Run() {
-    Factors(0, 0, problem_.dimensions[0].bound);
+    any_ ? AnyFactors(0, 0, 1) : Factors(0, 0, problem_.dimensions[0].bound);
     return result_;
   }
 
@@ -47,6 +48,28 @@ class Oracle {
         level.spatial[d] = s;
         level.temporal[d] = t;
         Factors(d, i + 1, rest / s / t);
+      }
+    }
+    level.spatial[d] = level.temporal[d] = 1;
+  }
+
+  // The same where loops stop at the bound: from level i on, outside tiles of `extent`.
+  void AnyFactors(size_t d, size_t i, int64_t extent) {
+    const int64_t bound = problem_.dimensions[d].bound;
+    if (i == Levels()) {
+      if (extent < bound) return;
+      return d + 1 == Dims() ? Axes(0, 0) : AnyFactors(d + 1, 0, 1);
+    }
+    LoopLevel& level = mapping_.levels[i];
+    const bool fan = FanoutX(machine_, i) * FanoutY(machine_, i) > 1;
+    const auto most = [&](int64_t inside) {
+      return std::max<int64_t>(1, (bound + inside - 1) / inside);
+    };
+    for (int32_t s = 1; s <= (fan ? most(extent) : 1); ++s) {
+      for (int32_t t = 1; t <= most(extent * s); ++t) {
+        level.spatial[d] = s;
+        level.temporal[d] = t;
+        AnyFactors(d, i + 1, extent * s * t);
       }
     }
     level.spatial[d] = level.temporal[d] = 1;
@@ -128,6 +151,7 @@ class Oracle {
   const LoopProblem& problem_;
   const Hierarchy& machine_;
   const std::function<bool(const LoopMapping&)>& allowed_;
+  const bool any_;
   loopnest::Setup setup_;
   loopnest::Workspace workspace_;
   LoopMapping mapping_;
@@ -142,6 +166,12 @@ OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machi
                               const std::function<bool(const LoopMapping&)>& allowed,
                               const std::vector<int>& homes) {
   return Oracle(problem, machine, semantics, keep, allowed, homes).Run();
+}
+
+OracleResult SearchAnyFactors(const LoopProblem& problem, const Hierarchy& machine,
+                              const std::vector<uint8_t>& keep) {
+  const std::function<bool(const LoopMapping&)> all;
+  return Oracle(problem, machine, loopnest::Semantics::kExact, keep, all, {}, /*any=*/true).Run();
 }
 
 }  // namespace tessera

@@ -30,6 +30,10 @@ OracleResult SearchEverything(const LoopProblem& problem, const Hierarchy& machi
                               const std::function<bool(const LoopMapping&)>& allowed = nullptr,
                               const std::vector<int>& homes = {});
 
+// The same over all factors that semantics exact accepts, whether they divide or not.
+OracleResult SearchAnyFactors(const LoopProblem& problem, const Hierarchy& machine,
+                              const std::vector<uint8_t>& keep);
+
 }  // namespace tessera
 
 #endif  // TESSERA_TESTS_EXACT_ORACLE_H_

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tessera/base/checked.h"
 #include "tessera/search/exact/membership.h"
 #include "tessera/search/exact/neighbours.h"
 
@@ -69,6 +70,10 @@ bool Annealer::FitsAxes(int level) const {
 int32_t Annealer::DrawFactor(int dim, int32_t of) {
   constexpr int kWhole = 4;  // one time in so many
   if (Draw(kWhole) == 0) return of;
+  if (model_.any) {
+    const std::vector<int32_t> primes = PrimesOf(of);
+    return primes[static_cast<size_t>(Draw(primes.size()))];
+  }
   const std::vector<int32_t>& primes = primes_[dim];
   for (;;) {
     const int32_t prime = primes[static_cast<size_t>(Draw(primes.size()))];
@@ -128,6 +133,41 @@ bool Annealer::SwapFactors() {
   return true;
 }
 
+// Another factor, whether it divides or not; the outermost level makes up for it, and loops beyond
+// the size of the dimension are cut.
+bool Annealer::ChangeFactor() {
+  const int dim = dims_[static_cast<size_t>(Draw(dims_.size()))];
+  const Slot slot = slots_[static_cast<size_t>(Draw(slots_.size()))];
+  const Slot outermost = {static_cast<uint8_t>(model_.num_levels - 1), false};
+  if (slot.level == outermost.level && !slot.spatial) return false;
+  const int32_t bound = model_.bounds[dim], before = At(slot, dim);
+  const int32_t steps[] = {before + 1, before - 1, before * 2, before / 2, 1 + Draw(16)};
+  const int32_t factor = std::clamp(steps[Draw(std::size(steps))], 1, bound);
+  if (factor == before) return false;
+  At(slot, dim) = factor;
+  const bool first = Draw(2) == 0;
+  if (slot.spatial && before == 1) {
+    PlaceParallel(next_.levels[slot.level], model_.num_dims, dim, first);
+  }
+  CutLoops(dim);
+  return !slot.spatial || FitsAxes(slot.level);
+}
+
+// From the MACs outwards, parallel loops inside those in time: no loop goes on beyond the size of
+// the dimension, and the outermost one reaches it.
+void Annealer::CutLoops(int dim) {
+  int64_t extent = 1;
+  for (int i = 0; i < model_.num_levels; ++i) {
+    for (const bool spatial : {true, false}) {
+      const int64_t most = CeilDiv(model_.bounds[dim], extent);
+      int32_t& count = At({static_cast<uint8_t>(i), spatial}, dim);
+      const bool last = i + 1 == model_.num_levels && !spatial;
+      count = static_cast<int32_t>(last ? most : std::min<int64_t>(count, most));
+      extent *= count;
+    }
+  }
+}
+
 // Another order of the loops of a level; as often as not another innermost loop.
 bool Annealer::MoveLoop() {
   LoopLevel& loops = next_.levels[static_cast<size_t>(Draw(static_cast<size_t>(next_.num_levels)))];
@@ -169,8 +209,12 @@ bool Annealer::ToggleKeep() {
 bool Annealer::Change(bool same_keep) {
   constexpr int kKinds = 20;
   const int kind = Draw(kKinds);
-  if (kind < 9) return MoveFactor();
-  if (kind < 13) return SwapFactors();
+  if (model_.any && Draw(2) == 0) return ChangeFactor();
+  if (kind < 13) {
+    if (!(kind < 9 ? MoveFactor() : SwapFactors())) return false;
+    for (size_t k = 0; k < dims_.size() && model_.any; ++k) CutLoops(dims_[k]);
+    return true;
+  }
   if (kind < 17) return MoveLoop();
   if (kind < 18) return MoveAxis();
   return !same_keep && !open_.empty() && ToggleKeep();

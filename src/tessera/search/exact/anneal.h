@@ -69,6 +69,8 @@ class Annealer {
   // Each changes next_; false if nothing came of it.
   bool Change(bool same_keep);
   bool MoveFactor();
+  bool ChangeFactor();
+  void CutLoops(int dim);
   bool SwapFactors();
   bool MoveLoop();
   bool MoveAxis();

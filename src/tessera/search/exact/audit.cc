@@ -55,6 +55,7 @@ void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<co
 
 // Factors of all levels: those from `level` outwards are given, and so may be the tile inside.
 void Auditor::Draw(const Model& model, std::span<const Frame> frames, int level, const Tile* tile) {
+  if (model.any) return DrawAny(model, frames, level, tile);
   mapping_ = {.num_levels = model.num_levels};
   for (int i = 0; i < model.num_levels; ++i) {
     mapping_.levels[static_cast<size_t>(i)].keep = model.keep[i];
@@ -88,6 +89,83 @@ void Auditor::Draw(const Model& model, std::span<const Frame> frames, int level,
     --next;
   }
   for (int i = next; i >= 0; --i) Complete(model, i, left);
+}
+
+// The same with any factors: what is still open is drawn, too.
+void Auditor::DrawAny(const Model& model, std::span<const Frame> frames, int level,
+                      const Tile* tile) {
+  mapping_ = {.num_levels = model.num_levels};
+  for (int i = 0; i < model.num_levels; ++i) {
+    mapping_.levels[static_cast<size_t>(i)].keep = model.keep[i];
+  }
+  const auto draw = [&](int64_t most) { return static_cast<int32_t>(1 + rng_.UniformInt(most)); };
+  const auto draw_part = [&](int32_t whole) {
+    const std::vector<int16_t> parts = MakeDivisors(whole).parts.back();
+    const std::vector<int32_t> values = MakeDivisors(whole).values;
+    return values[static_cast<size_t>(parts[static_cast<size_t>(draw(std::ssize(parts)) - 1)])];
+  };
+  for (int d = 0; d < model.num_dims; ++d) {
+    const auto dim = static_cast<size_t>(d);
+    const int32_t bound = model.bounds[d];
+    for (int i = model.num_levels - 1; i >= level; --i) {
+      const Frame& frame = frames[static_cast<size_t>(i)];
+      mapping_.levels[static_cast<size_t>(i)].temporal[dim] = frame.temporal[d];
+      mapping_.levels[static_cast<size_t>(i)].spatial[dim] = frame.spatial[d];
+    }
+    const Frame& inner = frames[static_cast<size_t>(level)];
+    int32_t left = inner.extents[d];
+    int next = level - 1;
+    bool open = inner.open[d] != 0;
+    int32_t least = inner.least[d];
+    // Above a tile that is given.
+    if (tile != nullptr) {
+      LoopLevel& loops = mapping_.levels[static_cast<size_t>(next)];
+      const bool fan = model.levels[next].fan > 1;
+      const int32_t extent = tile->extents[d];
+      if (tile->open[d] != 0) {
+        if (!open) loops.temporal[dim] = tile->open[d];
+        open = true;
+        left = extent;
+        least = tile->least[d];
+      } else {
+        int32_t ratio = left / extent;
+        if (open) {
+          const int32_t fewest = std::max(2, (least + extent - 1) / extent);
+          ratio = fewest - 1 + draw(ratio - fewest + 1);
+        } else if (left == bound) {
+          const int32_t tiles = (bound + extent - 1) / extent;
+          loops.spatial[dim] = fan ? draw(tiles) : 1;
+          loops.temporal[dim] = (tiles + loops.spatial[dim] - 1) / loops.spatial[dim];
+          ratio = 0;
+        }
+        if (ratio > 0) {
+          loops.spatial[dim] = fan ? draw_part(ratio) : 1;
+          loops.temporal[dim] = ratio / loops.spatial[dim];
+        }
+        open = false;
+        left = extent;
+      }
+      --next;
+    }
+    if (open) left = least - 1 + draw(left - least + 1);
+    // Splits what is left between the levels further in.
+    for (int i = next; i >= 0; --i) {
+      LoopLevel& loops = mapping_.levels[static_cast<size_t>(i)];
+      const bool fan = model.levels[i].fan > 1;
+      if (left == bound) {
+        const int32_t extent = i == 0 ? 1 : (draw(2) == 1 ? bound : draw(bound));
+        const int32_t tiles = (bound + extent - 1) / extent;
+        loops.spatial[dim] = fan ? draw(tiles) : 1;
+        loops.temporal[dim] = (tiles + loops.spatial[dim] - 1) / loops.spatial[dim];
+        left = extent;
+      } else {
+        loops.spatial[dim] = fan ? draw_part(left) : 1;
+        left /= loops.spatial[dim];
+        loops.temporal[dim] = i == 0 ? left : draw_part(left);
+        left /= loops.temporal[dim];
+      }
+    }
+  }
 }
 
 // Splits what is left between this level and those further in.

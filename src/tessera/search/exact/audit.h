@@ -40,6 +40,7 @@ class Auditor final : public PruneObserver {
 
  private:
   void Draw(const Model& model, std::span<const Frame> frames, int level, const Tile* tile);
+  void DrawAny(const Model& model, std::span<const Frame> frames, int level, const Tile* tile);
   void Complete(const Model& model, int level, int32_t* left);
   void Shuffle(const Model& model, int level, const Chain* chain);
   bool Place(const Model& model, int level);

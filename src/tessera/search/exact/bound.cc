@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tessera/search/exact/ragged.h"
 #include "tessera/search/exact/window.h"
 #include "tessera/search/exact/word_cost.h"
 
@@ -173,7 +174,7 @@ void StayOpen(const TensorStep& step, int next) {
   if (PassesAsTile(step.model, step.v)) {
     out.later_pj = word_pj;
     frame.later_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
-  } else {
+  } else if (!step.model.any) {
     // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
     out.open_words = step.tile.plain_words[step.v] * out.plain_visits;
     frame.later_fixed_pj += word_pj * out.open_words;
@@ -226,6 +227,18 @@ void NotYetOpen(const TensorStep& step) {
   step.operands.AddInside(step.v, step.level(), out.copies, step.idle_extents);
 }
 
+// Words for one child if each visit brings a tile, by the average over all instances. Of windows
+// only what arrived further out is known (B3). R2.
+double RaggedWords(const TensorStep& step) {
+  if (!step.tensor().simple) return 0;
+  double words = 1;
+  for (int d = 0; d < step.model.num_dims; ++d) {
+    const RaggedDim& dim = step.frame.ragged[d];
+    words *= (Has(step.tensor().dims, d) ? step.model.bounds[d] : dim.tiles) / dim.instances;
+  }
+  return words;
+}
+
 void AddTensor(std::span<const Frame> frames, TensorStep step) {
   TensorFrame& out = step.out();
   SetFactors(frames, step);
@@ -235,7 +248,12 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   if (!step.opens() && out.closes && step.model.Followed(step.v)) {
     CloseSeveralNetworks(frames, step);
   }
-  out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
+  if (step.model.any) {
+    SetRagged(step.model, step.parent, step.v, step.frame);
+    out.words = RaggedWords(step);
+  } else {
+    out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
+  }
   out.close_pj = out.later_pj = 0;
   out.fill_part = 1;
   if (step.level() == 0) return CloseAtMacs(step);
@@ -256,7 +274,8 @@ Bounder::Bounder(const Model& model, const Limits& limits) : model_(model), limi
 Frame Bounder::Root() const {
   Frame root{.level = model_.num_levels, .fixed_pj = model_.macs * model_.setup->machine.mac_pj};
   for (int d = 0; d < model_.num_dims; ++d) {
-    root.extents[d] = model_.bounds[d];
+    root.extents[d] = root.least[d] = model_.bounds[d];
+    root.ragged[d].last = model_.bounds[d];
     root.positions[d] = static_cast<int16_t>(model_.divisors[d].values.size() - 1);
   }
   for (int v = 0; v < model_.num_tensors; ++v) {
@@ -301,6 +320,16 @@ void Bounder::Measure(Tile& tile) {
 void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
                         const int32_t* spatial) const {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
+  int32_t temporal[kMaxDims];
+  for (int d = 0; d < model_.num_dims; ++d) {
+    temporal[d] = parent.extents[d] / (tile.extents[d] * spatial[d]);
+  }
+  MakeFrame(frames, level, tile, spatial, temporal);
+}
+
+void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
+                        const int32_t* spatial, const int32_t* temporal) const {
+  const Frame& parent = frames[static_cast<size_t>(level) + 1];
   Frame& frame = frames[static_cast<size_t>(level)];
   frame.level = level;
   frame.loops = frame.parallel = 0;
@@ -310,16 +339,22 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
     frame.positions[d] = tile.positions[d];
     frame.extents[d] = tile.extents[d];
     frame.spatial[d] = spatial[d];
-    frame.temporal[d] = parent.extents[d] / (tile.extents[d] * spatial[d]);
+    frame.temporal[d] = temporal[d];
     if (frame.temporal[d] > 1) frame.loops |= 1u << d;
     if (frame.spatial[d] > 1) frame.parallel |= 1u << d;
     frame.visits *= frame.temporal[d];
     frame.used_below *= frame.spatial[d];
   }
+  for (int d = 0; d < model_.num_dims && model_.any; ++d) {
+    frame.open[d] = tile.open[d];
+    frame.least[d] = tile.least[d];
+    SetRagged(model_, parent, tile, d, frame);
+  }
   frame.loops_above = parent.loops_above | frame.loops;
   // Below the level at most min(tile, fan-out) MACs work at a time for each of its children. B9.
-  frame.cycles = CeilCycles(
-      model_.macs / (frame.used_below * std::min(tile.product, model_.fan_below[frame.level])));
+  const double at_once = std::min(tile.product, model_.fan_below[frame.level]);
+  frame.cycles = CeilCycles(model_.any ? RaggedOperations(model_, frame) / at_once
+                                       : model_.macs / (frame.used_below * at_once));
   frame.fixed_pj = parent.fixed_pj;
   frame.later_fixed_pj = 0;
   OperandCosts operands(model_, tile.extents, model_.fan_below[level]);

@@ -66,6 +66,7 @@ struct ChainSummary {
   double closed_pj = 0, cycles = 0;
   double idle_run[kMaxTensors] = {};
   double delivered[kMaxTensors] = {};
+  double once[kMaxTensors] = {};  // with any factors: the largest OncePart
 };
 
 // Scratch and arithmetic of one thread.
@@ -95,12 +96,17 @@ class Bounder {
   // level's parallel factors.
   void MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
                  const int32_t* spatial) const;
+  // The same with any factors, where the temporal ones do not follow.
+  void MakeFrame(std::span<Frame> frames, int level, const Tile& tile, const int32_t* spatial,
+                 const int32_t* temporal) const;
 
   // Lower bound of all mappings with this chain of innermost loops, where `dim` is the choice at
   // this level (-1: it has no loops). `frames` are indexed by level.
   Bound Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim, Chain& out);
 
-  ChainSummary Summarize(std::span<const Chain> chains) const;
+  // `chains` of the levels at and above `level`.
+  ChainSummary Summarize(std::span<const Frame> frames, int level,
+                         std::span<const Chain> chains) const;
 
   // A quick bound on what Least returns.
   double QuickLeast(std::span<const Frame> frames, int level, const ChainSummary& chains,
@@ -111,8 +117,10 @@ class Bounder {
   double Least(std::span<const Frame> frames, int level, std::span<const Chain> chains, Goal goal,
                double limit, std::vector<Chain>& extended);
 
-  // Lower bound before the parallel factors of the level inside `parent` are chosen.
-  double TileBound(const Frame& parent, std::span<const Chain> chains, const Tile& tile, Goal goal);
+  // Lower bound before the parallel factors of `level` are chosen; frames of the levels outside
+  // are set.
+  double TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,
+                   const Tile& tile, Goal goal);
 
   // Whether the cost depends on more of the temporal order than the innermost loops. B11.
   bool OrderRisk(std::span<const Frame> frames, const Chain& chain) const;
@@ -128,6 +136,9 @@ class Bounder {
 
  private:
   // chain_bound.cc
+  double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain) const;
+  double AskedBy(std::span<const Frame> frames, int level, int v, const Chain& chain) const;
+  double OncePart(std::span<const Frame> frames, int level, int v, const Chain& chain) const;
   double Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain);
   double WindowRatio(std::span<const Frame> frames, int level, int v, const Chain& chain);
   double QuickRatio(std::span<const Frame> frames, int level, int v, int dim,

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tessera/search/exact/bound.h"
+#include "tessera/search/exact/ragged.h"
 #include "tessera/search/exact/window.h"
 #include "tessera/search/exact/word_cost.h"
 
@@ -149,6 +150,7 @@ void MergeIntoFirst(const Model& model, std::vector<Chain>& chains) {
 // Words that a child tile of `level` gets, at least, as a part of all tiles of all visits.
 double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain) {
   const TensorFacts& tensor = model_.tensors[v];
+  if (model_.any) return RaggedRatio(frames, level, v, chain);
   const Frame& frame = frames[static_cast<size_t>(level)];
   if (level == 0) {
     // MACs hold nothing; but neighbouring ones can pass operands on under timeloop3. B4.
@@ -157,6 +159,54 @@ double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Cha
   }
   const bool slides = !tensor.simple && (tensor.window & frame.loops_above) != 0;
   return slides ? WindowRatio(frames, level, v, chain) : 1 / chain.idle_run[v];
+}
+
+// The same with any factors: a tile stays for as many visits as idle loops inside the first loop
+// that moves the tensor make, except where that loop has one iteration only. R3.
+double Bounder::RaggedRatio(std::span<const Frame> frames, int level, int v,
+                            const Chain& chain) const {
+  if (level == 0) return 1;
+  const TensorFrame& tensor = frames[static_cast<size_t>(level)].tensors[v];
+  const bool here = chain.first_level == level && chain.first_dim >= 0 &&
+                    !Has(model_.tensors[v].dims, chain.first_dim) && !tensor.all_idle;
+  const double once = OncePart(frames, level, v, chain);
+  const double run = here ? tensor.ragged.stays : chain.idle_run[v];
+  return std::max(1 / run, tensor.ragged.least) * (1 - once) + tensor.ragged.least * once;
+}
+
+// Requests of one child by words that it gets, where that is known: each of them serves as many
+// children as there are, also where fewer of them work. R2.
+double Bounder::AskedBy(std::span<const Frame> frames, int level, int v,
+                        const Chain& chain) const {
+  const TensorFrame& tensor = frames[static_cast<size_t>(level)].tensors[v];
+  if (!model_.any || !model_.tensors[v].simple || !model_.Keeps(level, v)) return 1;
+  if (level == 0) return tensor.ragged.asked;
+  if (chain.first_level != level || chain.first_dim < 0) return 1;
+  if (Has(model_.tensors[v].dims, chain.first_dim)) return tensor.ragged.asked;
+  return tensor.all_idle ? 1 : tensor.ragged.asked_stays;
+}
+
+// The part of a tensor for which the first loop that moves it, from the inside, may have one
+// iteration only; its tile can stay longer then. R3.
+double Bounder::OncePart(std::span<const Frame> frames, int level, int v,
+                         const Chain& chain) const {
+  if (chain.first_dim == kUnknown) return 1;
+  for (int k = chain.first_level; k >= 0 && k < model_.num_levels; ++k) {
+    const int dim = chain.dims[k];
+    const Frame& frame = frames[static_cast<size_t>(k)];
+    const auto once = [&](int d) {
+      return k == level ? frame.ragged[d].once_here : frame.ragged[d].once_below;
+    };
+    if (dim < 0) continue;
+    if (Has(model_.tensors[v].dims, dim)) return once(dim);
+    if (frame.tensors[v].all_idle) continue;
+    double part = 1;
+    for (uint32_t rest = frame.loops & model_.tensors[v].dims; rest != 0; rest &= rest - 1) {
+      part *= once(std::countr_zero(rest));
+    }
+    return part;
+  }
+  return 0;
 }
 
 // The same for a window that some loop moves; by what its innermost loop is. B2, B3.
@@ -214,7 +264,8 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
     const bool counted = tensor.closes || tensor.later_pj > 0;
     const double words = counted ? tensor.words * Ratio(frames, level, v, out) : 0;
     const Frame& holder = frames[static_cast<size_t>(model_.parent[level][v])];
-    const Delivery delivery = DeliveryOf(model_, frame, holder.used, v, words, chain.delivered[v]);
+    Delivery delivery = DeliveryOf(model_, frame, holder.used, v, words, chain.delivered[v]);
+    delivery.requested *= tensor.closes ? AskedBy(frames, level, v, out) : 1;
     if (!tensor.closes) {
       later_pj += AddOpenPair(model_, frame, v, delivery.words, open);
       continue;
@@ -235,7 +286,8 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
           .cycles = cycles + model_.latency_cycles};
 }
 
-ChainSummary Bounder::Summarize(std::span<const Chain> chains) const {
+ChainSummary Bounder::Summarize(std::span<const Frame> frames, int level,
+                                std::span<const Chain> chains) const {
   ChainSummary summary{.closed_pj = kInfinity, .cycles = kInfinity};
   std::fill_n(summary.delivered, kMaxTensors, kInfinity);
   for (const Chain& chain : chains) {
@@ -244,6 +296,9 @@ ChainSummary Bounder::Summarize(std::span<const Chain> chains) const {
     for (int v = 0; v < model_.num_tensors; ++v) {
       summary.idle_run[v] = std::max(summary.idle_run[v], chain.idle_run[v]);
       summary.delivered[v] = std::min(summary.delivered[v], chain.delivered[v]);
+      if (!model_.any) continue;
+      // As seen from further in.
+      summary.once[v] = std::max(summary.once[v], OncePart(frames, level - 1, v, chain));
     }
   }
   return summary;
@@ -258,6 +313,15 @@ double Bounder::QuickRatio(std::span<const Frame> frames, int level, int v, int 
   const TensorFrame& pair = frame.tensors[v];
   if (level == 0 && (model_.exact || frame.parallel == 0)) return 1;
   const bool idle = !Has(tensor.dims, dim);
+  if (model_.any) {
+    double once = idle && pair.all_idle ? chains.once[v] : 1;
+    if (!idle) once = frame.ragged[dim].once_here;
+    for (uint32_t rest = idle ? frame.loops & tensor.dims : 0; rest != 0; rest &= rest - 1) {
+      once *= frame.ragged[std::countr_zero(rest)].once_here;
+    }
+    const double run = idle ? IdleRun(pair, chains.idle_run[v]) : 1;
+    return std::max((1 - once) / run, pair.ragged.least);
+  }
   const bool slides = !tensor.simple && (level == 0 || (tensor.window & frame.loops_above) != 0);
   if (!slides) return idle ? 1 / IdleRun(pair, chains.idle_run[v]) : 1;
   if (Has(tensor.plain, dim)) return level == 0 ? pair.plain_visits / frame.visits : 1;
@@ -335,6 +399,7 @@ bool Bounder::PlacementMatters(const Frame& frame) const {
 
 bool Bounder::OrderRisk(std::span<const Frame> frames, const Chain& chain) const {
   if (model_.linked_level || !model_.disjoint || window_outputs_) return true;
+  if (model_.any && IsRagged(model_, frames.data())) return true;
   int first_level = -1;  // of the loops at and above a level
   for (int i = model_.num_levels - 1; i >= 0; --i) {
     const Frame& frame = frames[static_cast<size_t>(i)];

@@ -18,6 +18,30 @@ struct Tile {
   double words[kMaxTensors] = {};
   double plain_words[kMaxTensors] = {};  // product of the extents that move a plain rank
   double product = 1;                    // of all extents
+
+  // With any factors: iterations of the outermost loop of a dimension, where nothing else of the
+  // extent is decided but that it lies between `least` and `extents`; 0 where it is decided.
+  int32_t open[kMaxDims] = {};
+  int32_t least[kMaxDims] = {};
+};
+
+// One dimension at a decided level whose factors need not divide. docs/optimality.md, R1 to R3.
+struct RaggedDim {
+  double instances = 1;  // product of the parallel factors of this and all outer levels
+  double tiles = 1;      // of the level below, in the whole dimension
+  double full = 0;       // of those that the first MAC sees, without the last one
+  double last = 0;       // iterations in that one
+  // The part of the dimension in which the loop of this level has one iteration for some instance
+  // of the level below, and for one further in.
+  double once_here = 0, once_below = 0;
+};
+
+// One tensor at such a level.
+struct RaggedTensor {
+  double stays = 1;       // visits of a tile, on the average, while only idle loops here advance
+  double asked = 1;       // requests of a child by words that it gets, if the tensor moves
+  double asked_stays = 1; // and if it stays
+  double least = 1;       // words of one delivery of every element, by those of all visits
 };
 
 // One tensor at a decided level. The levels that hold it form pairs: a parent and the next level
@@ -40,6 +64,7 @@ struct TensorFrame {
   double later_pj = 0;       // per word, at least, of what is not decided yet
   double fill_part = 0;      // of the words that surely arrive at the child, if it closes
   double open_words = 0;     // if it stays open: words for a child, whatever the order
+  RaggedTensor ragged = {};  // with any factors only
 };
 
 // One level with its factors decided.
@@ -52,6 +77,9 @@ struct Frame {
   uint32_t loops = 0;        // dimensions with a temporal loop here
   uint32_t loops_above = 0;  // and at this or an outer level
   uint32_t parallel = 0;     // dimensions with a spatial loop here
+  int32_t open[kMaxDims] = {}, least[kMaxDims] = {};  // as in Tile; extents are the largest ones
+  RaggedDim ragged[kMaxDims] = {};                    // with any factors only
+
   double visits = 1;         // product of temporal factors of this and all outer levels
   double used = 1;           // instances of this level in use
   double used_below = 1;     // and of the level below

@@ -1,6 +1,5 @@
-// Mappings whose factors need not divide: the last iteration of a loop then has less to do. The
-// exact mapper does not search that space. What it proves for sizes rounded up is tried on the true
-// ones, and the answer comes with a bound that holds for all factors, so its status is BOUNDED.
+// Mappings whose factors need not divide: the last iteration of a loop then has less to do. First
+// those that do divide are searched, so that the answer says what the others are worth.
 #ifndef TESSERA_SEARCH_EXACT_IMPERFECT_H_
 #define TESSERA_SEARCH_EXACT_IMPERFECT_H_
 
@@ -12,24 +11,25 @@
 namespace tessera::exact {
 
 struct ImperfectOptions {
-  // Semantics must be exact; restrictions and limits must be unset. Default: as MapperOptions.
+  // As MapperOptions::any_factors demands. Default: as MapperOptions.
   MapperOptions mapper = {};
 
-  // Rounds for the true sizes and for each rounding of them. Default: 200.
+  // Rounds for perfect factors and for all; 0: until both are proved. Default: 200.
   int64_t rounds = 200;
 };
 
 struct ImperfectResult {
-  Progress perfect = {};  // of the true sizes, perfect factors only
-
-  // Never OPTIMAL: `bound` is that of all factors, perfect or not.
-  Progress any = {};
-  bool divides = true;  // whether the best mapping has perfect factors after all
+  Progress perfect = {};  // factors that divide
+  Progress any = {};      // all factors; never above the other
+  bool divides = true;    // whether the best mapping has perfect factors after all
 };
 
-// Errors: as Mapper::Make; other semantics, and constraints, which name perfect factors.
+// Errors: as Mapper::Make.
 Result<ImperfectResult> MapWithAnyFactors(const LoopProblem& problem, const Hierarchy& hierarchy,
                                           const ImperfectOptions& options, ThreadPool& pool);
+
+// Whether the factors of a mapping multiply to the sizes of all dimensions.
+bool Divides(const LoopProblem& problem, const LoopMapping& mapping);
 
 }  // namespace tessera::exact
 

@@ -39,6 +39,29 @@ Error Unsupported(std::string message, std::string hint = "") {
       .kind = ErrorKind::kUnsupported, .message = std::move(message), .hint = std::move(hint)};
 }
 
+// Why factors that need not divide cannot be searched, or nothing.
+Result<void> CheckAnyFactors(const LoopProblem& problem, const MapperOptions& options) {
+  if (!options.any_factors) return {};
+  if (options.semantics != loopnest::Semantics::kExact) {
+    return Unsupported("factors that do not divide are counted by semantics exact only",
+                       "use semantics exact, or perfect factors");
+  }
+  if (!options.restrictions.none) {
+    return Unsupported("constraints are about factors that divide", "leave one of them out");
+  }
+  if (!options.homes.empty()) {
+    return Unsupported("tensors with a home are mapped with factors that divide");
+  }
+  for (const LoopDimension& dim : problem.dims()) {
+    if (dim.bound <= kMostAnyBound) continue;
+    return Unsupported(fmt::format("dimension {} has {} iterations; with any factors the exact "
+                                   "mapper takes up to {}",
+                                   dim.name.view(), dim.bound, kMostAnyBound),
+                       "use perfect factors");
+  }
+  return {};
+}
+
 // Why even tiles of one element do not fit, or nothing.
 Result<void> CheckSmallestTiles(const Model& model) {
   Bounder bounder(model);
@@ -151,7 +174,8 @@ struct Mapper::State {
     std::unique_ptr<Searched>& made_once = searched[choice];
     if (!made_once) {
       made_once = std::make_unique<Searched>(
-          MakeModel(setup, options.restrictions, choices.sets[static_cast<size_t>(choice)]));
+          MakeModel(setup, options.restrictions, choices.sets[static_cast<size_t>(choice)],
+                    options.any_factors));
     }
     return *made_once;
   }
@@ -611,6 +635,7 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
         fmt::format("dimension {} has {} iterations; the exact mapper takes up to {}",
                     dim.name.view(), dim.bound, std::numeric_limits<int32_t>::max()));
   }
+  if (Result<void> possible = CheckAnyFactors(problem, options); !possible) return possible.error();
   Result<KeepChoices> choices = KeepChoicesOf(problem, hierarchy, options);
   if (!choices) return choices.error();
   auto state = std::make_unique<State>();
@@ -619,7 +644,8 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   state->choices = *std::move(choices);
   state->dived.assign(state->choices.sets.size(), false);
   state->whole = std::make_unique<Model>(
-      MakeModel(state->setup, state->options.restrictions, state->choices.sets.back()));
+      MakeModel(state->setup, state->options.restrictions, state->choices.sets.back(),
+                options.any_factors));
   // What fits with every tensor fits with some of them, and what does not with the fewest never.
   if (Result<void> fits = CheckSmallestTiles(state->SearchedOf(state->Fullest()).model); !fits) {
     state->all_fit = false;

@@ -9,7 +9,8 @@
 // The space: each dimension is split into an ordered product of one temporal factor per level and
 // one parallel factor per level with a fan-out, each parallel factor on X or Y within that level's
 // fan-out; all orders of the temporal loops, of the X loops and of the Y loops of every level; and
-// which level holds which tensor, fixed or searched. Perfect factors only.
+// which level holds which tensor, fixed or searched. Perfect factors, or any (R1 of
+// docs/optimality.md).
 #ifndef TESSERA_SEARCH_EXACT_MAPPER_H_
 #define TESSERA_SEARCH_EXACT_MAPPER_H_
 
@@ -48,6 +49,10 @@ struct MapperOptions {
   Limits limits = {};
 
   loopnest::Semantics semantics = loopnest::Semantics::kExact;  // Default: kExact.
+
+  // Factors need not divide: the last iteration of a dimension's outermost loop may have less to
+  // do. Semantics exact, without homes and restrictions. Default: false.
+  bool any_factors = false;
 
   // At which what leaks in a cycle counts. Default: 1.
   double clock_ghz = 1;

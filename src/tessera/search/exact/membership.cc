@@ -45,7 +45,10 @@ bool InSpace(const Model& model, const LoopMapping& mapping) {
       return false;
     }
   }
-  return std::equal(product, product + model.num_dims, model.bounds);
+  if (!model.any) return std::equal(product, product + model.num_dims, model.bounds);
+  // Loops stop at the bound.
+  return std::equal(product, product + model.num_dims, model.bounds,
+                    [](int64_t have, int32_t bound) { return have >= bound; });
 }
 
 bool Contains(const Model& model, const LoopMapping& mapping) {

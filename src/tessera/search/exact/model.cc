@@ -94,7 +94,7 @@ void SetOutward(Model& model) {
     const TensorFacts& tensor = model.tensors[v];
     model.labels &= ~(tensor.shares ? tensor.dims : tensor.window);
   }
-  if (!model.exact || !model.restrictions->none) return;
+  if (!model.exact || !model.restrictions->none || model.any) return;
   for (int i = 0; i + 1 < model.num_levels; ++i) {
     model.outward[i] = all;
     for (int v = 0; v < model.num_tensors; ++v) {
@@ -161,13 +161,31 @@ DivisorTable MakeDivisors(int64_t bound) {
   return table;
 }
 
+namespace {
+
+// All numbers up to a bound, and the divisors of each.
+DivisorTable MakeNumbers(int64_t bound) {
+  DivisorTable table;
+  const auto n = static_cast<size_t>(bound);
+  table.values.resize(n);
+  table.parts.resize(n);
+  for (size_t b = 0; b < n; ++b) {
+    table.values[b] = static_cast<int32_t>(b + 1);
+    for (size_t a = b; a < n; a += b + 1) table.parts[a].push_back(static_cast<int16_t>(b));
+  }
+  return table;
+}
+
+}  // namespace
+
 Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
-                const std::vector<uint8_t>& keep) {
+                const std::vector<uint8_t>& keep, bool any) {
   const LoopProblem& problem = setup.data.problem;
   Model model;
   model.setup = &setup;
   model.restrictions = &restrictions;
   model.exact = setup.semantics == Semantics::kExact;
+  model.any = any;
   model.num_levels = setup.machine.num_levels;
   model.num_dims = problem.num_dimensions;
   model.num_tensors = problem.num_tensors;
@@ -178,7 +196,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   for (int d = 0; d < model.num_dims; ++d) {
     const int64_t bound = problem.dimensions[static_cast<size_t>(d)].bound;
     model.bounds[d] = static_cast<int32_t>(bound);
-    model.divisors[d] = MakeDivisors(bound);
+    model.divisors[d] = any ? MakeNumbers(bound) : MakeDivisors(bound);
     // Each loop has at least two iterations.
     const int halvings = static_cast<int>(std::bit_width(static_cast<uint64_t>(bound))) - 1;
     model.most_loops += std::min(model.num_levels, halvings);

@@ -19,7 +19,7 @@ inline constexpr int kMaxTensors = loopnest::kMaxTensors;
 inline constexpr int kMaxRanks = loopnest::kMaxRanks;
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// All divisors of one dimension's bound. Sizes are handled as positions in this list.
+// All divisors of one dimension's bound; with any factors all numbers up to it, and no quotients. Sizes are handled as positions in this list.
 struct DivisorTable {
   std::vector<int32_t> values = {};                  // ascending
   std::vector<std::vector<int16_t>> parts = {};      // per divisor: positions of its divisors
@@ -27,6 +27,9 @@ struct DivisorTable {
 };
 
 DivisorTable MakeDivisors(int64_t bound);
+
+// What a dimension may have with any factors, for its table takes memory.
+inline constexpr int32_t kMostAnyBound = 16'384;
 
 // One rank of a tensor: which dimensions move it, and by how much.
 struct RankTerms {
@@ -69,6 +72,7 @@ struct Model {
   const Restrictions* restrictions = nullptr;
   bool exact = false;         // semantics exact, else timeloop3
   bool linked_level = false;  // exact semantics on a machine with links
+  bool any = false;           // factors need not divide
   int num_levels = 0, num_dims = 0, num_tensors = 0;
   double macs = 1;
   double latency_cycles = 0;
@@ -122,9 +126,9 @@ struct Model {
 };
 
 // `setup` and `restrictions` outlive the model. `keep` is valid: of the levels that hold a tensor
-// its home is the outermost.
+// its home is the outermost. `any`: factors need not divide; bounds are at most kMostAnyBound.
 Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
-                const std::vector<uint8_t>& keep);
+                const std::vector<uint8_t>& keep, bool any = false);
 
 // What is minimised.
 enum class Goal : uint8_t { kCycles, kEnergy, kEdp };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tessera/search/exact/bound.h"
+#include "tessera/search/exact/ragged.h"
 #include "tessera/search/exact/window.h"
 #include "tessera/search/exact/word_cost.h"
 
@@ -26,6 +27,7 @@ struct FixedEnergy {
 // One tensor: cost = words delivered * (child_pj + parent_pj / multicast) + fixed.
 struct TileTerms {
   bool shared = false;     // takes part in the competition for the fan-out
+  bool delivers = true;    // whether words are counted at all
   double words = 0;        // delivered to all children together, if nothing stays
   double least_words = 0;  // if it stays as long as it can, whatever outer loops do
   double idle_ratio = 1;   // of extents above and below, over dimensions that leave it alone
@@ -38,6 +40,9 @@ struct TileTerms {
   double step_part[kMaxDims] = {};  // new, at least, when a loop over the dimension advances
   double served_part = 1;           // of that, what surely comes from the parent
   double least_part = 1;            // and when anything advances that is not idle
+  // Any factors.
+  double once[kMaxDims] = {};  // part of a dimension for which its loop may have one iteration
+  double once_outside = 0;     // the same of the loops outside; of the chain that is looked at
 };
 
 // One tensor above a tile: what the cases below know.
@@ -61,8 +66,35 @@ struct TileStep {
   bool closes() const { return model.Keeps(child(), v); }
 };
 
+// Words between both extremes of what parallel factors can be, with any factors. R2, R3.
+void SetRaggedWords(TileStep& step, TileTerms& terms) {
+  const Model& model = step.model;
+  const TensorFacts& tensor = step.tensor();
+  const double fan = model.levels[step.level()].fan;
+  double ratio = 1;
+  terms.words = terms.least_words = tensor.simple ? 1 : 0;
+  for (int d = 0; d < model.num_dims; ++d) {
+    const double part = RatioOf(model, step.parent, step.tile, d).most;
+    ratio *= part;
+    if (Has(tensor.plain, d)) step.plain_ratio *= part;
+    if (Has(tensor.dims, d)) {
+      terms.words *= model.bounds[d];
+      terms.least_words *= model.bounds[d];
+      terms.once[d] = MostOnce(model, step.parent, step.tile, d, fan);
+      continue;
+    }
+    terms.idle_ratio *= part;
+    step.idle_extents *= step.tile.extents[d];
+    terms.words *= TilesOf(model, step.tile, d);
+    terms.least_words *= step.parent.ragged[d].tiles;
+  }
+  terms.most_multicast =
+      std::min(fan, tensor.simple ? terms.idle_ratio : ratio / step.plain_ratio);
+}
+
 // Words between both extremes of what parallel factors can be. B1, B7.
 void SetWords(TileStep& step, TileTerms& terms) {
+  if (step.model.any) return SetRaggedWords(step, terms);
   const TensorFacts& tensor = step.tensor();
   const Frame& parent = step.parent;
   const double tile_words = step.tile.words[step.v];
@@ -187,7 +219,7 @@ void StayOpenToMacs(const TileStep& step, TileTerms& terms) {
   const double fan = step.model.fan_below[step.level() + 1];
   step.operands.AddOpen(step.model.macs, terms.parent_pj,
                         MostMulticast(step.model, step.v, step.parent.extents, fan));
-  terms.words = terms.least_words = 0;
+  terms.delivers = false;
 }
 
 // The pair stays open: what passes has to arrive further in, and to be handed on there. B6.
@@ -201,11 +233,12 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
     Elide(step, inner.elided_pj, terms);
     return;
   }
+  terms.delivers = false;
+  if (step.model.any) return;
   // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
   const double words =
       step.tile.plain_words[step.v] * step.outside().plain_visits * step.plain_ratio * step.used();
   terms.fixed.Add(words * (terms.parent_pj + inner.word_pj));
-  terms.words = terms.least_words = 0;
 }
 
 // No level so far holds the tensor. B12.
@@ -213,7 +246,7 @@ void NotYetOpen(const TileStep& step, TileTerms& terms) {
   const int home = step.model.home[step.v];
   AddOperandsBelow(step, terms);
   if (!step.tensor().simple) {
-    terms.words = terms.least_words = 0;
+    terms.delivers = false;
     return;
   }
   terms.shared = true;
@@ -229,7 +262,7 @@ void SetTerms(TileStep step, loopnest::TouchedScratch& scratch, TileTerms& terms
   // share it hand it to each other. At least every second visit is the innermost loop's. B4.
   const bool may_resend = !step.model.exact && step.model.levels[step.level()].fan > 1;
   if (may_resend && !terms.one_per_rank) terms.served_part = 0.5;
-  if (!step.tensor().simple) SetStepParts(step, terms, scratch);
+  if (!step.tensor().simple && !step.model.any) SetStepParts(step, terms, scratch);
   SetParent(step, terms);
   if (step.closes()) return CloseAtChild(step, terms);
   const int next = step.model.next_kept[step.child()][step.v];
@@ -269,11 +302,12 @@ class FanoutShares {
 void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, FanoutShares& shares,
                double& energy) {
   if (dim >= 0 && !moves) {
-    energy +=
-        terms.least_words / idle_run * (terms.child_pj + terms.parent_pj) + terms.fixed.staying_pj;
+    const double words = terms.least_words / idle_run * (1 - terms.once_outside);
+    energy += words * (terms.child_pj + terms.parent_pj) + terms.fixed.staying_pj;
     return;
   }
-  const double words = dim >= 0 ? terms.words : terms.words / idle_run;
+  const double words = dim >= 0 ? terms.words * (1 - terms.once[dim])
+                                : terms.words / idle_run * (1 - terms.once_outside);
   energy += words * terms.child_pj + terms.fixed.moving_pj;
   energy += shares.Add(words * terms.parent_pj, terms.most_multicast);
 }
@@ -306,7 +340,7 @@ double EnergyOf(const Model& model, const TileTerms* terms, double fan, const Ch
       continue;
     }
     energy += terms[v].fixed.moving_pj;
-    if (terms[v].words != 0) {
+    if (terms[v].delivers) {
       energy += WindowEnergy(terms[v], moves, dim, chain.idle_run[v], chain.delivered[v]);
     }
   }
@@ -315,9 +349,10 @@ double EnergyOf(const Model& model, const TileTerms* terms, double fan, const Ch
 
 }  // namespace
 
-double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, const Tile& tile,
-                          Goal goal) {
-  const int i = parent.level - 1;
+double Bounder::TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,
+                          const Tile& tile, Goal goal) {
+  const int i = level;
+  const Frame& parent = frames[static_cast<size_t>(level) + 1];
   const double fan = model_.levels[i].fan;
   TileTerms terms[kMaxTensors];
   OperandCosts operands(model_, tile.extents, model_.fan_below[i + 1]);
@@ -328,20 +363,31 @@ double Bounder::TileBound(const Frame& parent, std::span<const Chain> chains, co
     const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
     if (uncertain && !model_.tensors[v].simple) terms[v].words = terms[v].least_words;
   }
-  double ratio = 1;
+  double ratio = 1, least_ratio = 1;
   uint32_t open = 0;
   for (int d = 0; d < model_.num_dims; ++d) {
+    if (model_.any) {
+      const ExtentRatio part = RatioOf(model_, parent, tile, d);
+      ratio *= part.most;
+      least_ratio *= part.least;
+      if (part.most > 1) open |= 1u << d;
+      continue;
+    }
     ratio *= parent.extents[d] / tile.extents[d];
     if (parent.extents[d] > tile.extents[d]) open |= 1u << d;
   }
-  const double parallel =
-      parent.used_below * std::min(fan, ratio) * std::min(model_.fan_below[i], tile.product);
-  const double compute = CeilCycles(model_.macs / parallel);
+  if (!model_.any) least_ratio = ratio;
+  const double below = std::min(fan, ratio) * std::min(model_.fan_below[i], tile.product);
+  const double compute = CeilCycles(model_.any ? RaggedOperations(model_, parent) / below
+                                               : model_.macs / (parent.used_below * below));
   const double operands_pj = operands.Least();
   double least = kInfinity;
   for (const Chain& chain : chains) {
     double energy = kInfinity;
-    if (ratio <= fan) energy = EnergyOf(model_, terms, fan, chain, -1);
+    for (int v = 0; v < model_.num_tensors && model_.any; ++v) {
+      terms[v].once_outside = OncePart(frames, level, v, chain);
+    }
+    if (least_ratio <= fan) energy = EnergyOf(model_, terms, fan, chain, -1);
     for (int d = 0; d < model_.num_dims; ++d) {
       if (Has(open, d)) energy = std::min(energy, EnergyOf(model_, terms, fan, chain, d));
     }

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "tessera/result.h"
+#include "tessera/search/exact/ragged.h"
 
 namespace tessera::exact {
 namespace {
@@ -56,6 +57,7 @@ void Tree::Prune(Rule rule, double bound, int level, const Tile* tile, const Cha
 
 template <typename Use>
 void Tree::ForEachTile(int level, const Use& use) {
+  if (model_.any) return ForEachAnyTile(level, use);
   Tile& tile = tiles_[level];
   for (int d = 0; d < model_.num_dims; ++d) {
     tile.positions[d] = 0;
@@ -89,6 +91,108 @@ void Tree::ForEachTile(int level, const Use& use) {
   choose(choose, 0);
 }
 
+// The same with any factors: of an extent maybe only how many tiles it leads to. R1.
+template <typename Use>
+void Tree::ForEachAnyTile(int level, const Use& use) {
+  Tile& tile = tiles_[level];
+  const auto set = [&](int d, const ExtentChoice& choice) {
+    tile.positions[d] = static_cast<int16_t>(choice.most - 1);
+    tile.extents[d] = choice.most;
+    tile.least[d] = choice.least;
+    tile.open[d] = choice.open;
+  };
+  for (int d = 0; d < model_.num_dims; ++d) {
+    ListExtents(model_, frames_[level + 1], level, d, extents_[level][d]);
+    set(d, {});
+  }
+  if (level > 0 && !bounder_.Fits(level - 1, tile.least)) return;
+  const auto choose = [&](const auto& self, int d) -> void {
+    if (work_left_ < 0) return;
+    if (d == model_.num_dims) {
+      Look();
+      bounder_.Measure(tile);
+      use();
+      return;
+    }
+    for (const ExtentChoice& choice : extents_[level][d]) {
+      set(d, choice);
+      if (choice.least > 1 && !bounder_.Fits(level - 1, tile.least)) break;
+      self(self, d + 1);
+    }
+    set(d, {});
+  };
+  choose(choose, 0);
+}
+
+// The extents of tiles further out that were left open follow from the factors of a level; false if
+// one does not fit. What was there is put into `opened`.
+bool Tree::CloseTiles(int level, const int32_t* spatial, const int32_t* temporal,
+                      std::vector<Opened>& opened) {
+  opened.clear();
+  const Tile& tile = tiles_[level];
+  int last = level;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    if (frames_[level + 1].open[d] == 0 || tile.open[d] != 0) continue;
+    const int32_t extent = tile.extents[d] * spatial[d] * temporal[d];
+    for (int k = level + 1; k < model_.num_levels && frames_[k].open[d] != 0; ++k) {
+      Frame& frame = frames_[k];
+      opened.push_back({k, d, frame.extents[d], frame.least[d], frame.open[d], frame.ragged[d]});
+      frame.extents[d] = frame.least[d] = extent;
+      frame.open[d] = 0;
+      frame.ragged[d].once_below =
+          frame.temporal[d] == 1 ? 0
+                                 : std::max(0.0, 2.0 * extent - model_.bounds[d]) / model_.bounds[d];
+      last = std::max(last, k);
+    }
+  }
+  for (int k = level + 1; k <= last; ++k) {
+    if (!bounder_.Fits(k - 1, frames_[k].least)) return false;
+  }
+  return true;
+}
+
+void Tree::OpenTiles(const std::vector<Opened>& opened) {
+  for (const Opened& was : opened) {
+    Frame& frame = frames_[was.level];
+    frame.extents[was.dim] = was.extent;
+    frame.least[was.dim] = was.least;
+    frame.open[was.dim] = was.open;
+    frame.ragged[was.dim] = was.ragged;
+  }
+}
+
+template <typename Use>
+void Tree::ForEachAnySplit(int level, const Use& use) {
+  const Tile& tile = tiles_[level];
+  const auto fan = static_cast<int64_t>(model_.levels[level].fan);
+  int32_t spatial[kMaxDims], temporal[kMaxDims];
+  for (int d = 0; d < model_.num_dims; ++d) {
+    ListSplits(model_, frames_[level + 1], level, tile, d, splits_[level][d]);
+  }
+  const auto choose = [&](const auto& self, int d, int64_t product) -> void {
+    if (work_left_ < 0) return;
+    if (d == model_.num_dims) {
+      Look();
+      if (!SpatialFits(level, spatial)) return;
+      std::vector<Opened>& opened = opened_[level];
+      if (CloseTiles(level, spatial, temporal, opened)) {
+        bounder_.MakeFrame(frames_, level, tile, spatial, temporal);
+        use();
+      }
+      return OpenTiles(opened);
+    }
+    for (const SplitChoice& choice : splits_[level][d]) {
+      if (product * choice.spatial > fan) break;
+      spatial[d] = choice.spatial;
+      temporal[d] = choice.temporal;
+      self(self, d + 1, product * choice.spatial);
+    }
+    spatial[d] = 1;
+  };
+  std::fill_n(spatial, model_.num_dims, 1);
+  choose(choose, 0, 1);
+}
+
 bool Tree::SpatialFits(int level, const int32_t* spatial) const {
   const LevelFacts& facts = model_.levels[level];
   const Restrictions& restrictions = *model_.restrictions;
@@ -108,6 +212,7 @@ bool Tree::SpatialFits(int level, const int32_t* spatial) const {
 
 template <typename Use>
 void Tree::ForEachSpatial(int level, const Use& use) {
+  if (model_.any) return ForEachAnySplit(level, use);
   const Tile& tile = tiles_[level];
   const Frame& parent = frames_[level + 1];
   const auto fan = static_cast<int64_t>(model_.levels[level].fan);
@@ -170,7 +275,7 @@ void Tree::SortTiles(int level) {
     if (level > 0) {
       ++counters_.tiles;
       bound = Scaled(
-          bounder_.TileBound(frames_[level + 1], chains_[level + 1], tiles_[level], options_.goal));
+          bounder_.TileBound(frames_, level, chains_[level + 1], tiles_[level], options_.goal));
       if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tiles_[level], nullptr);
     }
     promises.push_back({bound, tiles_[level]});
@@ -183,7 +288,7 @@ void Tree::SortTiles(int level) {
 template <typename Use>
 void Tree::ForEachTiling(int level, const Use& use) {
   const std::span<const Frame> frames(frames_);
-  const ChainSummary summary = bounder_.Summarize(chains_[level + 1]);
+  const ChainSummary summary = bounder_.Summarize(frames, level + 1, chains_[level + 1]);
   SortTiles(level);
   for (const Promise& promise : promises_[level]) {
     tiles_[level] = promise.tile;
@@ -390,18 +495,25 @@ void Tree::Evaluate(const LoopMapping& mapping) {
 
 Branch Tree::BranchOf(int level, double bound, int32_t tree) const {
   Branch node{.bound = bound, .tree = tree};
-  node.choices.reserve(static_cast<size_t>(2 * model_.num_dims * (model_.num_levels - level)));
+  node.choices.reserve(
+      static_cast<size_t>(ChoicesPerLevel() * (model_.num_levels - level)));
   for (int i = model_.num_levels - 1; i >= level; --i) {
-    for (int d = 0; d < model_.num_dims; ++d) node.choices.push_back(frames_[i].positions[d]);
+    const Frame& frame = frames_[i];
     for (int d = 0; d < model_.num_dims; ++d) {
-      node.choices.push_back(frames_[i].spatial[d]);
+      // With any factors, tiles that are open are known by their number.
+      const int32_t any = frame.open[d] != 0 ? -frame.open[d] : frame.extents[d];
+      node.choices.push_back(model_.any ? any : frame.positions[d]);
+    }
+    for (int d = 0; d < model_.num_dims; ++d) node.choices.push_back(frame.spatial[d]);
+    for (int d = 0; d < model_.num_dims && model_.any; ++d) {
+      node.choices.push_back(frame.temporal[d]);
     }
   }
   return node;
 }
 
 int Tree::LevelsDecided(const Branch& node) const {
-  return static_cast<int>(std::ssize(node.choices)) / (2 * model_.num_dims);
+  return static_cast<int>(std::ssize(node.choices)) / ChoicesPerLevel();
 }
 
 bool Tree::Load(const Branch& node) {
@@ -410,13 +522,25 @@ bool Tree::Load(const Branch& node) {
   for (int i = model_.num_levels - 1; i >= last; --i) {
     Tile& tile = tiles_[i];
     int32_t spatial[kMaxDims];
-    for (int d = 0; d < model_.num_dims; ++d) {
+    for (int d = 0; d < model_.num_dims && !model_.any; ++d) {
       tile.positions[d] = static_cast<int16_t>(*choice++);
       tile.extents[d] = model_.divisors[d].values[static_cast<size_t>(tile.positions[d])];
     }
+    for (int d = 0; d < model_.num_dims && model_.any; ++d) {
+      const ExtentChoice extent = ExtentOf(model_, d, *choice++);
+      tile.extents[d] = extent.most;
+      tile.least[d] = extent.least;
+      tile.open[d] = extent.open;
+    }
     for (int d = 0; d < model_.num_dims; ++d) spatial[d] = *choice++;
     bounder_.Measure(tile);
-    bounder_.MakeFrame(frames_, i, tile, spatial);
+    if (model_.any) {
+      CloseTiles(i, spatial, choice, opened_[i]);
+      bounder_.MakeFrame(frames_, i, tile, spatial, choice);
+      choice += model_.num_dims;
+    } else {
+      bounder_.MakeFrame(frames_, i, tile, spatial);
+    }
     bounder_.Least(frames_, i, chains_[i + 1], options_.goal, ChainLimit(), chains_[i]);
     if (chains_[i].empty()) return false;
   }
@@ -492,7 +616,7 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
     if (!Load(beam[k])) continue;
     ForEachTile(level, [&] {
       const double bound = level == 0 ? 0
-                                      : bounder_.TileBound(frames_[level + 1], chains_[level + 1],
+                                      : bounder_.TileBound(frames_, level, chains_[level + 1],
                                                            tiles_[level], options_.goal);
       starts.push_back({bound, k, tiles_[level]});
     });

@@ -14,6 +14,7 @@
 #include "tessera/mapping.h"
 #include "tessera/search/exact/bound.h"
 #include "tessera/search/exact/model.h"
+#include "tessera/search/exact/ragged.h"
 
 namespace tessera::exact {
 
@@ -114,6 +115,13 @@ class Tree {
  private:
   static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
+  // A tile that is open again once what was inside it has been searched.
+  struct Opened {
+    int level, dim;
+    int32_t extent, least, open;
+    RaggedDim ragged;
+  };
+
   struct Promise {
     double bound;
     Tile tile;
@@ -161,6 +169,14 @@ class Tree {
   void ForEachSpatial(int level, const Use& use);
   template <typename Use>
   void ForEachTiling(int level, const Use& use);
+  template <typename Use>
+  void ForEachAnyTile(int level, const Use& use);
+  template <typename Use>
+  void ForEachAnySplit(int level, const Use& use);
+  bool CloseTiles(int level, const int32_t* spatial, const int32_t* temporal,
+                  std::vector<Opened>& opened);
+  void OpenTiles(const std::vector<Opened>& opened);
+  int ChoicesPerLevel() const { return (model_.any ? 3 : 2) * model_.num_dims; }
 
   void SortTiles(int level);
   bool AllowsTemporal(int level) const;
@@ -200,6 +216,10 @@ class Tree {
   std::vector<Chain> chains_[kMaxLevels + 1];
   Tile tiles_[kMaxLevels];
   std::vector<Promise> promises_[kMaxLevels];
+  // With any factors only.
+  std::vector<ExtentChoice> extents_[kMaxLevels][kMaxDims];
+  std::vector<SplitChoice> splits_[kMaxLevels][kMaxDims];
+  std::vector<Opened> opened_[kMaxLevels];
   LoopMapping mapping_ = {};
   bool diving_ = false;  // looking for something good, not for everything
   double last_value_ = 0;

@@ -1,0 +1,64 @@
+// Factors that need not divide: the last iteration of a dimension's outermost loop has less to do.
+// Tiles of all levels inside it divide each other, so a dimension is split by the extent of that
+// loop's tile, any number below its size, and by divisors from there on. docs/optimality.md, R1.
+#ifndef TESSERA_SEARCH_EXACT_RAGGED_H_
+#define TESSERA_SEARCH_EXACT_RAGGED_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/search/exact/frame.h"
+#include "tessera/search/exact/model.h"
+
+namespace tessera::exact {
+
+// One way to choose the extent of a tile in a dimension, as in Tile.
+struct ExtentChoice {
+  int32_t most = 1, least = 1;
+  int32_t open = 0;
+};
+
+// Of a branch: an extent, or less the number of tiles of one that is open.
+ExtentChoice ExtentOf(const Model& model, int dim, int32_t choice);
+
+// Those of the tile inside `level`, the least first. Frames are indexed by level.
+void ListExtents(const Model& model, const Frame& parent, int level, int dim,
+                 std::vector<ExtentChoice>& choices);
+
+// One way to split what is left of a dimension above a tile.
+struct SplitChoice {
+  int32_t spatial = 1, temporal = 1;
+};
+
+// Those of a level above the tile inside it, the least parallel factors first. R4.
+void ListSplits(const Model& model, const Frame& parent, int level, const Tile& tile, int dim,
+                std::vector<SplitChoice>& choices);
+
+// How often a tile of `extents` fits into one of the level outside, at most and at least.
+struct ExtentRatio {
+  double most = 1, least = 1;
+};
+ExtentRatio RatioOf(const Model& model, const Frame& parent, const Tile& tile, int dim);
+
+// Tiles of a dimension in the whole problem; the last one may be smaller.
+double TilesOf(const Model& model, const Tile& tile, int dim);
+
+// Sets what a frame knows of a dimension from its factors. R2, R3.
+void SetRagged(const Model& model, const Frame& parent, const Tile& tile, int dim, Frame& frame);
+
+// The same for a tensor, once that of all its dimensions is set.
+void SetRagged(const Model& model, const Frame& parent, int v, Frame& frame);
+
+// Operations below the child that the first MAC belongs to, which works whenever any does. R2.
+double RaggedOperations(const Model& model, const Frame& frame);
+
+// The part of a dimension that a loop can pass in one iteration, at most, if its level can have
+// `fan` children. R3.
+double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim, double fan);
+
+// Whether the factors of all levels multiply to more than the size of some dimension.
+bool IsRagged(const Model& model, const Frame* frames);
+
+}  // namespace tessera::exact
+
+#endif  // TESSERA_SEARCH_EXACT_RAGGED_H_

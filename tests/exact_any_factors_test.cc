@@ -1,0 +1,169 @@
+// Factors that need not divide: the exact mapper against brute force over everything that the
+// evaluator accepts, and mappings drawn below what it leaves out against its bounds.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "exact_oracle.h"
+#include "loopnest_random.h"
+#include "tessera/cost.h"
+#include "tessera/search/exact/audit.h"
+#include "tessera/search/exact/imperfect.h"
+#include "tessera/search/exact/keep_choices.h"
+#include "tessera/search/exact/mapper.h"
+#include "thorough.h"
+
+namespace tessera::exact {
+namespace {
+
+constexpr uint64_t kSeed = 11;
+constexpr Goal kGoals[] = {Goal::kCycles, Goal::kEnergy, Goal::kEdp};
+
+double OracleValue(const OracleResult& oracle, Goal goal) {
+  return goal == Goal::kCycles ? oracle.cycles : goal == Goal::kEnergy ? oracle.energy : oracle.edp;
+}
+
+// Ways to split all dimensions, before axes and orders.
+double CountSplits(const LoopProblem& problem, const Hierarchy& machine) {
+  double splits = 1;
+  for (const LoopDimension& dim : problem.dims()) {
+    const auto count = [&](const auto& self, size_t slot, int64_t extent) -> double {
+      if (slot == 2 * machine.levels.size()) return extent >= dim.bound ? 1 : 0;
+      const size_t level = slot / 2;
+      const bool parallel = slot % 2 == 0;
+      if (parallel && FanoutX(machine, level) * FanoutY(machine, level) == 1) {
+        return self(self, slot + 1, extent);
+      }
+      double sum = 0;
+      const int64_t most = std::max<int64_t>(1, (dim.bound + extent - 1) / extent);
+      for (int64_t n = 1; n <= most; ++n) sum += self(self, slot + 1, extent * n);
+      return sum;
+    };
+    splits *= count(count, 0, 1);
+  }
+  return splits;
+}
+
+std::vector<uint8_t> KeepOf(const RandomCase& random) {
+  std::vector<uint8_t> keep = KeepSets(random.mapping);
+  const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
+  for (uint8_t& set : keep) set &= all;
+  keep.back() = all;
+  return keep;
+}
+
+RandomCase CaseOf(std::string_view test, uint64_t number, const RandomCaseOptions& options) {
+  CounterRng rng(kSeed, StreamId(test), number);
+  return MakeRandomCase(rng, options);
+}
+
+// A matrix product of random sizes on the machine of a random case.
+RandomCase GemmOf(std::string_view test, uint64_t number, int64_t most) {
+  RandomCase random = CaseOf(test, number, {.max_macs = 60, .max_levels = 4});
+  CounterRng rng(kSeed, StreamId("exact.any.gemm"), number);
+  const auto size = [&] { return 1 + rng.UniformInt(most); };
+  const Layer layer{.type = LayerType::kMatmul, .m = size(), .n = size(), .k = size()};
+  random.problem = *MakeLoopProblem(layer);
+  random.family = "gemm";
+  return random;
+}
+
+// What was compared, so that a change of the generators cannot empty the test.
+struct Tally {
+  int64_t cases = 0, mappings = 0, infeasible = 0, better = 0;
+  ~Tally() {
+    fmt::print("{} cases, {} mappings, {} without a mapping, {} better than with perfect factors\n",
+               cases, mappings, infeasible, better);
+  }
+};
+
+void Check(const RandomCase& random, MapperOptions options, uint64_t number, Tally& tally) {
+  ThreadPool pool(1);
+  options.any_factors = true;
+  const auto choices = KeepChoicesOf(random.problem, random.machine, options);
+  ASSERT_TRUE(choices) << choices.error();
+  OracleResult oracle, perfect;
+  const auto add = [](const OracleResult& one, OracleResult& all) {
+    all.mappings += one.mappings;
+    all.valid += one.valid;
+    all.cycles = std::min(all.cycles, one.cycles);
+    all.energy = std::min(all.energy, one.energy);
+    all.edp = std::min(all.edp, one.edp);
+  };
+  for (const std::vector<uint8_t>& keep : choices->sets) {
+    add(SearchAnyFactors(random.problem, random.machine, keep), oracle);
+    add(SearchEverything(random.problem, random.machine, loopnest::Semantics::kExact, keep),
+        perfect);
+  }
+  ++tally.cases;
+  tally.mappings += oracle.mappings;
+  tally.infeasible += oracle.valid == 0 ? 1 : 0;
+  for (const Goal goal : kGoals) {
+    options.goal = goal;
+    options.dive_width = number % 2 == 0 ? 0 : 4;
+    const std::string name = fmt::format("case {} {} goal {}: {}", number, random.family,
+                                         static_cast<int>(goal), ToString(random.problem));
+    const auto mapper = Mapper::Make(random.problem, random.machine, options);
+    if (!mapper) {
+      EXPECT_EQ(oracle.valid, 0) << mapper.error();
+      continue;
+    }
+    const double wanted = OracleValue(oracle, goal);
+    const double starts[] = {0, 1.35, 2};
+    const double start = starts[(number + static_cast<uint64_t>(goal)) % 3];
+    if (oracle.valid > 0 && start * wanted > 0) (*mapper)->OfferValue(start * wanted);
+    while ((*mapper)->Step(pool)) {
+    }
+    const Progress progress = (*mapper)->progress();
+    if (oracle.valid == 0) {
+      EXPECT_EQ(progress.status, Status::kInfeasible) << name;
+      continue;
+    }
+    EXPECT_LE(wanted, OracleValue(perfect, goal)) << name;
+    tally.better += wanted < OracleValue(perfect, goal) * (1 - 1e-9) ? 1 : 0;
+    EXPECT_EQ(progress.status, Status::kOptimal) << name;
+    ASSERT_TRUE(progress.best) << name;
+    EXPECT_NEAR(progress.best->value, wanted, 1e-9 * wanted) << name;
+  }
+}
+
+TEST(ExactAnyFactors, MatrixProducts) {
+  Tally tally;
+  for (uint64_t k = 0; k < Thorough(4'000, 300) && !testing::Test::HasFailure(); ++k) {
+    const RandomCase random = GemmOf("exact.any.gemms", k, static_cast<int64_t>(Thorough(11, 7)));
+    if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(20'000, 2'000))) continue;
+    Check(random, {.keep = KeepOf(random)}, k, tally);
+  }
+  EXPECT_GT(tally.cases, 100);
+  EXPECT_GT(tally.better, 20);
+}
+
+// Strides, dilations, grouped and depthwise layers, links, bypasses.
+TEST(ExactAnyFactors, EveryKindOfProblem) {
+  Tally tally;
+  for (uint64_t k = 0; k < Thorough(6'000, 500) && !testing::Test::HasFailure(); ++k) {
+    const RandomCase random =
+        CaseOf("exact.any", k, {.max_macs = static_cast<int64_t>(Thorough(60, 24)), .max_levels = 4, .narrow = k % 3 == 0});
+    if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(3'000, 500))) continue;
+    Check(random, {.keep = KeepOf(random)}, k, tally);
+  }
+  EXPECT_GT(tally.cases, 200);
+}
+
+TEST(ExactAnyFactors, Bypasses) {
+  Tally tally;
+  for (uint64_t k = 0; k < Thorough(1'000, 80) && !testing::Test::HasFailure(); ++k) {
+    const RandomCase random = k % 2 == 0 ? GemmOf("exact.any.bypass", k, 5)
+                                         : CaseOf("exact.any.bypass", k,
+                                                  {.max_macs = 24, .max_levels = 3});
+    if (CountSplits(random.problem, random.machine) > 200) continue;
+    Check(random, {.keep = KeepOf(random), .decide_keep = true}, k, tally);
+  }
+  EXPECT_GT(tally.cases, 20);
+}
+
+}  // namespace
+}  // namespace tessera::exact
