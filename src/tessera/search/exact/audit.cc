@@ -78,10 +78,11 @@ void Auditor::Draw(const Model& model, std::span<const Frame> frames, int level,
     LoopLevel& loops = mapping_.levels[static_cast<size_t>(next)];
     for (int d = 0; d < model.num_dims; ++d) {
       const DivisorTable parts = MakeDivisors(ratio[d]);
-      const int32_t spatial =
+      const int32_t drawn =
           model.levels[next].fan > 1
               ? parts.values[static_cast<size_t>(rng_.UniformInt(std::ssize(parts.values)))]
               : 1;
+      const int32_t spatial = d < tile->decided ? tile->spatial[d] : drawn;
       loops.spatial[static_cast<size_t>(d)] = spatial;
       loops.temporal[static_cast<size_t>(d)] = ratio[d] / spatial;
       left[d] = tile->extents[d];
@@ -122,7 +123,13 @@ void Auditor::DrawAny(const Model& model, std::span<const Frame> frames, int lev
       LoopLevel& loops = mapping_.levels[static_cast<size_t>(next)];
       const bool fan = model.levels[next].fan > 1;
       const int32_t extent = tile->extents[d];
-      if (tile->open[d] != 0) {
+      if (d < tile->decided) {
+        loops.spatial[dim] = tile->spatial[d];
+        loops.temporal[dim] = tile->temporal[d];
+        open = tile->open[d] != 0;
+        least = tile->least[d];
+        left = extent;
+      } else if (tile->open[d] != 0) {
         if (!open) loops.temporal[dim] = tile->open[d];
         open = true;
         left = extent;

@@ -18,6 +18,7 @@
 
 #include "tessera/search/exact/frame.h"
 #include "tessera/search/exact/model.h"
+#include "tessera/search/exact/tile_terms.h"
 
 namespace tessera::exact {
 
@@ -122,6 +123,16 @@ class Bounder {
   double TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,
                    const Tile& tile, Goal goal);
 
+  // The same in two steps, and after the factors of some dimensions are: what a tile costs, and
+  // the least of it with such factors. B14.
+  void Prepare(std::span<const Frame> frames, int level, const Tile& tile, TileCosts& costs);
+  double SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,
+                    const PartialSplit& split, Goal goal) const;
+  PartialSplit NothingDecided(int level) const;
+  // The next dimension: `left` is for the others, `cut` as in PartialSplit.
+  void Decide(const TileCosts& costs, int32_t spatial, int32_t temporal, double left, double cut,
+              PartialSplit& split) const;
+
   // Whether the cost depends on more of the temporal order than the innermost loops. B11.
   bool OrderRisk(std::span<const Frame> frames, const Chain& chain) const;
 
@@ -149,6 +160,7 @@ class Bounder {
   const Limits limits_;
   bool window_outputs_ = false;
   loopnest::TouchedScratch touched_;
+  TileCosts costs_;
 };
 
 }  // namespace tessera::exact

@@ -23,6 +23,10 @@ struct Tile {
   // extent is decided but that it lies between `least` and `extents`; 0 where it is decided.
   int32_t open[kMaxDims] = {};
   int32_t least[kMaxDims] = {};
+
+  // Factors of the level above it, where those of the first dimensions are decided. B14.
+  int decided = 0;
+  int32_t spatial[kMaxDims] = {}, temporal[kMaxDims] = {};
 };
 
 // One dimension at a decided level whose factors need not divide. docs/optimality.md, R1 to R3.

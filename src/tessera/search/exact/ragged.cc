@@ -117,16 +117,12 @@ void ListSplits(const Model& model, const Frame& parent, int level, const Tile& 
 
 ExtentRatio RatioOf(const Model& model, const Frame& parent, const Tile& tile, int dim) {
   const int32_t outer = parent.extents[dim], extent = tile.extents[dim];
-  if (tile.open[dim] != 0) {
-    const double tiles = parent.open[dim] != 0 ? 1 : tile.open[dim];
-    return {.most = tiles, .least = tiles};
-  }
+  if (tile.open[dim] != 0) return ExtentRatio(parent.open[dim] != 0 ? 1 : tile.open[dim]);
   if (parent.open[dim] != 0) {
-    return {.most = static_cast<double>(outer / extent),
-            .least = static_cast<double>(std::max(2, Ceil(parent.least[dim], extent)))};
+    return {static_cast<double>(outer / extent),
+            static_cast<double>(std::max(2, Ceil(parent.least[dim], extent)))};
   }
-  const double ratio = outer == model.bounds[dim] ? Ceil(outer, extent) : outer / extent;
-  return {.most = ratio, .least = ratio};
+  return ExtentRatio(outer == model.bounds[dim] ? Ceil(outer, extent) : outer / extent);
 }
 
 double TilesOf(const Model& model, const Tile& tile, int dim) {
@@ -192,6 +188,18 @@ double RaggedOperations(const Model& model, const Frame& frame) {
     operations *= frame.ragged[d].full * frame.extents[d] + frame.ragged[d].last;
   }
   return operations;
+}
+
+double RaggedCut(const Frame& parent, const Tile& tile, int dim, int32_t spatial) {
+  const RaggedDim& outer = parent.ragged[dim];
+  if (spatial == 1 || tile.open[dim] != 0) return 1;
+  const int64_t e = tile.extents[dim];
+  const Tiling seen = Cut(static_cast<int64_t>(outer.last), e * spatial);
+  const double before = outer.full * parent.extents[dim] + outer.last;
+  // A tile of the level outside has as many of these as parallel ones and those in time.
+  const double full = outer.full * static_cast<double>(parent.extents[dim] / (e * spatial)) +
+                      static_cast<double>(seen.tiles - 1);
+  return before / (full * static_cast<double>(e) + static_cast<double>(std::min(e, seen.last)));
 }
 
 double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim, double fan) {

@@ -37,6 +37,9 @@ void ListSplits(const Model& model, const Frame& parent, int level, const Tile& 
 // How often a tile of `extents` fits into one of the level outside, at most and at least.
 struct ExtentRatio {
   double most = 1, least = 1;
+
+  explicit ExtentRatio(double ratio) : most(ratio), least(ratio) {}
+  ExtentRatio(double most_ratio, double least_ratio) : most(most_ratio), least(least_ratio) {}
 };
 ExtentRatio RatioOf(const Model& model, const Frame& parent, const Tile& tile, int dim);
 
@@ -51,6 +54,9 @@ void SetRagged(const Model& model, const Frame& parent, int v, Frame& frame);
 
 // Operations below the child that the first MAC belongs to, which works whenever any does. R2.
 double RaggedOperations(const Model& model, const Frame& frame);
+
+// By what a parallel factor over a dimension makes them fewer.
+double RaggedCut(const Frame& parent, const Tile& tile, int dim, int32_t spatial);
 
 // The part of a dimension that a loop can pass in one iteration, at most, if its level can have
 // `fan` children. R3.

@@ -2,48 +2,17 @@
 // the parent hand out fewer words of one tensor, so tensors compete for the fan-out. Proofs:
 // docs/optimality.md, B7, and the sections named there.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "tessera/search/exact/bound.h"
 #include "tessera/search/exact/ragged.h"
+#include "tessera/search/exact/tile_terms.h"
 #include "tessera/search/exact/window.h"
 #include "tessera/search/exact/word_cost.h"
 
 namespace tessera::exact {
 namespace {
-
-// Energy that does not depend on the number of words, in the two cases that a tile tells apart.
-struct FixedEnergy {
-  double moving_pj = 0;   // the tensor moves at every visit
-  double staying_pj = 0;  // it stays while the innermost loop advances
-
-  void Add(double pj) { Add(pj, pj); }
-  void Add(double if_moving_pj, double if_staying_pj) {
-    moving_pj += if_moving_pj;
-    staying_pj += if_staying_pj;
-  }
-};
-
-// One tensor: cost = words delivered * (child_pj + parent_pj / multicast) + fixed.
-struct TileTerms {
-  bool shared = false;     // takes part in the competition for the fan-out
-  bool delivers = true;    // whether words are counted at all
-  double words = 0;        // delivered to all children together, if nothing stays
-  double least_words = 0;  // if it stays as long as it can, whatever outer loops do
-  double idle_ratio = 1;   // of extents above and below, over dimensions that leave it alone
-  double most_multicast = 1;
-  double child_pj = 0, parent_pj = 0;
-  FixedEnergy fixed = {};
-  // Windows.
-  bool one_per_rank = true;         // no rank is moved by two dimensions
-  bool own_network = true;          // words pass only one network
-  double step_part[kMaxDims] = {};  // new, at least, when a loop over the dimension advances
-  double served_part = 1;           // of that, what surely comes from the parent
-  double least_part = 1;            // and when anything advances that is not idle
-  // Any factors.
-  double once[kMaxDims] = {};  // part of a dimension for which its loop may have one iteration
-  double once_outside = 0;     // the same of the loops outside; of the chain that is looked at
-};
 
 // One tensor above a tile: what the cases below know.
 struct TileStep {
@@ -186,6 +155,7 @@ void SetParent(const TileStep& step, TileTerms& terms) {
 void Elide(const TileStep& step, double elided_pj, TileTerms& terms) {
   const double first = step.tensor().elements * step.copies();
   terms.fixed.Add(-(first * terms.most_multicast * elided_pj), -(first * elided_pj));
+  terms.elided_pj += first * elided_pj;
 }
 
 void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
@@ -298,29 +268,35 @@ class FanoutShares {
   double pj_[2] = {}, most_[2] = {1, 1};
 };
 
+// Children that a word of each tensor can serve: by factors that are decided, and by the others.
+struct Serves {
+  double decided[kMaxTensors] = {}, others[kMaxTensors] = {};
+};
+
 // A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. B1.
-void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, FanoutShares& shares,
-               double& energy) {
+void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, double once,
+               double decided, double others, FanoutShares& shares, double& energy) {
   if (dim >= 0 && !moves) {
-    const double words = terms.least_words / idle_run * (1 - terms.once_outside);
+    const double words = terms.least_words / idle_run * (1 - once);
     energy += words * (terms.child_pj + terms.parent_pj) + terms.fixed.staying_pj;
     return;
   }
   const double words = dim >= 0 ? terms.words * (1 - terms.once[dim])
-                                : terms.words / idle_run * (1 - terms.once_outside);
-  energy += words * terms.child_pj + terms.fixed.moving_pj;
-  energy += shares.Add(words * terms.parent_pj, terms.most_multicast);
+                                : terms.words / idle_run * (1 - once);
+  energy += words * terms.child_pj + terms.fixed.moving_pj +
+            terms.elided_pj * (terms.most_multicast - decided * others);
+  energy += shares.Add(words * terms.parent_pj / decided, others);
 }
 
 // A window that is delivered: what is new in a tile bounds the words that move, and what can be
 // multicast those that are read; and no fewer than were delivered further out. B2, B3, B7.
-double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run,
-                    double delivered) {
+double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run, double delivered,
+                    double most_multicast) {
   double moved = std::max(terms.least_words, delivered), served = moved;
   if (dim >= 0 && moves) {
     const double part = terms.step_part[dim];
     moved = std::max(moved, part * terms.words);
-    served = std::max(served, terms.served_part * part * terms.words / terms.most_multicast);
+    served = std::max(served, terms.served_part * part * terms.words / most_multicast);
   } else if (dim >= 0 && terms.one_per_rank) {
     moved = std::max(moved, terms.least_part * terms.words / (terms.idle_ratio * idle_run));
     if (terms.own_network) served = moved;
@@ -329,73 +305,124 @@ double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run
 }
 
 // Energy if the innermost loop of the level is `dim`; -1: it has no temporal loops.
-double EnergyOf(const Model& model, const TileTerms* terms, double fan, const Chain& chain,
-                int dim) {
+double EnergyOf(const Model& model, const TileTerms* terms, const Serves& serves, double fan,
+                const ChainSummary& outside, int dim) {
   FanoutShares shares(model.disjoint, fan);
   double energy = 0;
   for (int v = 0; v < model.num_tensors; ++v) {
     const bool moves = dim >= 0 && Has(model.tensors[v].dims, dim);
     if (terms[v].shared) {
-      AddShared(terms[v], moves, dim, chain.idle_run[v], shares, energy);
+      AddShared(terms[v], moves, dim, outside.idle_run[v], outside.once[v], serves.decided[v],
+                serves.others[v], shares, energy);
       continue;
     }
     energy += terms[v].fixed.moving_pj;
     if (terms[v].delivers) {
-      energy += WindowEnergy(terms[v], moves, dim, chain.idle_run[v], chain.delivered[v]);
+      energy += WindowEnergy(terms[v], moves, dim, outside.idle_run[v], outside.delivered[v],
+                             serves.decided[v] * serves.others[v]);
     }
   }
   return energy + shares.Least();
 }
 
+// Whether parallel factors over a dimension can make children of a tensor coincide.
+bool CanCoincide(const TensorFacts& tensor, int dim) {
+  return !Has(tensor.simple ? tensor.dims : tensor.plain, dim);
+}
+
 }  // namespace
+
+void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile,
+                      TileCosts& costs) {
+  const Frame& parent = frames[static_cast<size_t>(level) + 1];
+  const double fan = model_.levels[level].fan;
+  OperandCosts operands(model_, tile.extents, model_.fan_below[level + 1]);
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    TileTerms& terms = costs.tensors[v];
+    terms = {};
+    SetTerms({.model = model_, .v = v, .parent = parent, .tile = tile, .operands = operands},
+             touched_, terms);
+    // Links make fills of windows uncertain where there are several parents. B4.
+    const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
+    if (uncertain && !model_.tensors[v].simple) terms.words = terms.least_words;
+  }
+  costs.least_ratio = 1;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    const ExtentRatio part = model_.any ? RatioOf(model_, parent, tile, d)
+                                        : ExtentRatio(parent.extents[d] / tile.extents[d]);
+    costs.ratios[d] = part.most;
+    costs.least_ratio *= part.least;
+  }
+  costs.operations =
+      model_.any ? RaggedOperations(model_, parent) : model_.macs / parent.used_below;
+  costs.inside = std::min(model_.fan_below[level], tile.product);
+  costs.operands_pj = operands.Least();
+}
+
+double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside,
+                           const TileCosts& costs, const PartialSplit& split, Goal goal) const {
+  double ratio = 1, rest[kMaxTensors];
+  std::fill_n(rest, model_.num_tensors, 1.0);
+  uint32_t open = split.in_time;
+  for (int d = split.decided; d < model_.num_dims; ++d) {
+    if (costs.ratios[d] == 1) continue;
+    ratio *= costs.ratios[d];
+    open |= 1u << d;
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      if (CanCoincide(model_.tensors[v], d)) rest[v] *= costs.ratios[d];
+    }
+  }
+  Serves serves;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    serves.decided[v] = split.multicast[v];
+    serves.others[v] = std::min(split.left, rest[v]);
+  }
+  const double below = std::min(split.left, ratio) * costs.inside;
+  const double compute = CeilCycles(costs.operations / (split.cut * below));
+  const double cycles = std::max(compute, outside.cycles) + model_.latency_cycles;
+  double energy = kInfinity;
+  // Nothing in time: what is decided has none, and the rest may fit.
+  if (split.in_time == 0 && (split.decided == 0 ? costs.least_ratio : 1) <= split.left) {
+    energy = EnergyOf(model_, costs.tensors, serves, split.left, outside, -1);
+  }
+  for (; open != 0; open &= open - 1) {
+    energy = std::min(energy, EnergyOf(model_, costs.tensors, serves, split.left, outside,
+                                       std::countr_zero(open)));
+  }
+  return ValueOf({.energy_pj = outside.closed_pj + parent.fixed_pj + costs.operands_pj + energy,
+                  .cycles = cycles},
+                 goal);
+}
 
 double Bounder::TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,
                           const Tile& tile, Goal goal) {
-  const int i = level;
+  Prepare(frames, level, tile, costs_);
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
-  const double fan = model_.levels[i].fan;
-  TileTerms terms[kMaxTensors];
-  OperandCosts operands(model_, tile.extents, model_.fan_below[i + 1]);
-  for (int v = 0; v < model_.num_tensors; ++v) {
-    SetTerms({.model = model_, .v = v, .parent = parent, .tile = tile, .operands = operands},
-             touched_, terms[v]);
-    // Links make fills of windows uncertain where there are several parents. B4.
-    const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
-    if (uncertain && !model_.tensors[v].simple) terms[v].words = terms[v].least_words;
-  }
-  double ratio = 1, least_ratio = 1;
-  uint32_t open = 0;
-  for (int d = 0; d < model_.num_dims; ++d) {
-    if (model_.any) {
-      const ExtentRatio part = RatioOf(model_, parent, tile, d);
-      ratio *= part.most;
-      least_ratio *= part.least;
-      if (part.most > 1) open |= 1u << d;
-      continue;
-    }
-    ratio *= parent.extents[d] / tile.extents[d];
-    if (parent.extents[d] > tile.extents[d]) open |= 1u << d;
-  }
-  if (!model_.any) least_ratio = ratio;
-  const double below = std::min(fan, ratio) * std::min(model_.fan_below[i], tile.product);
-  const double compute = CeilCycles(model_.any ? RaggedOperations(model_, parent) / below
-                                               : model_.macs / (parent.used_below * below));
-  const double operands_pj = operands.Least();
+  const PartialSplit nothing = NothingDecided(level);
   double least = kInfinity;
   for (const Chain& chain : chains) {
-    double energy = kInfinity;
-    for (int v = 0; v < model_.num_tensors && model_.any; ++v) {
-      terms[v].once_outside = OncePart(frames, level, v, chain);
-    }
-    if (least_ratio <= fan) energy = EnergyOf(model_, terms, fan, chain, -1);
-    for (int d = 0; d < model_.num_dims; ++d) {
-      if (Has(open, d)) energy = std::min(energy, EnergyOf(model_, terms, fan, chain, d));
-    }
-    const Bound bound{.energy_pj = chain.closed_pj + parent.fixed_pj + operands_pj + energy,
-                      .cycles = std::max(compute, chain.cycles) + model_.latency_cycles};
-    least = std::min(least, ValueOf(bound, goal));
+    const ChainSummary outside = Summarize(frames, level + 1, {&chain, 1});
+    least = std::min(least, SplitBound(parent, outside, costs_, nothing, goal));
   }
   return least;
+}
+
+PartialSplit Bounder::NothingDecided(int level) const {
+  PartialSplit split{.left = model_.levels[level].fan};
+  std::fill_n(split.multicast, kMaxTensors, 1.0);
+  return split;
+}
+
+void Bounder::Decide(const TileCosts& costs, int32_t spatial, int32_t temporal, double left,
+                     double cut, PartialSplit& split) const {
+  const int dim = split.decided++;
+  split.left = left;
+  split.cut *= cut;
+  if (temporal > 1) split.in_time |= 1u << dim;
+  if (costs.ratios[dim] == 1) return;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    if (CanCoincide(model_.tensors[v], dim)) split.multicast[v] *= spatial;
+  }
 }
 
 }  // namespace tessera::exact

@@ -161,6 +161,81 @@ void Tree::OpenTiles(const std::vector<Opened>& opened) {
   }
 }
 
+// What is known of the loops outside a level: chain by chain, if they are few.
+void Tree::SetOutside(int level) {
+  constexpr size_t kFew = 3;
+  const std::span<const Chain> chains = chains_[level + 1];
+  std::vector<ChainSummary>& outside = outside_[level];
+  outside.clear();
+  if (chains.size() > kFew) {
+    outside.push_back(bounder_.Summarize(frames_, level + 1, chains));
+    return;
+  }
+  for (const Chain& chain : chains) {
+    outside.push_back(bounder_.Summarize(frames_, level + 1, {&chain, 1}));
+  }
+}
+
+// Before the parallel factors of a level are chosen.
+void Tree::BeginSplit(int level) {
+  tiles_[level].decided = 0;
+  partial_[level][0] = bounder_.NothingDecided(level);
+  Room& room = room_[level][0];
+  room = {.ways = 1};
+  room.x[0] = model_.levels[level].fan_x;
+  room.y[0] = model_.levels[level].fan_y;
+  if (level > 0) bounder_.Prepare(frames_, level, tiles_[level], costs_[level]);
+}
+
+// Decides the factors of the next dimension; false if no others can lead to anything better. B14.
+bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
+  const Room& room = room_[level][dim];
+  Room& next = room_[level][dim + 1];
+  double left = 0;
+  next.ways = 0;
+  if (spatial == 1 || room.ways == Room::kMost) {
+    next = room;
+    left = spatial == 1 ? partial_[level][dim].left : partial_[level][dim].left / spatial;
+  } else {
+    for (int k = 0; k < room.ways; ++k) {
+      for (const bool on_y : {false, true}) {
+        const int64_t x = on_y ? room.x[k] : room.x[k] / spatial;
+        const int64_t y = on_y ? room.y[k] / spatial : room.y[k];
+        if (x == 0 || y == 0 || next.ways == Room::kMost) continue;
+        next.x[next.ways] = x;
+        next.y[next.ways++] = y;
+        left = std::max(left, static_cast<double>(x * y));
+      }
+    }
+    if (next.ways == 0) return false;
+    if (next.ways == Room::kMost) left = partial_[level][dim].left / spatial;
+  }
+  if (level == 0) {
+    partial_[level][dim + 1].left = left;
+    return true;
+  }
+  const TileCosts& costs = costs_[level];
+  Tile& tile = tiles_[level];
+  const Frame& parent = frames_[level + 1];
+  PartialSplit& split = partial_[level][dim + 1];
+  split = partial_[level][dim];
+  const double cut = model_.any ? RaggedCut(parent, tile, dim, spatial) : spatial;
+  bounder_.Decide(costs, spatial, temporal, left, cut, split);
+  tile.spatial[dim] = spatial;
+  tile.temporal[dim] = temporal;
+  if (costs.ratios[dim] == 1) return true;
+  double bound = kInfinity;
+  for (const ChainSummary& outside : outside_[level]) {
+    bound = std::min(bound, bounder_.SplitBound(parent, outside, costs, split, options_.goal));
+  }
+  bound = Scaled(bound);
+  if (bound < Limit()) return true;
+  tile.decided = dim + 1;
+  Prune(Rule::kSplit, bound, level + 1, &tile, nullptr);
+  tile.decided = 0;
+  return false;
+}
+
 template <typename Use>
 void Tree::ForEachAnySplit(int level, const Use& use) {
   const Tile& tile = tiles_[level];
@@ -183,6 +258,7 @@ void Tree::ForEachAnySplit(int level, const Use& use) {
     }
     for (const SplitChoice& choice : splits_[level][d]) {
       if (product * choice.spatial > fan) break;
+      if (!Decide(level, d, choice.spatial, choice.temporal)) continue;
       spatial[d] = choice.spatial;
       temporal[d] = choice.temporal;
       self(self, d + 1, product * choice.spatial);
@@ -190,6 +266,7 @@ void Tree::ForEachAnySplit(int level, const Use& use) {
     spatial[d] = 1;
   };
   std::fill_n(spatial, model_.num_dims, 1);
+  BeginSplit(level);
   choose(choose, 0, 1);
 }
 
@@ -236,12 +313,13 @@ void Tree::ForEachSpatial(int level, const Use& use) {
       if (whole && part != rest) continue;
       spatial[d] = table.values[static_cast<size_t>(part)];
       if (product * spatial[d] > fan) break;
-      if (model_.restrictions->AllowsSpatial(level, d, spatial[d])) {
-        self(self, d + 1, product * spatial[d]);
-      }
+      if (!model_.restrictions->AllowsSpatial(level, d, spatial[d])) continue;
+      const int32_t in_time = table.values[static_cast<size_t>(rest)] / spatial[d];
+      if (Decide(level, d, spatial[d], in_time)) self(self, d + 1, product * spatial[d]);
     }
     spatial[d] = 1;
   };
+  BeginSplit(level);
   choose(choose, 0, 1);
 }
 
@@ -289,6 +367,7 @@ template <typename Use>
 void Tree::ForEachTiling(int level, const Use& use) {
   const std::span<const Frame> frames(frames_);
   const ChainSummary summary = bounder_.Summarize(frames, level + 1, chains_[level + 1]);
+  SetOutside(level);
   SortTiles(level);
   for (const Promise& promise : promises_[level]) {
     tiles_[level] = promise.tile;
@@ -627,6 +706,7 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
   for (const Start& start : starts) {
     if (stopped_) break;
     if (!Load(beam[start.node])) continue;
+    SetOutside(level);
     tiles_[level] = start.tile;
     ForEachSpatial(level, [&] {
       const double bound = bounder_.Least(frames_, level, chains_[level + 1], options_.goal,

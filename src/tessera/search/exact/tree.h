@@ -23,14 +23,15 @@ enum class Rule : uint8_t {
   // Sections of docs/optimality.md prove them.
   kNode,       // bound after a level's tile and parallel factors, of a node in the queue: B1 to B9
   kTile,       // bound after the tile below a level: B7
+  kSplit,      // bound after the parallel factors of some dimensions: B14
   kTiling,     // bound after a level's parallel factors: B1 to B9
   kOrder,      // bound after the innermost loops of a level: B1 to B3
   kSameOrder,  // orders that cannot cost less than one that was evaluated: B1, B11
   kSamePlace,  // axes and parallel orders that cost as much as one that was evaluated: B11
 };
-inline constexpr size_t kRules = 6;
+inline constexpr size_t kRules = 7;
 inline constexpr std::array<std::string_view, kRules> kRuleNames = {
-    "node", "tile", "tiling", "order", "same-order", "same-place"};
+    "node", "tile", "split", "tiling", "order", "same-order", "same-place"};
 
 // Values within this relative distance count as equal: a part of the tree is searched only if its
 // bound is below the best value by more.
@@ -122,6 +123,13 @@ class Tree {
     RaggedDim ragged;
   };
 
+  // What the parallel factors of the first dimensions leave of both axes, in all ways to place them.
+  struct Room {
+    static constexpr int kMost = 16;
+    int ways = 0;  // kMost: some are left out
+    int64_t x[kMost] = {}, y[kMost] = {};
+  };
+
   struct Promise {
     double bound;
     Tile tile;
@@ -173,6 +181,9 @@ class Tree {
   void ForEachAnyTile(int level, const Use& use);
   template <typename Use>
   void ForEachAnySplit(int level, const Use& use);
+  void SetOutside(int level);
+  void BeginSplit(int level);
+  bool Decide(int level, int dim, int32_t spatial, int32_t temporal);
   bool CloseTiles(int level, const int32_t* spatial, const int32_t* temporal,
                   std::vector<Opened>& opened);
   void OpenTiles(const std::vector<Opened>& opened);
@@ -216,6 +227,11 @@ class Tree {
   std::vector<Chain> chains_[kMaxLevels + 1];
   Tile tiles_[kMaxLevels];
   std::vector<Promise> promises_[kMaxLevels];
+  // Per level, after the parallel factors of so many dimensions.
+  std::vector<ChainSummary> outside_[kMaxLevels];
+  TileCosts costs_[kMaxLevels];
+  PartialSplit partial_[kMaxLevels][kMaxDims + 1];
+  Room room_[kMaxLevels][kMaxDims + 1];
   // With any factors only.
   std::vector<ExtentChoice> extents_[kMaxLevels][kMaxDims];
   std::vector<SplitChoice> splits_[kMaxLevels][kMaxDims];

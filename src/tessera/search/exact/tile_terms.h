@@ -1,0 +1,64 @@
+// What a tile costs before the level above it has parallel factors, tensor by tensor: prepared once,
+// then asked for every choice of some of these factors. docs/optimality.md, B7 and B14.
+#ifndef TESSERA_SEARCH_EXACT_TILE_TERMS_H_
+#define TESSERA_SEARCH_EXACT_TILE_TERMS_H_
+
+#include "tessera/search/exact/model.h"
+
+namespace tessera::exact {
+
+// Energy that does not depend on the number of words, in the two cases that a tile tells apart.
+struct FixedEnergy {
+  double moving_pj = 0;   // the tensor moves at every visit
+  double staying_pj = 0;  // it stays while the innermost loop advances
+
+  void Add(double pj) { Add(pj, pj); }
+  void Add(double if_moving_pj, double if_staying_pj) {
+    moving_pj += if_moving_pj;
+    staying_pj += if_staying_pj;
+  }
+};
+
+// One tensor: cost = words delivered * (child_pj + parent_pj / multicast) + fixed.
+struct TileTerms {
+  bool shared = false;     // takes part in the competition for the fan-out
+  bool delivers = true;    // whether words are counted at all
+  double words = 0;        // delivered to all children together, if nothing stays
+  double least_words = 0;  // if it stays as long as it can, whatever outer loops do
+  double idle_ratio = 1;   // of extents above and below, over dimensions that leave it alone
+  double most_multicast = 1;
+  double child_pj = 0, parent_pj = 0;
+  FixedEnergy fixed = {};
+  double elided_pj = 0;  // of fixed.moving_pj, per child that one word can serve
+  // Windows.
+  bool one_per_rank = true;         // no rank is moved by two dimensions
+  bool own_network = true;          // words pass only one network
+  double step_part[kMaxDims] = {};  // new, at least, when a loop over the dimension advances
+  double served_part = 1;           // of that, what surely comes from the parent
+  double least_part = 1;            // and when anything advances that is not idle
+  // Any factors.
+  double once[kMaxDims] = {};  // part of a dimension for which its loop may have one iteration
+};
+
+// All tensors of a tile.
+struct TileCosts {
+  TileTerms tensors[kMaxTensors] = {};
+  double ratios[kMaxDims] = {};  // how often the tile fits into that of the level outside, at most
+  double least_ratio = 1;        // product of the least of them
+  double operations = 1;         // MACs below the level, or below the child that works longest
+  double operands_pj = 0;
+  double inside = 1;  // MACs below one child that can work at a time
+};
+
+// Parallel factors of the first dimensions, and what they leave to the others.
+struct PartialSplit {
+  int decided = 0;         // dimensions
+  double left = 1;         // children that the others can have
+  double cut = 1;          // by which the operations of one child become fewer
+  uint32_t in_time = 0;    // decided dimensions that have a loop in time
+  double multicast[kMaxTensors] = {};  // children that a word can serve by decided factors
+};
+
+}  // namespace tessera::exact
+
+#endif  // TESSERA_SEARCH_EXACT_TILE_TERMS_H_
