@@ -215,13 +215,14 @@ enum class MapStop : uint8_t {
 inline constexpr std::array<std::string_view, 6> kMapStopNames = {
     "proved", "time", "memory", "rounds", "samples", "interrupted"};
 
-// What is known of the mappings of which every level holds what it can.
-struct WithoutBypass {
+// What is known of a part of the space: of mappings of which every level holds what it can, or of
+// those whose factors divide.
+struct SubspaceResult {
   std::optional<double> value = {};  // the best one found
   double cycles = 0, energy_pj = 0;  // of it
   double bound = 0;                  // none of them has a lower value
 
-  friend bool operator==(const WithoutBypass&, const WithoutBypass&) = default;
+  friend bool operator==(const SubspaceResult&, const SubspaceResult&) = default;
 };
 
 // An objective after the first: the least of it that mappings as good in those before it have.
@@ -248,7 +249,8 @@ struct LayerMapping {
   MapStatus status = MapStatus::kNothing;
   MapStop stopped_by = MapStop::kSamples;
   std::optional<LayerProof> proof = {};              // of methods auto and exact
-  std::optional<WithoutBypass> without_bypass = {};  // of proofs over bypass
+  std::optional<SubspaceResult> without_bypass = {};   // of proofs over bypass
+  std::optional<SubspaceResult> perfect_factors = {};  // of proofs over all factors
   std::vector<NextObjective> then = {};              // of proofs
   std::string unproved = {};  // why method auto only searched; empty: it did not
 

@@ -35,6 +35,12 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   const auto& [loops, hierarchy] = *(*problem)->loops();
   Result<std::unique_ptr<exact::Mapper>> mapper = exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return mapper.error();
+  if (job_.any_factors) {
+    options_.any_factors = true;
+    perfect_ = *std::move(mapper);
+    mapper = exact::Mapper::Make(loops, hierarchy, options_);
+    if (!mapper) return mapper.error();
+  }
   mapper_ = *std::move(mapper);
   Result<std::unique_ptr<CostModel>> model = ModelOf(job_, layer_.layer);
   if (!model) return model.error();
@@ -71,6 +77,7 @@ Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   before_ = proof_ = written_ = record.proof;
   bound_ = std::max(bound_, record.bound);
   without_bypass_ = held_before_ = record.held;
+  perfect_factors_ = record.perfect;
   if (!record.mapping) return {};
   // Priced again: a journal is no reason to believe a number.
   const Result<Cost> cost = Evaluate(*model_, *record.mapping);
@@ -92,14 +99,51 @@ Result<void> LayerProver::Run(double seconds, double first_deadline, double dead
                               ThreadPool& pool) {
   const double start = SteadySeconds();
   double now = start;
+  // A third of the time at most goes into factors that divide.
+  if (perfect_ != nullptr && spent_seconds_ == 0) perfect_until_ = start + (deadline - start) / 3;
   do {
     stop_at_ = first_done_ ? deadline : std::min(first_deadline, deadline);
-    if (Result<void> done = first_done_ ? NextRound(pool) : Round(pool); !done) return done;
+    Result<void> done = first_done_           ? NextRound(pool)
+                        : perfect_ != nullptr ? PerfectRound(pool)
+                                              : Round(pool);
+    if (!done) return done;
     now = SteadySeconds();
     if (!first_done_ && mapping_ && now >= first_deadline) FinishFirst(MapStop::kTime);
   } while (!done_ && now < std::min(start + seconds, deadline) && !(stopped_ && stopped_()));
   spent_seconds_ += now - start;
   return {};
+}
+
+// With any factors: a round for those that divide. What they reach is what the others have to beat.
+Result<void> LayerProver::PerfectRound(ThreadPool& pool) {
+  constexpr int64_t kMostRounds = 64;
+  const bool more = perfect_->Step(pool);
+  ++rounds_here_;
+  const exact::Progress progress = perfect_->progress();
+  perfect_evaluations_ = progress.counters.evaluations;
+  perfect_factors_ = SubspaceResult{.bound = progress.bound};
+  if (progress.best) {
+    perfect_factors_->value = progress.best->value;
+    perfect_factors_->cycles = progress.best->cycles;
+    perfect_factors_->energy_pj = progress.best->energy_pj;
+  }
+  const bool better = progress.best && progress.best->value < value_;
+  if (better) {
+    if (Result<void> taken = TakeMapping(progress.best->mapping); !taken) return taken;
+    mapper_->Offer(*mapping_);
+  }
+  proof_ = {.rounds = before_.rounds + rounds_here_,
+            .evaluations = before_.evaluations + perfect_evaluations_};
+  const MapSettings& settings = job_.settings;
+  // Half of the rounds, if those are what there is.
+  const int64_t most = settings.proof_rounds > 0
+                           ? std::min(kMostRounds, std::max<int64_t>(1, settings.proof_rounds / 2))
+                           : kMostRounds;
+  if (!more || progress.status == exact::Status::kOptimal || ++perfect_rounds_ >= most ||
+      (mapping_ && SteadySeconds() >= perfect_until_)) {
+    perfect_.reset();
+  }
+  return Write(better);
 }
 
 Result<void> LayerProver::Round(ThreadPool& pool) {
@@ -208,7 +252,8 @@ Result<void> LayerProver::TakeMapping(const LoopMapping& mapping) {
 Result<void> LayerProver::Take(const exact::Progress& progress) {
   proof_ = {
       .rounds = before_.rounds + rounds_here_,
-      .evaluations = before_.evaluations + progress.counters.evaluations,
+      .evaluations =
+          before_.evaluations + perfect_evaluations_ + progress.counters.evaluations,
       .complete = progress.open_nodes == 0 && (progress.status == exact::Status::kOptimal ||
                                                progress.status == exact::Status::kInfeasible)};
   const bool better = progress.best && progress.best->value < value_;
@@ -218,7 +263,7 @@ Result<void> LayerProver::Take(const exact::Progress& progress) {
   choices_left_out_ = progress.choices_left_out;
   choices_unseen_ = progress.choices_unseen;
   if (options_.decide_keep) {
-    const WithoutBypass before = held_before_.value_or(WithoutBypass{});
+    const SubspaceResult before = held_before_.value_or(SubspaceResult{});
     without_bypass_ = before;
     without_bypass_->bound = std::max({bound_, before.bound, progress.held_bound});
     if (progress.held &&
@@ -245,7 +290,8 @@ Result<void> LayerProver::Write(bool new_mapping) {
     text = *std::move(made);
   }
   written_ = proof_;
-  return journal_->Append(std::vector{ProofLine(proof_, bound_, value_, text, without_bypass_)});
+  return journal_->Append(std::vector{
+      ProofLine(proof_, bound_, value_, text, without_bypass_, perfect_factors_)});
 }
 
 Result<void> LayerProver::Close() {
@@ -258,6 +304,7 @@ void LayerProver::Offer() {
   cost_ = layer_.cost;
   value_ = layer_.value;
   mapper_->Offer(*mapping_);
+  if (perfect_ != nullptr) perfect_->Offer(*mapping_);
   if (Gap() <= exact::kTolerance) FinishFirst(MapStop::kProved);
 }
 
@@ -265,6 +312,7 @@ void LayerProver::Publish() {
   improved_ = std::exchange(better_, false);
   layer_.proof = proof_;
   layer_.without_bypass = without_bypass_;
+  layer_.perfect_factors = perfect_factors_;
   layer_.then = then_;
   if (choices_left_out_ > 0) {
     layer_.unproved =

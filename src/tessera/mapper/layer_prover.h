@@ -65,6 +65,7 @@ class LayerProver {
   Result<void> Audit();
   Result<void> StartInside(const MappingProblem& problem);
   Result<void> Round(ThreadPool& pool);
+  Result<void> PerfectRound(ThreadPool& pool);
   Result<void> Take(const exact::Progress& progress);
   std::optional<MapStop> StopAfter(bool more, const exact::Progress& progress) const;
   Result<void> NextRound(ThreadPool& pool);
@@ -97,7 +98,12 @@ class LayerProver {
   std::unique_ptr<exact::Mapper> chooser_;  // for next_[at_]
   int64_t chooser_rounds_ = 0;
   std::optional<MapStop> stop_;
-  std::optional<WithoutBypass> without_bypass_, held_before_;  // the latter of an earlier run
+  std::optional<SubspaceResult> without_bypass_, held_before_;  // the latter of an earlier run
+  // With any factors: those that divide come first, so that both can be compared.
+  std::unique_ptr<exact::Mapper> perfect_;
+  std::optional<SubspaceResult> perfect_factors_;
+  int64_t perfect_rounds_ = 0, perfect_evaluations_ = 0;
+  double perfect_until_ = 0;  // seconds of the clock
   std::vector<NextObjective> then_;
   std::string defect_;  // what an audit of the proof found
   double choices_left_out_ = 0;

@@ -158,9 +158,6 @@ class NetworkMapper {
       if (Result<void> proved = prover_.Go(ProofDeadline()); !proved) return proved.error();
       mapping_.interrupted = hooks_.stopped && hooks_.stopped();
     }
-    if (job_.any_factors) {
-      if (Result<void> tried = AnyFactors(); !tried) return tried.error();
-    }
     mapping_.total = AddUp(mapping_.layers, job_.problem.objective);
     for (LayerMapping& layer : mapping_.layers) {
       mapping_.interrupted |= layer.search.stop == StopReason::kInterrupted;
@@ -303,28 +300,6 @@ class NetworkMapper {
     return {};
   }
 
-  // Layers that the user or the clock leaves no time for keep their perfect factors.
-  Result<void> AnyFactors() {
-    const double whole = job_.settings.budget.seconds;
-    const double deadline = whole > 0 ? start_ + whole : std::numeric_limits<double>::infinity();
-    const auto over = [&] {
-      return (hooks_.stopped && hooks_.stopped()) || SteadySeconds() >= deadline;
-    };
-    for (LayerMapping& layer : mapping_.layers) {
-      if (!over()) {
-        if (Result<void> tried = TryAnyFactors(job_, pool_, over, layer); !tried) {
-          return InLayer(layer.name, tried.error());
-        }
-      }
-      BoundAnyFactors(job_.problem.objective, layer);
-      // That space is tried for a few rounds, not searched.
-      if (layer.stopped_by == MapStop::kProved && layer.gap().value_or(0) > kEqual) {
-        layer.stopped_by = over() ? MapStop::kTime : MapStop::kRounds;
-      }
-    }
-    return {};
-  }
-
   // Seconds are for the whole run, so each layer gets its part of the threads' time; with proofs
   // after it, searches get half of it.
   Budget LayerBudget() const {
@@ -341,8 +316,7 @@ class NetworkMapper {
   double ProofDeadline() const {
     const double whole = job_.settings.budget.seconds, proofs = job_.settings.proof_seconds;
     double deadline = std::numeric_limits<double>::infinity();
-    // What factors any finds afterwards takes its time, too.
-    if (whole > 0) deadline = start_ + (job_.any_factors ? whole / 2 : whole);
+    if (whole > 0) deadline = start_ + whole;
     if (proofs > 0) deadline = std::min(deadline, SteadySeconds() + proofs);
     return deadline;
   }

@@ -219,15 +219,14 @@ TEST(MapNetwork, StopsAtTheTargetGap) {
   }
 }
 
-// 29 channels and 11 rows fill an array badly with factors that divide.
-TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
+// 29 rows and 31 columns fill an array badly with factors that divide.
+TEST(MapNetwork, AnyFactorsAreBetterAndProved) {
   NetworkBuilder builder(Network{.name = "odd"});
-  Layer conv;
-  conv.k = 29, conv.c = 16, conv.y = conv.x = 13, conv.r = conv.s = 3;
-  ASSERT_TRUE(builder.Add("odd", conv));
+  const Layer gemm{.type = LayerType::kMatmul, .m = 29, .n = 31, .k = 8};
+  ASSERT_TRUE(builder.Add("odd", gemm));
   const Network network = builder.Take();
-  MapSettings settings{.accelerator = "eyeriss-256", .method = Method("exact"), .bypass = false};
-  settings.proof_rounds = 20;
+  MapSettings settings{.accelerator = "simple3", .method = Method("exact"), .bypass = false};
+  settings.proof_rounds = 2000;
   const auto map = [&](Factors factors) {
     settings.factors = factors;
     const Result<NetworkMapping> mapping = MapNetwork(*MakeJob(settings, network), 1, {});
@@ -236,9 +235,13 @@ TEST(MapNetwork, AnyFactorsAreBetterAndNeverCalledOptimal) {
   };
   const LayerMapping perfect = map(Factors::kPerfect), any = map(Factors::kAny);
   EXPECT_LT(any.value, perfect.value);
-  EXPECT_GE(any.value, *any.bound);
-  EXPECT_EQ(any.status, MapStatus::kBounded);
-  EXPECT_EQ(any.bound, any.bounds.Of(Objective::kLatency));
+  EXPECT_GE(any.value, any.bounds.Of(Objective::kLatency));
+  EXPECT_EQ(any.status, MapStatus::kOptimal);
+  EXPECT_EQ(any.stopped_by, MapStop::kProved);
+  ASSERT_TRUE(any.perfect_factors && any.perfect_factors->value);
+  EXPECT_EQ(*any.perfect_factors->value, perfect.value);
+  EXPECT_EQ(any.perfect_factors->bound, perfect.value);
+  EXPECT_FALSE(perfect.perfect_factors);
 
   settings.constraints = {"some.yaml"};
   settings.model = *ChooseCostModel("loopnest", {{"semantics", "timeloop3"}});

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-WithoutBypass HeldOf(const Json& json) {
+SubspaceResult PartOf(const Json& json) {
   const auto number = [&](const char* key) {
     return json.is_object() && json.contains(key) && json[key].is_number()
                ? std::optional(json[key].get<double>())
@@ -25,7 +25,9 @@ WithoutBypass HeldOf(const Json& json) {
           .bound = number("bound").value_or(std::numeric_limits<double>::infinity())};
 }
 
-std::string HeldText(const WithoutBypass& held) {
+std::string PartText(std::string_view key, const std::optional<SubspaceResult>& part) {
+  if (!part) return "";
+  const SubspaceResult& held = *part;
   std::string text;
   // Where there is no mapping without bypass, there is no bound either.
   if (std::isfinite(held.bound)) text = fmt::format("\"bound\":{}", held.bound);
@@ -33,7 +35,7 @@ std::string HeldText(const WithoutBypass& held) {
     text += fmt::format("{}\"value\":{},\"cycles\":{},\"energy_pj\":{}", text.empty() ? "" : ",",
                         *held.value, held.cycles, held.energy_pj);
   }
-  return fmt::format(",\"held\":{{{}}}", text);
+  return fmt::format(",\"{}\":{{{}}}", key, text);
 }
 
 // Takes a line into the record; false if it is not one of a journal.
@@ -53,19 +55,21 @@ bool Take(const Json& line, ProofRecord& record) {
                   .complete = line["complete"].get<bool>()};
   record.bound = *bound;
   if (number("value")) record.value = number("value");
-  if (line.contains("held")) record.held = HeldOf(line["held"]);
+  if (line.contains("held")) record.held = PartOf(line["held"]);
+  if (line.contains("perfect")) record.perfect = PartOf(line["perfect"]);
   return true;
 }
 
 }  // namespace
 
 std::string ProofLine(const LayerProof& proof, double bound, std::optional<double> value,
-                      const std::string& mapping, const std::optional<WithoutBypass>& held) {
+                      const std::string& mapping, const std::optional<SubspaceResult>& held,
+                      const std::optional<SubspaceResult>& perfect) {
   const std::string found =
       mapping.empty() || !value ? "" : fmt::format(",\"value\":{},\"mapping\":{}", *value, mapping);
-  return fmt::format("{{\"rounds\":{},\"evaluations\":{},\"bound\":{},\"complete\":{}{}{}}}",
+  return fmt::format("{{\"rounds\":{},\"evaluations\":{},\"bound\":{},\"complete\":{}{}{}{}}}",
                      proof.rounds, proof.evaluations, bound, proof.complete, found,
-                     held ? HeldText(*held) : "");
+                     PartText("held", held), PartText("perfect", perfect));
 }
 
 Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer,

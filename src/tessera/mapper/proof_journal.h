@@ -5,6 +5,7 @@
 //
 // Value and mapping stand only where the mapping is new. Where bypass is searched, "held" has what
 // is known of the mappings without it: "bound", and of the best one "value", "cycles", "energy_pj".
+// With any factors "perfect" has the same of those that divide.
 #ifndef TESSERA_MAPPER_PROOF_JOURNAL_H_
 #define TESSERA_MAPPER_PROOF_JOURNAL_H_
 
@@ -27,13 +28,14 @@ struct ProofRecord {
   double bound = 0;
   std::optional<double> value = {};
   std::optional<Mapping> mapping = {};
-  std::optional<WithoutBypass> held = {};
+  std::optional<SubspaceResult> held = {}, perfect = {};
   JournalText text = {};
 };
 
 // One object of the journal; `mapping` is JSON, or empty.
 std::string ProofLine(const LayerProof& proof, double bound, std::optional<double> value,
-                      const std::string& mapping, const std::optional<WithoutBypass>& held);
+                      const std::string& mapping, const std::optional<SubspaceResult>& held,
+                      const std::optional<SubspaceResult>& perfect);
 
 // Reads a journal (record/line_journal.h); a line that cannot be read is an error with its place.
 Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer,

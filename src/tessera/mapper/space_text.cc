@@ -27,7 +27,7 @@ std::string LoopsText(const MapJob& job) {
   return fmt::format(
       "{}; {}; every split of a dimension over levels and parallel units, each parallel factor on "
       "one axis; every loop order",
-      job.any_factors ? "perfect factors, and some that do not divide" : "perfect factors",
+      job.any_factors ? "all factors, whether they divide or not" : "perfect factors",
       BypassText(job));
 }
 
@@ -61,15 +61,22 @@ std::optional<double> CouldGain(const MapJob& job, const NetworkMapping& mapping
 
 std::string PercentText(double part) { return fmt::format("{:.3g} %", 100 * part); }
 
-// Of a search over bypass, from what it knows of the mappings without.
-std::optional<SpaceGain> BypassGain(const MapJob& job, const NetworkMapping& mapping) {
-  const bool known = std::ranges::all_of(mapping.layers, [](const LayerMapping& layer) {
-    return layer.cost && layer.without_bypass && layer.without_bypass->value;
+// What a restriction of the space would cost, from what a search without it knows of the mappings
+// that obey it. `name` for `what`: "bypass gained 3 % over the best mappings found without it".
+struct Restriction {
+  std::string name, what, without;
+  std::optional<SubspaceResult> LayerMapping::* known;
+};
+
+std::optional<SpaceGain> GainOver(const MapJob& job, const NetworkMapping& mapping,
+                                  const Restriction& rule) {
+  const bool known = std::ranges::all_of(mapping.layers, [&](const LayerMapping& layer) {
+    return layer.cost && layer.*rule.known && (layer.*rule.known)->value;
   });
   if (!known || mapping.layers.empty()) return std::nullopt;
   const NetworkTotal without = TotalWith(mapping, job.problem.objective, [&](LayerMapping& layer) {
-    const WithoutBypass& held = *layer.without_bypass;
-    // Mappings without bypass that are better than the best would be the best.
+    const SubspaceResult& held = *(layer.*rule.known);
+    // Mappings of the smaller space that are better than the best would be the best.
     if (*held.value > layer.value) {
       layer.cost->cycles = static_cast<int64_t>(held.cycles);
       layer.cost->energy_pj = held.energy_pj;
@@ -78,19 +85,18 @@ std::optional<SpaceGain> BypassGain(const MapJob& job, const NetworkMapping& map
     layer.bound = held.bound;
     layer.bounds = {};
   });
-  SpaceGain gain{.restriction = "bypass",
+  SpaceGain gain{.restriction = rule.name,
                  .gained = std::max(0.0, 1 - mapping.total.value / without.value)};
   gain.text = *gain.gained > 0
-                  ? fmt::format(
-                        "bypass gained {} over the best mappings found without it, which "
-                        "cost {:.6g}",
-                        PercentText(*gain.gained), without.value)
-                  : "bypass gained nothing over the best mappings found without it";
+                  ? fmt::format("{} gained {} over the best mappings found {}, which cost {:.6g}",
+                                rule.what, PercentText(*gain.gained), rule.without, without.value)
+                  : fmt::format("{} gained nothing over the best mappings found {}", rule.what,
+                                rule.without);
   const bool finished = std::ranges::all_of(mapping.layers, [](const LayerMapping& layer) {
     return layer.status == MapStatus::kOptimal;
   });
   if (!finished && without.bound) {
-    gain.text += fmt::format("; proved without it: at least {:.6g}", *without.bound);
+    gain.text += fmt::format("; proved {}: at least {:.6g}", rule.without, *without.bound);
   }
   return gain;
 }
@@ -131,7 +137,15 @@ std::vector<SpaceGain> GainsOf(const MapJob& job, const NetworkMapping& mapping)
   const bool mapped = std::ranges::all_of(
       mapping.layers, [](const LayerMapping& layer) { return layer.cost.has_value(); });
   if (!mapped || job.settings.model.info().form != MappingForm::kLoops) return gains;
-  if (std::optional<SpaceGain> gain = BypassGain(job, mapping)) gains.push_back(*std::move(gain));
+  const Restriction restrictions[] = {
+      {"bypass", "bypass", "without it", &LayerMapping::without_bypass},
+      {"factors", "factors that do not divide", "with perfect factors",
+       &LayerMapping::perfect_factors}};
+  for (const Restriction& rule : restrictions) {
+    if (std::optional<SpaceGain> gain = GainOver(job, mapping, rule)) {
+      gains.push_back(*std::move(gain));
+    }
+  }
   const auto could = [&](std::string restriction, std::string_view flag, bool any_keep) {
     const std::optional<double> most = CouldGain(job, mapping, any_keep);
     if (!most) return;

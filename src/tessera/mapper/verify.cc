@@ -206,12 +206,15 @@ class Verifier {
     CompareNumber(proof, what + ": proof", "evaluations",
                   static_cast<double>(proved.proof.evaluations));
     CompareText(proof, what + ": proof", "complete", proved.proof.complete ? "true" : "false");
-    if (!proved.held && !json.contains("without_bypass")) return;
-    const WithoutBypass held = proved.held.value_or(WithoutBypass{});
-    const Json without = json.value("without_bypass", Json::object());
-    CompareNumber(without, what + ": without_bypass", "value", held.value);
-    CompareNumber(without, what + ": without_bypass", "bound",
-                  std::isfinite(held.bound) ? std::optional(held.bound) : std::nullopt);
+    for (const auto& [key, part] : {std::pair{"without_bypass", &proved.held},
+                                    std::pair{"perfect_factors", &proved.perfect}}) {
+      if (!*part && !json.contains(key)) continue;
+      const SubspaceResult known = part->value_or(SubspaceResult{});
+      const Json reported = json.value(key, Json::object());
+      CompareNumber(reported, fmt::format("{}: {}", what, key), "value", known.value);
+      CompareNumber(reported, fmt::format("{}: {}", what, key), "bound",
+                    std::isfinite(known.bound) ? std::optional(known.bound) : std::nullopt);
+    }
   }
 
   // The reported mapping, read from its text, checked and priced anew.
@@ -318,18 +321,16 @@ class Verifier {
     made.bound = bounds->Of(job_.problem.objective);
     std::string& how = result_.parts.back().remarks[1];
     if (made.bound) how = "computed again";
-    if (!job_.any_factors && proved.bound > made.bound.value_or(0)) {
+    if (proved.bound > made.bound.value_or(0)) {
       made.bound = made.cost ? std::min(proved.bound, made.value) : proved.bound;
       how = "as in the proof's journal";
       if (Result<void> again = CheckProofAgain(what, proved, made); !again) return again;
     }
     CompareNumber(json, what, "bound", made.bound);
     CompareNumber(json, what, "gap", made.gap());
-    const MapStatus status =
-        job_.any_factors ? MapStatus::kBounded : StatusOf(made.value, made.bound);
+    const MapStatus status = StatusOf(made.value, made.bound);
     if (made.cost) CompareText(json, what, "status", ToString(status));
-    if (!job_.any_factors && proved.proof.complete && made.cost &&
-        made.value > *made.bound * (1 + kRounding)) {
+    if (proved.proof.complete && made.cost && made.value > *made.bound * (1 + kRounding)) {
       Complain(what + ": proof", "complete", fmt::format("a gap of {}", *made.gap()));
     }
     if (!made.bound || problem.loops() == nullptr) return {};

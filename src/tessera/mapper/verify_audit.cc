@@ -32,6 +32,7 @@ Result<LayerAudit> Audit(const MapJob& job, const NetworkLayer& entry, const Pro
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
+  options->any_factors = job.any_factors;
   exact::Auditor auditor(options->goal, static_cast<uint64_t>(job.settings.seed), /*per_part=*/1,
                          most);
   options->observer = &auditor;
@@ -61,6 +62,7 @@ Result<ProvedAgain> ProveAgain(const MapJob& job, const LayerMapping& made,
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
+  options->any_factors = job.any_factors;
   const auto& [loops, hierarchy] = *(*problem)->loops();
   const Result<std::unique_ptr<exact::Mapper>> mapper =
       exact::Mapper::Make(loops, hierarchy, *options);

@@ -35,10 +35,9 @@ Json Whole(double value) {
 // What no model has said: an area is never 0.
 Json AreaJson(double area_um2) { return area_um2 > 0 ? Json(area_um2) : Json(nullptr); }
 
-Json WithoutBypassJson(const LayerMapping& layer) {
-  const WithoutBypass& held = *layer.without_bypass;
-  return {{"value", OrNull(held.value)},
-          {"bound", std::isinf(held.bound) ? Json(nullptr) : Json(held.bound)}};
+Json SubspaceJson(const SubspaceResult& part) {
+  return {{"value", OrNull(part.value)},
+          {"bound", std::isinf(part.bound) ? Json(nullptr) : Json(part.bound)}};
 }
 
 Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
@@ -70,7 +69,8 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
                      {"evaluations", layer.proof->evaluations},
                      {"complete", layer.proof->complete}};
   }
-  if (layer.without_bypass) json["without_bypass"] = WithoutBypassJson(layer);
+  if (layer.without_bypass) json["without_bypass"] = SubspaceJson(*layer.without_bypass);
+  if (layer.perfect_factors) json["perfect_factors"] = SubspaceJson(*layer.perfect_factors);
   if (!layer.then.empty()) {
     json["then"] = Json::array();
     for (const NextObjective& next : layer.then) {

@@ -129,8 +129,8 @@ class Bounder {
   double SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,
                     const PartialSplit& split, Goal goal) const;
   PartialSplit NothingDecided(int level) const;
-  // The next dimension: `left` is for the others, `cut` as in PartialSplit.
-  void Decide(const TileCosts& costs, int32_t spatial, int32_t temporal, double left, double cut,
+  // The factors of the next dimension; `left` children are for the others.
+  void Decide(const TileCosts& costs, const SplitFactors& factors, double left,
               PartialSplit& split) const;
 
   // Whether the cost depends on more of the temporal order than the innermost loops. B11.

@@ -202,6 +202,16 @@ double RaggedCut(const Frame& parent, const Tile& tile, int dim, int32_t spatial
   return before / (full * static_cast<double>(e) + static_cast<double>(std::min(e, seen.last)));
 }
 
+double RaggedCopies(const Model& model, const Frame& parent, const Tile& tile, int dim,
+                    const SplitChoice& split) {
+  if (split.spatial == 1) return 1;
+  const int64_t e = tile.extents[dim], p = split.spatial;
+  const int64_t outer = parent.open[dim] != 0 ? e * p * split.temporal : parent.extents[dim];
+  const Tiling outside = Cut(model.bounds[dim], outer);
+  const int64_t filled = (outside.tiles - 1) * p + std::min(p, CeilDiv(outside.last, e));
+  return static_cast<double>(filled) / static_cast<double>(outside.tiles);
+}
+
 double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim, double fan) {
   const int64_t bound = model.bounds[dim], outer = parent.extents[dim], e = tile.extents[dim];
   const auto size = static_cast<double>(bound);

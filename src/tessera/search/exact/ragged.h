@@ -58,6 +58,10 @@ double RaggedOperations(const Model& model, const Frame& frame);
 // By what a parallel factor over a dimension makes them fewer.
 double RaggedCut(const Frame& parent, const Tile& tile, int dim, int32_t spatial);
 
+// Children with something to do, on the average over the tiles of the level outside.
+double RaggedCopies(const Model& model, const Frame& parent, const Tile& tile, int dim,
+                    const SplitChoice& split);
+
 // The part of a dimension that a loop can pass in one iteration, at most, if its level can have
 // `fan` children. R3.
 double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim, double fan);

@@ -271,14 +271,17 @@ class FanoutShares {
 // Children that a word of each tensor can serve: by factors that are decided, and by the others.
 struct Serves {
   double decided[kMaxTensors] = {}, others[kMaxTensors] = {};
+  double copies[kMaxTensors] = {};  // that there are in any case
 };
 
 // A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. B1.
 void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, double once,
-               double decided, double others, FanoutShares& shares, double& energy) {
+               const Serves& serves, int v, FanoutShares& shares, double& energy) {
+  const double decided = serves.decided[v], others = serves.others[v];
   if (dim >= 0 && !moves) {
     const double words = terms.least_words / idle_run * (1 - once);
-    energy += words * (terms.child_pj + terms.parent_pj) + terms.fixed.staying_pj;
+    energy += words * (terms.child_pj * serves.copies[v] + terms.parent_pj) +
+              terms.fixed.staying_pj - terms.elided_pj * (decided - 1);
     return;
   }
   const double words = dim >= 0 ? terms.words * (1 - terms.once[dim])
@@ -312,8 +315,8 @@ double EnergyOf(const Model& model, const TileTerms* terms, const Serves& serves
   for (int v = 0; v < model.num_tensors; ++v) {
     const bool moves = dim >= 0 && Has(model.tensors[v].dims, dim);
     if (terms[v].shared) {
-      AddShared(terms[v], moves, dim, outside.idle_run[v], outside.once[v], serves.decided[v],
-                serves.others[v], shares, energy);
+      AddShared(terms[v], moves, dim, outside.idle_run[v], outside.once[v], serves, v, shares,
+                energy);
       continue;
     }
     energy += terms[v].fixed.moving_pj;
@@ -375,6 +378,7 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside,
   Serves serves;
   for (int v = 0; v < model_.num_tensors; ++v) {
     serves.decided[v] = split.multicast[v];
+    serves.copies[v] = split.copies[v];
     serves.others[v] = std::min(split.left, rest[v]);
   }
   const double below = std::min(split.left, ratio) * costs.inside;
@@ -410,18 +414,20 @@ double Bounder::TileBound(std::span<const Frame> frames, int level, std::span<co
 PartialSplit Bounder::NothingDecided(int level) const {
   PartialSplit split{.left = model_.levels[level].fan};
   std::fill_n(split.multicast, kMaxTensors, 1.0);
+  std::fill_n(split.copies, kMaxTensors, 1.0);
   return split;
 }
 
-void Bounder::Decide(const TileCosts& costs, int32_t spatial, int32_t temporal, double left,
-                     double cut, PartialSplit& split) const {
+void Bounder::Decide(const TileCosts& costs, const SplitFactors& factors, double left,
+                     PartialSplit& split) const {
   const int dim = split.decided++;
   split.left = left;
-  split.cut *= cut;
-  if (temporal > 1) split.in_time |= 1u << dim;
+  split.cut *= factors.cut;
+  if (factors.temporal > 1) split.in_time |= 1u << dim;
   if (costs.ratios[dim] == 1) return;
   for (int v = 0; v < model_.num_tensors; ++v) {
-    if (CanCoincide(model_.tensors[v], dim)) split.multicast[v] *= spatial;
+    if (CanCoincide(model_.tensors[v], dim)) split.multicast[v] *= factors.spatial;
+    if (!Has(model_.tensors[v].dims, dim)) split.copies[v] *= factors.copies;
   }
 }
 

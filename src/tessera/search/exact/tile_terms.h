@@ -50,6 +50,13 @@ struct TileCosts {
   double inside = 1;  // MACs below one child that can work at a time
 };
 
+// The factors of one dimension above a tile.
+struct SplitFactors {
+  int32_t spatial = 1, temporal = 1;
+  double cut = 1;     // by which the operations of one child become fewer
+  double copies = 1;  // children that work, on the average over the tiles of the level outside
+};
+
 // Parallel factors of the first dimensions, and what they leave to the others.
 struct PartialSplit {
   int decided = 0;         // dimensions
@@ -57,6 +64,7 @@ struct PartialSplit {
   double cut = 1;          // by which the operations of one child become fewer
   uint32_t in_time = 0;    // decided dimensions that have a loop in time
   double multicast[kMaxTensors] = {};  // children that a word can serve by decided factors
+  double copies[kMaxTensors] = {};     // and children that have to be filled with it, at least
 };
 
 }  // namespace tessera::exact

@@ -219,8 +219,13 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
   const Frame& parent = frames_[level + 1];
   PartialSplit& split = partial_[level][dim + 1];
   split = partial_[level][dim];
-  const double cut = model_.any ? RaggedCut(parent, tile, dim, spatial) : spatial;
-  bounder_.Decide(costs, spatial, temporal, left, cut, split);
+  SplitFactors factors{spatial, temporal, static_cast<double>(spatial),
+                       static_cast<double>(spatial)};
+  if (model_.any) {
+    factors.cut = RaggedCut(parent, tile, dim, spatial);
+    factors.copies = RaggedCopies(model_, parent, tile, dim, {spatial, temporal});
+  }
+  bounder_.Decide(costs, factors, left, split);
   tile.spatial[dim] = spatial;
   tile.temporal[dim] = temporal;
   if (costs.ratios[dim] == 1) return true;
