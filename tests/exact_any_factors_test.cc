@@ -1,6 +1,8 @@
 // Factors that need not divide: the exact mapper against brute force over everything that the
 // evaluator accepts, and mappings drawn below what it leaves out against its bounds.
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -134,7 +136,8 @@ TEST(ExactAnyFactors, MatrixProducts) {
   Tally tally;
   for (uint64_t k = 0; k < Thorough(4'000, 300) && !testing::Test::HasFailure(); ++k) {
     const RandomCase random = GemmOf("exact.any.gemms", k, static_cast<int64_t>(Thorough(11, 7)));
-    if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(20'000, 2'000))) continue;
+    if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(20'000, 2'000)))
+      continue;
     Check(random, {.keep = KeepOf(random)}, k, tally);
   }
   EXPECT_GT(tally.cases, 100);
@@ -145,9 +148,12 @@ TEST(ExactAnyFactors, MatrixProducts) {
 TEST(ExactAnyFactors, EveryKindOfProblem) {
   Tally tally;
   for (uint64_t k = 0; k < Thorough(6'000, 500) && !testing::Test::HasFailure(); ++k) {
-    const RandomCase random =
-        CaseOf("exact.any", k, {.max_macs = static_cast<int64_t>(Thorough(60, 24)), .max_levels = 4, .narrow = k % 3 == 0});
-    if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(3'000, 500))) continue;
+    const RandomCase random = CaseOf("exact.any", k,
+                                     {.max_macs = static_cast<int64_t>(Thorough(60, 24)),
+                                      .max_levels = 4,
+                                      .narrow = k % 3 == 0});
+    if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(3'000, 500)))
+      continue;
     Check(random, {.keep = KeepOf(random)}, k, tally);
   }
   EXPECT_GT(tally.cases, 200);
@@ -156,13 +162,72 @@ TEST(ExactAnyFactors, EveryKindOfProblem) {
 TEST(ExactAnyFactors, Bypasses) {
   Tally tally;
   for (uint64_t k = 0; k < Thorough(1'000, 80) && !testing::Test::HasFailure(); ++k) {
-    const RandomCase random = k % 2 == 0 ? GemmOf("exact.any.bypass", k, 5)
-                                         : CaseOf("exact.any.bypass", k,
-                                                  {.max_macs = 24, .max_levels = 3});
+    const RandomCase random =
+        k % 2 == 0 ? GemmOf("exact.any.bypass", k, 5)
+                   : CaseOf("exact.any.bypass", k, {.max_macs = 24, .max_levels = 3});
     if (CountSplits(random.problem, random.machine) > 200) continue;
     Check(random, {.keep = KeepOf(random), .decide_keep = true}, k, tally);
   }
   EXPECT_GT(tally.cases, 20);
+}
+
+// Mappings drawn below what a search leaves out, all factors among them.
+std::array<RuleAudit, kRules> AuditAnyFactors(uint64_t cases, double scale, std::string& first) {
+  std::array<RuleAudit, kRules> rules = {};
+  ThreadPool pool(1);
+  for (uint64_t k = 0; k < cases; ++k) {
+    const RandomCase random = k % 2 == 0 ? GemmOf("exact.any.audit", k, 40)
+                                         : CaseOf("exact.any.audit", k, {.max_macs = 400});
+    MapperOptions options{.goal = static_cast<Goal>(k % 3),
+                          .any_factors = true,
+                          .keep = KeepOf(random),
+                          .node_steps = 5'000,
+                          .split_steps = 5'000};
+    const auto search = Mapper::Make(random.problem, random.machine, options);
+    if (!search) continue;
+    for (int round = 0; round < 4 && (*search)->Step(pool); ++round) {
+    }
+    const std::optional<Candidate> best = (*search)->progress().best;
+    if (!best) continue;
+    Auditor auditor(options.goal, k, /*per_part=*/8, /*most=*/400);
+    options.observer = &auditor;
+    options.dive_width = 0;
+    options.bound_scale = scale;
+    const auto audited = Mapper::Make(random.problem, random.machine, options);
+    (*audited)->OfferValue(best->value * 1.02);
+    for (int round = 0; round < 6 && (*audited)->Step(pool); ++round) {
+    }
+    for (size_t r = 0; r < kRules; ++r) {
+      rules[r].audited += auditor.rules()[r].audited;
+      rules[r].violations += auditor.rules()[r].violations;
+      rules[r].tightest = std::max(rules[r].tightest, auditor.rules()[r].tightest);
+    }
+    if (first.empty() && !auditor.first_violation().empty()) {
+      first = fmt::format("case {} {}: {}", k, ToString(random.problem), auditor.first_violation());
+    }
+  }
+  for (size_t r = 0; r < kRules; ++r) {
+    fmt::print("{:12} {:>8} audited, {:>6} violations, tightest {:.6f}\n", kRuleNames[r],
+               rules[r].audited, rules[r].violations, rules[r].tightest);
+  }
+  return rules;
+}
+
+TEST(ExactAnyFactors, NoMappingIsBelowItsBound) {
+  std::string first;
+  const auto rules = AuditAnyFactors(Thorough(1'500, 90), 1, first);
+  for (size_t r = 0; r < kRules; ++r) EXPECT_EQ(rules[r].violations, 0) << first;
+  for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
+    EXPECT_GT(rules[static_cast<size_t>(rule)].audited, 1'000);
+  }
+}
+
+TEST(ExactAnyFactors, BoundsTwoPercentTooHighAreNoticed) {
+  std::string first;
+  const auto rules = AuditAnyFactors(60, 1.02, first);
+  for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
+    EXPECT_GT(rules[static_cast<size_t>(rule)].violations, 0);
+  }
 }
 
 }  // namespace

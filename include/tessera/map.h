@@ -248,10 +248,10 @@ struct LayerMapping {
   LayerBounds bounds = {};           // known without search
   MapStatus status = MapStatus::kNothing;
   MapStop stopped_by = MapStop::kSamples;
-  std::optional<LayerProof> proof = {};              // of methods auto and exact
+  std::optional<LayerProof> proof = {};                // of methods auto and exact
   std::optional<SubspaceResult> without_bypass = {};   // of proofs over bypass
   std::optional<SubspaceResult> perfect_factors = {};  // of proofs over all factors
-  std::vector<NextObjective> then = {};              // of proofs
+  std::vector<NextObjective> then = {};                // of proofs
   std::string unproved = {};  // why method auto only searched; empty: it did not
 
   int64_t samples() const { return search.samples + (proof ? proof->evaluations : 0); }

@@ -103,7 +103,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
       {.name = "--factors",
        .target = &arguments.factors,
        .help = "methods auto and exact: perfect (factors divide sizes), or any (the last iteration "
-               "may have less to do; BOUNDED, never OPTIMAL)",
+               "may have less to do)",
        .value = "WHICH",
        .choices = AsChoices<kFactorsNames>},
       {.name = "--inter-layer",

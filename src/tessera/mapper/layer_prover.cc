@@ -252,8 +252,7 @@ Result<void> LayerProver::TakeMapping(const LoopMapping& mapping) {
 Result<void> LayerProver::Take(const exact::Progress& progress) {
   proof_ = {
       .rounds = before_.rounds + rounds_here_,
-      .evaluations =
-          before_.evaluations + perfect_evaluations_ + progress.counters.evaluations,
+      .evaluations = before_.evaluations + perfect_evaluations_ + progress.counters.evaluations,
       .complete = progress.open_nodes == 0 && (progress.status == exact::Status::kOptimal ||
                                                progress.status == exact::Status::kInfeasible)};
   const bool better = progress.best && progress.best->value < value_;
@@ -290,8 +289,8 @@ Result<void> LayerProver::Write(bool new_mapping) {
     text = *std::move(made);
   }
   written_ = proof_;
-  return journal_->Append(std::vector{
-      ProofLine(proof_, bound_, value_, text, without_bypass_, perfect_factors_)});
+  return journal_->Append(
+      std::vector{ProofLine(proof_, bound_, value_, text, without_bypass_, perfect_factors_)});
 }
 
 Result<void> LayerProver::Close() {

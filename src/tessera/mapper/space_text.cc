@@ -65,7 +65,7 @@ std::string PercentText(double part) { return fmt::format("{:.3g} %", 100 * part
 // that obey it. `name` for `what`: "bypass gained 3 % over the best mappings found without it".
 struct Restriction {
   std::string name, what, without;
-  std::optional<SubspaceResult> LayerMapping::* known;
+  std::optional<SubspaceResult> LayerMapping::*known;
 };
 
 std::optional<SpaceGain> GainOver(const MapJob& job, const NetworkMapping& mapping,

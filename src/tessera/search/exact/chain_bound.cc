@@ -176,8 +176,7 @@ double Bounder::RaggedRatio(std::span<const Frame> frames, int level, int v,
 
 // Requests of one child by words that it gets, where that is known: each of them serves as many
 // children as there are, also where fewer of them work. R2.
-double Bounder::AskedBy(std::span<const Frame> frames, int level, int v,
-                        const Chain& chain) const {
+double Bounder::AskedBy(std::span<const Frame> frames, int level, int v, const Chain& chain) const {
   const TensorFrame& tensor = frames[static_cast<size_t>(level)].tensors[v];
   if (!model_.any || !model_.tensors[v].simple || !model_.Keeps(level, v)) return 1;
   if (level == 0) return tensor.ragged.asked;

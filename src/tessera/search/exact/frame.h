@@ -42,10 +42,10 @@ struct RaggedDim {
 
 // One tensor at such a level.
 struct RaggedTensor {
-  double stays = 1;       // visits of a tile, on the average, while only idle loops here advance
-  double asked = 1;       // requests of a child by words that it gets, if the tensor moves
-  double asked_stays = 1; // and if it stays
-  double least = 1;       // words of one delivery of every element, by those of all visits
+  double stays = 1;        // visits of a tile, on the average, while only idle loops here advance
+  double asked = 1;        // requests of a child by words that it gets, if the tensor moves
+  double asked_stays = 1;  // and if it stays
+  double least = 1;        // words of one delivery of every element, by those of all visits
 };
 
 // One tensor at a decided level. The levels that hold it form pairs: a parent and the next level
@@ -78,16 +78,16 @@ struct Frame {
   int32_t extents[kMaxDims] = {};
   int32_t temporal[kMaxDims] = {}, spatial[kMaxDims] = {};
 
-  uint32_t loops = 0;        // dimensions with a temporal loop here
-  uint32_t loops_above = 0;  // and at this or an outer level
-  uint32_t parallel = 0;     // dimensions with a spatial loop here
+  uint32_t loops = 0;                                 // dimensions with a temporal loop here
+  uint32_t loops_above = 0;                           // and at this or an outer level
+  uint32_t parallel = 0;                              // dimensions with a spatial loop here
   int32_t open[kMaxDims] = {}, least[kMaxDims] = {};  // as in Tile; extents are the largest ones
   RaggedDim ragged[kMaxDims] = {};                    // with any factors only
 
-  double visits = 1;         // product of temporal factors of this and all outer levels
-  double used = 1;           // instances of this level in use
-  double used_below = 1;     // and of the level below
-  double cycles = 0;         // fewest, from the parallelism still possible
+  double visits = 1;      // product of temporal factors of this and all outer levels
+  double used = 1;        // instances of this level in use
+  double used_below = 1;  // and of the level below
+  double cycles = 0;      // fewest, from the parallelism still possible
 
   TensorFrame tensors[kMaxTensors] = {};
 

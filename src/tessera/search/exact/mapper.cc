@@ -173,9 +173,9 @@ struct Mapper::State {
   Searched& SearchedOf(int32_t choice) {
     std::unique_ptr<Searched>& made_once = searched[choice];
     if (!made_once) {
-      made_once = std::make_unique<Searched>(
-          MakeModel(setup, options.restrictions, choices.sets[static_cast<size_t>(choice)],
-                    options.any_factors));
+      made_once = std::make_unique<Searched>(MakeModel(setup, options.restrictions,
+                                                       choices.sets[static_cast<size_t>(choice)],
+                                                       options.any_factors));
     }
     return *made_once;
   }
@@ -643,9 +643,8 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   state->setup = *std::move(setup);
   state->choices = *std::move(choices);
   state->dived.assign(state->choices.sets.size(), false);
-  state->whole = std::make_unique<Model>(
-      MakeModel(state->setup, state->options.restrictions, state->choices.sets.back(),
-                options.any_factors));
+  state->whole = std::make_unique<Model>(MakeModel(
+      state->setup, state->options.restrictions, state->choices.sets.back(), options.any_factors));
   // What fits with every tensor fits with some of them, and what does not with the fewest never.
   if (Result<void> fits = CheckSmallestTiles(state->SearchedOf(state->Fullest()).model); !fits) {
     state->all_fit = false;

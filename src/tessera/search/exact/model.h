@@ -19,7 +19,8 @@ inline constexpr int kMaxTensors = loopnest::kMaxTensors;
 inline constexpr int kMaxRanks = loopnest::kMaxRanks;
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// All divisors of one dimension's bound; with any factors all numbers up to it, and no quotients. Sizes are handled as positions in this list.
+// All divisors of one dimension's bound; with any factors all numbers up to it, and no quotients.
+// Sizes are handled as positions in this list.
 struct DivisorTable {
   std::vector<int32_t> values = {};                  // ascending
   std::vector<std::vector<int16_t>> parts = {};      // per divisor: positions of its divisors

@@ -32,7 +32,8 @@ void ListTilings(int32_t bound, std::vector<ExtentChoice>& choices) {
     const int32_t tiles = Ceil(bound, least);
     const int32_t most = tiles == 1 ? bound : Ceil(bound, tiles - 1) - 1;
     // What has one extent only is decided.
-    choices.push_back({.most = most, .least = tiles == 1 ? bound : least,
+    choices.push_back({.most = most,
+                       .least = tiles == 1 ? bound : least,
                        .open = least == most || tiles == 1 ? 0 : tiles});
     least = most + 1;
   }
@@ -92,8 +93,9 @@ void ListSplits(const Model& model, const Frame& parent, int level, const Tile& 
   choices.clear();
   const int32_t bound = model.bounds[dim], outer = parent.extents[dim], open = parent.open[dim];
   const int32_t extent = tile.extents[dim];
+  // A parallel factor lies on one axis.
   const auto fan = static_cast<int32_t>(
-      std::min<double>(model.levels[level].fan, static_cast<double>(bound)));
+      std::min<int64_t>(std::max(model.levels[level].fan_x, model.levels[level].fan_y), bound));
   if (tile.open[dim] != 0) {
     choices.push_back({.temporal = open != 0 ? 1 : tile.open[dim]});
   } else if (open != 0) {
@@ -150,8 +152,7 @@ void SetRagged(const Model& model, const Frame& parent, const Tile& tile, int di
   out.last = static_cast<double>(std::min(e, seen.last));
   if (t == 1) return;
   const int64_t last = Cut(bound, parent.extents[dim]).last;
-  const int64_t only = OnlyOnes(CeilDiv(last, e), p);
-  out.once_here = static_cast<double>(std::min(last, only * e)) / size;
+  out.once_here = Once(model, parent, tile, dim, {frame.spatial[dim], frame.temporal[dim]});
   out.once_below =
       static_cast<double>(last <= step ? last : std::max<int64_t>(0, 2 * step - last)) / size;
 }
@@ -175,8 +176,8 @@ void SetRagged(const Model& model, const Frame& parent, int v, Frame& frame) {
       continue;
     }
     const Tiling outside = Cut(bound, parent.extents[d]);
-    const auto delivered = static_cast<double>((outside.tiles - 1) * p +
-                                               std::min(p, CeilDiv(outside.last, e)));
+    const auto delivered =
+        static_cast<double>((outside.tiles - 1) * p + std::min(p, CeilDiv(outside.last, e)));
     out.stays *= tiles / delivered;
     out.asked_stays *= static_cast<double>(outside.tiles * p) / delivered;
   }
@@ -212,10 +213,22 @@ double RaggedCopies(const Model& model, const Frame& parent, const Tile& tile, i
   return static_cast<double>(filled) / static_cast<double>(outside.tiles);
 }
 
-double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim, double fan) {
+double Once(const Model& model, const Frame& parent, const Tile& tile, int dim,
+            const SplitChoice& split) {
+  if (split.temporal == 1 || tile.open[dim] != 0) return 0;
+  const int64_t bound = model.bounds[dim], e = tile.extents[dim], p = split.spatial;
+  const int64_t outer = parent.open[dim] != 0 ? e * p * split.temporal : parent.extents[dim];
+  const int64_t last = Cut(bound, outer).last;
+  const int64_t only = OnlyOnes(CeilDiv(last, e), p);
+  return static_cast<double>(std::min(last, only * e)) / static_cast<double>(bound);
+}
+
+double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim,
+                const LevelFacts& level) {
   const int64_t bound = model.bounds[dim], outer = parent.extents[dim], e = tile.extents[dim];
   const auto size = static_cast<double>(bound);
-  const auto children = static_cast<int64_t>(fan);
+  // A parallel factor lies on one axis.
+  const int64_t children = std::max(level.fan_x, level.fan_y);
   if (tile.open[dim] != 0) return 0;
   if (parent.open[dim] != 0) {
     // One of the last tile's, and no more than the instances take at once.

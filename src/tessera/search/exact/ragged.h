@@ -62,9 +62,12 @@ double RaggedCut(const Frame& parent, const Tile& tile, int dim, int32_t spatial
 double RaggedCopies(const Model& model, const Frame& parent, const Tile& tile, int dim,
                     const SplitChoice& split);
 
-// The part of a dimension that a loop can pass in one iteration, at most, if its level can have
-// `fan` children. R3.
-double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim, double fan);
+// The part of a dimension that a loop can pass in one iteration, with its parallel factor, and at
+// most with any that fits the level. R3.
+double Once(const Model& model, const Frame& parent, const Tile& tile, int dim,
+            const SplitChoice& split);
+double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim,
+                const LevelFacts& level);
 
 // Whether the factors of all levels multiply to more than the size of some dimension.
 bool IsRagged(const Model& model, const Frame* frames);

@@ -49,7 +49,6 @@ void SetRaggedWords(TileStep& step, TileTerms& terms) {
     if (Has(tensor.dims, d)) {
       terms.words *= model.bounds[d];
       terms.least_words *= model.bounds[d];
-      terms.once[d] = MostOnce(model, step.parent, step.tile, d, fan);
       continue;
     }
     terms.idle_ratio *= part;
@@ -57,8 +56,7 @@ void SetRaggedWords(TileStep& step, TileTerms& terms) {
     terms.words *= TilesOf(model, step.tile, d);
     terms.least_words *= step.parent.ragged[d].tiles;
   }
-  terms.most_multicast =
-      std::min(fan, tensor.simple ? terms.idle_ratio : ratio / step.plain_ratio);
+  terms.most_multicast = std::min(fan, tensor.simple ? terms.idle_ratio : ratio / step.plain_ratio);
 }
 
 // Words between both extremes of what parallel factors can be. B1, B7.
@@ -272,6 +270,7 @@ class FanoutShares {
 struct Serves {
   double decided[kMaxTensors] = {}, others[kMaxTensors] = {};
   double copies[kMaxTensors] = {};  // that there are in any case
+  double once[kMaxDims] = {};       // part of a dimension that its loop may pass in one iteration
 };
 
 // A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. B1.
@@ -284,8 +283,8 @@ void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, dou
               terms.fixed.staying_pj - terms.elided_pj * (decided - 1);
     return;
   }
-  const double words = dim >= 0 ? terms.words * (1 - terms.once[dim])
-                                : terms.words / idle_run * (1 - once);
+  const double words =
+      dim >= 0 ? terms.words * (1 - serves.once[dim]) : terms.words / idle_run * (1 - once);
   energy += words * terms.child_pj + terms.fixed.moving_pj +
             terms.elided_pj * (terms.most_multicast - decided * others);
   energy += shares.Add(words * terms.parent_pj / decided, others);
@@ -355,6 +354,7 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
                                         : ExtentRatio(parent.extents[d] / tile.extents[d]);
     costs.ratios[d] = part.most;
     costs.least_ratio *= part.least;
+    costs.once[d] = model_.any ? MostOnce(model_, parent, tile, d, model_.levels[level]) : 0;
   }
   costs.operations =
       model_.any ? RaggedOperations(model_, parent) : model_.macs / parent.used_below;
@@ -362,8 +362,8 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
   costs.operands_pj = operands.Least();
 }
 
-double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside,
-                           const TileCosts& costs, const PartialSplit& split, Goal goal) const {
+double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,
+                           const PartialSplit& split, Goal goal) const {
   double ratio = 1, rest[kMaxTensors];
   std::fill_n(rest, model_.num_tensors, 1.0);
   uint32_t open = split.in_time;
@@ -376,6 +376,9 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside,
     }
   }
   Serves serves;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    serves.once[d] = d < split.decided ? split.once[d] : costs.once[d];
+  }
   for (int v = 0; v < model_.num_tensors; ++v) {
     serves.decided[v] = split.multicast[v];
     serves.copies[v] = split.copies[v];
@@ -423,6 +426,7 @@ void Bounder::Decide(const TileCosts& costs, const SplitFactors& factors, double
   const int dim = split.decided++;
   split.left = left;
   split.cut *= factors.cut;
+  split.once[dim] = factors.once;
   if (factors.temporal > 1) split.in_time |= 1u << dim;
   if (costs.ratios[dim] == 1) return;
   for (int v = 0; v < model_.num_tensors; ++v) {

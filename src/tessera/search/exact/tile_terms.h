@@ -1,5 +1,5 @@
-// What a tile costs before the level above it has parallel factors, tensor by tensor: prepared once,
-// then asked for every choice of some of these factors. docs/optimality.md, B7 and B14.
+// What a tile costs before the level above it has parallel factors, tensor by tensor: prepared
+// once, then asked for every choice of some of these factors. docs/optimality.md, B7 and B14.
 #ifndef TESSERA_SEARCH_EXACT_TILE_TERMS_H_
 #define TESSERA_SEARCH_EXACT_TILE_TERMS_H_
 
@@ -36,8 +36,6 @@ struct TileTerms {
   double step_part[kMaxDims] = {};  // new, at least, when a loop over the dimension advances
   double served_part = 1;           // of that, what surely comes from the parent
   double least_part = 1;            // and when anything advances that is not idle
-  // Any factors.
-  double once[kMaxDims] = {};  // part of a dimension for which its loop may have one iteration
 };
 
 // All tensors of a tile.
@@ -45,6 +43,7 @@ struct TileCosts {
   TileTerms tensors[kMaxTensors] = {};
   double ratios[kMaxDims] = {};  // how often the tile fits into that of the level outside, at most
   double least_ratio = 1;        // product of the least of them
+  double once[kMaxDims] = {};    // part of a dimension that its loop may pass in one iteration. R3
   double operations = 1;         // MACs below the level, or below the child that works longest
   double operands_pj = 0;
   double inside = 1;  // MACs below one child that can work at a time
@@ -54,15 +53,17 @@ struct TileCosts {
 struct SplitFactors {
   int32_t spatial = 1, temporal = 1;
   double cut = 1;     // by which the operations of one child become fewer
+  double once = 0;    // as in TileCosts
   double copies = 1;  // children that work, on the average over the tiles of the level outside
 };
 
 // Parallel factors of the first dimensions, and what they leave to the others.
 struct PartialSplit {
-  int decided = 0;         // dimensions
-  double left = 1;         // children that the others can have
-  double cut = 1;          // by which the operations of one child become fewer
-  uint32_t in_time = 0;    // decided dimensions that have a loop in time
+  int decided = 0;                     // dimensions
+  double left = 1;                     // children that the others can have
+  double cut = 1;                      // by which the operations of one child become fewer
+  uint32_t in_time = 0;                // decided dimensions that have a loop in time
+  double once[kMaxDims] = {};          // of decided dimensions
   double multicast[kMaxTensors] = {};  // children that a word can serve by decided factors
   double copies[kMaxTensors] = {};     // and children that have to be filled with it, at least
 };

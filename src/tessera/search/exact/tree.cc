@@ -140,8 +140,9 @@ bool Tree::CloseTiles(int level, const int32_t* spatial, const int32_t* temporal
       frame.extents[d] = frame.least[d] = extent;
       frame.open[d] = 0;
       frame.ragged[d].once_below =
-          frame.temporal[d] == 1 ? 0
-                                 : std::max(0.0, 2.0 * extent - model_.bounds[d]) / model_.bounds[d];
+          frame.temporal[d] == 1
+              ? 0
+              : std::max(0.0, 2.0 * extent - model_.bounds[d]) / model_.bounds[d];
       last = std::max(last, k);
     }
   }
@@ -219,9 +220,12 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
   const Frame& parent = frames_[level + 1];
   PartialSplit& split = partial_[level][dim + 1];
   split = partial_[level][dim];
-  SplitFactors factors{spatial, temporal, static_cast<double>(spatial),
-                       static_cast<double>(spatial)};
+  SplitFactors factors{.spatial = spatial,
+                       .temporal = temporal,
+                       .cut = static_cast<double>(spatial),
+                       .copies = static_cast<double>(spatial)};
   if (model_.any) {
+    factors.once = Once(model_, parent, tile, dim, {spatial, temporal});
     factors.cut = RaggedCut(parent, tile, dim, spatial);
     factors.copies = RaggedCopies(model_, parent, tile, dim, {spatial, temporal});
   }
@@ -579,8 +583,7 @@ void Tree::Evaluate(const LoopMapping& mapping) {
 
 Branch Tree::BranchOf(int level, double bound, int32_t tree) const {
   Branch node{.bound = bound, .tree = tree};
-  node.choices.reserve(
-      static_cast<size_t>(ChoicesPerLevel() * (model_.num_levels - level)));
+  node.choices.reserve(static_cast<size_t>(ChoicesPerLevel() * (model_.num_levels - level)));
   for (int i = model_.num_levels - 1; i >= level; --i) {
     const Frame& frame = frames_[i];
     for (int d = 0; d < model_.num_dims; ++d) {

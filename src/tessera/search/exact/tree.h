@@ -123,7 +123,8 @@ class Tree {
     RaggedDim ragged;
   };
 
-  // What the parallel factors of the first dimensions leave of both axes, in all ways to place them.
+  // What the parallel factors of the first dimensions leave of both axes, in all ways to place
+  // them.
   struct Room {
     static constexpr int kMost = 16;
     int ways = 0;  // kMost: some are left out
