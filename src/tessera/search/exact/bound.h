@@ -147,7 +147,8 @@ class Bounder {
 
  private:
   // chain_bound.cc
-  double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain) const;
+  double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,
+                     bool further_in) const;
   double AskedBy(std::span<const Frame> frames, int level, int v, const Chain& chain) const;
   double OncePart(std::span<const Frame> frames, int level, int v, const Chain& chain) const;
   double Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain);

@@ -150,7 +150,7 @@ void MergeIntoFirst(const Model& model, std::vector<Chain>& chains) {
 // Words that a child tile of `level` gets, at least, as a part of all tiles of all visits.
 double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Chain& chain) {
   const TensorFacts& tensor = model_.tensors[v];
-  if (model_.any) return RaggedRatio(frames, level, v, chain);
+  if (model_.any) return RaggedRatio(frames, level, v, chain, false);
   const Frame& frame = frames[static_cast<size_t>(level)];
   if (level == 0) {
     // MACs hold nothing; but neighbouring ones can pass operands on under timeloop3. B4.
@@ -163,13 +163,13 @@ double Bounder::Ratio(std::span<const Frame> frames, int level, int v, const Cha
 
 // The same with any factors: a tile stays for as many visits as idle loops inside the first loop
 // that moves the tensor make, except where that loop has one iteration only. R3.
-double Bounder::RaggedRatio(std::span<const Frame> frames, int level, int v,
-                            const Chain& chain) const {
+double Bounder::RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,
+                            bool further_in) const {
   if (level == 0) return 1;
   const TensorFrame& tensor = frames[static_cast<size_t>(level)].tensors[v];
   const bool here = chain.first_level == level && chain.first_dim >= 0 &&
                     !Has(model_.tensors[v].dims, chain.first_dim) && !tensor.all_idle;
-  const double once = OncePart(frames, level, v, chain);
+  const double once = OncePart(frames, further_in ? level - 1 : level, v, chain);
   const double run = here ? tensor.ragged.stays : chain.idle_run[v];
   return std::max(1 / run, tensor.ragged.least) * (1 - once) + tensor.ragged.least * once;
 }
@@ -265,13 +265,18 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
     const Frame& holder = frames[static_cast<size_t>(model_.parent[level][v])];
     Delivery delivery = DeliveryOf(model_, frame, holder.used, v, words, chain.delivered[v]);
     delivery.requested *= tensor.closes ? AskedBy(frames, level, v, out) : 1;
+    // What instances further in, or beyond a level that does not hold it, surely get of it. R3.
+    double inside = delivery.words;
+    if (model_.any && counted && model_.tensors[v].simple) {
+      inside = tensor.words * RaggedRatio(frames, level, v, out, /*further_in=*/true);
+    }
     if (!tensor.closes) {
-      later_pj += AddOpenPair(model_, frame, v, delivery.words, open);
+      later_pj += AddOpenPair(model_, frame, v, inside, open);
       continue;
     }
     out.closed_pj +=
         delivery.words * tensor.close_pj + (delivery.requested - delivery.words) * tensor.parent_pj;
-    later_pj += delivery.words * tensor.later_pj;
+    later_pj += inside * tensor.later_pj;
     AddClosedPair(model_, frames, frame, v, delivery, out);
     if (model_.Followed(v)) out.delivered[v] = delivery.words * frame.used_below;
   }
@@ -314,9 +319,9 @@ double Bounder::QuickRatio(std::span<const Frame> frames, int level, int v, int 
   const bool idle = !Has(tensor.dims, dim);
   if (model_.any) {
     double once = idle && pair.all_idle ? chains.once[v] : 1;
-    if (!idle) once = frame.ragged[dim].once_here;
+    if (!idle) once = frame.ragged[dim].once_below;
     for (uint32_t rest = idle ? frame.loops & tensor.dims : 0; rest != 0; rest &= rest - 1) {
-      once *= frame.ragged[std::countr_zero(rest)].once_here;
+      once *= frame.ragged[std::countr_zero(rest)].once_below;
     }
     const double run = idle ? IdleRun(pair, chains.idle_run[v]) : 1;
     return std::max((1 - once) / run, pair.ragged.least);

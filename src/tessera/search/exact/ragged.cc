@@ -57,6 +57,13 @@ void ListInside(int32_t steps, int32_t tiles, bool all, int32_t spatial,
   }
 }
 
+// As RaggedDim::once_below, if the last `last` iterations of the dimension are dealt out by `step`.
+double OnceBelow(const Model& model, int level, int64_t last, int64_t step, int64_t bound) {
+  if (model.fan_below[level] <= 1) return 0;  // Children have one instance each further in.
+  const int64_t once = last <= step ? last : std::max<int64_t>(0, 2 * step - last);
+  return static_cast<double>(once) / static_cast<double>(bound);
+}
+
 }  // namespace
 
 ExtentChoice ExtentOf(const Model& model, int dim, int32_t choice) {
@@ -141,10 +148,9 @@ void SetRagged(const Model& model, const Frame& parent, const Tile& tile, int di
          .full = outer.full,
          .last = outer.last};
   if (p == 1 && t == 1) return;
-  const auto size = static_cast<double>(bound);
   if (tile.open[dim] != 0) {
     // One instance; of those further in, some may see one of two tiles only.
-    out.once_below = static_cast<double>(std::max<int64_t>(0, 2 * e - bound)) / size;
+    out.once_below = OnceBelow(model, frame.level, bound, e, bound);
     return;
   }
   const Tiling seen = Cut(static_cast<int64_t>(outer.last), step);
@@ -152,9 +158,8 @@ void SetRagged(const Model& model, const Frame& parent, const Tile& tile, int di
   out.last = static_cast<double>(std::min(e, seen.last));
   if (t == 1) return;
   const int64_t last = Cut(bound, parent.extents[dim]).last;
-  out.once_here = Once(model, parent, tile, dim, {frame.spatial[dim], frame.temporal[dim]});
-  out.once_below =
-      static_cast<double>(last <= step ? last : std::max<int64_t>(0, 2 * step - last)) / size;
+  out.once_here = Once(model, parent, tile, dim, {frame.spatial[dim], frame.temporal[dim]}).here;
+  out.once_below = std::max(out.once_here, OnceBelow(model, frame.level, last, step, bound));
 }
 
 void SetRagged(const Model& model, const Frame& parent, int v, Frame& frame) {
@@ -213,32 +218,46 @@ double RaggedCopies(const Model& model, const Frame& parent, const Tile& tile, i
   return static_cast<double>(filled) / static_cast<double>(outside.tiles);
 }
 
-double Once(const Model& model, const Frame& parent, const Tile& tile, int dim,
-            const SplitChoice& split) {
-  if (split.temporal == 1 || tile.open[dim] != 0) return 0;
+OnceParts Once(const Model& model, const Frame& parent, const Tile& tile, int dim,
+               const SplitChoice& split) {
   const int64_t bound = model.bounds[dim], e = tile.extents[dim], p = split.spatial;
+  const int level = parent.level - 1;
+  if (split.temporal == 1) return {};
+  if (tile.open[dim] != 0) return {.below = OnceBelow(model, level, bound, e, bound)};
   const int64_t outer = parent.open[dim] != 0 ? e * p * split.temporal : parent.extents[dim];
   const int64_t last = Cut(bound, outer).last;
   const int64_t only = OnlyOnes(CeilDiv(last, e), p);
-  return static_cast<double>(std::min(last, only * e)) / static_cast<double>(bound);
+  const double here = static_cast<double>(std::min(last, only * e)) / static_cast<double>(bound);
+  return {.here = here, .below = std::max(here, OnceBelow(model, level, last, e * p, bound))};
 }
 
-double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim,
-                const LevelFacts& level) {
+OnceParts MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim) {
   const int64_t bound = model.bounds[dim], outer = parent.extents[dim], e = tile.extents[dim];
   const auto size = static_cast<double>(bound);
+  const LevelFacts& level = model.levels[parent.level - 1];
+  const bool parallel = model.fan_below[parent.level - 1] > 1;
   // A parallel factor lies on one axis.
   const int64_t children = std::max(level.fan_x, level.fan_y);
-  if (tile.open[dim] != 0) return 0;
+  if (tile.open[dim] != 0) {
+    return {.below = OnceBelow(model, parent.level - 1, bound, e, bound)};
+  }
   if (parent.open[dim] != 0) {
     // One of the last tile's, and no more than the instances take at once.
     const int64_t last = bound - int64_t{parent.open[dim] - 1} * parent.least[dim];
-    return static_cast<double>(std::min(last, std::min(children, outer / e / 2) * e)) / size;
+    const double most =
+        static_cast<double>(std::min(last, std::min(children, outer / e / 2) * e)) / size;
+    return {.here = most, .below = most};
   }
   const int64_t last = Cut(bound, outer).last, tiles = CeilDiv(last, e);
   // The loop has two iterations or more.
   const int64_t most = outer == bound ? tiles - 1 : outer / e / 2;
-  return static_cast<double>(std::min(last, OnlyOnes(tiles, std::min(children, most)) * e)) / size;
+  const int64_t at_once = std::min(children, most);
+  const double here = static_cast<double>(std::min(last, OnlyOnes(tiles, at_once) * e)) / size;
+  if (!parallel) return {.here = here, .below = here};
+  // No more than what is left over, nor than the instances take at once; none of a full tile.
+  const bool full = outer != bound && last == outer;
+  const auto below = static_cast<double>(full ? 0 : std::min(last, at_once * e)) / size;
+  return {.here = here, .below = std::max(here, below)};
 }
 
 bool IsRagged(const Model& model, const Frame* frames) {

@@ -64,10 +64,12 @@ double RaggedCopies(const Model& model, const Frame& parent, const Tile& tile, i
 
 // The part of a dimension that a loop can pass in one iteration, with its parallel factor, and at
 // most with any that fits the level. R3.
-double Once(const Model& model, const Frame& parent, const Tile& tile, int dim,
-            const SplitChoice& split);
-double MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim,
-                const LevelFacts& level);
+struct OnceParts {
+  double here = 0, below = 0;  // for a child, and for instances further in
+};
+OnceParts Once(const Model& model, const Frame& parent, const Tile& tile, int dim,
+               const SplitChoice& split);
+OnceParts MostOnce(const Model& model, const Frame& parent, const Tile& tile, int dim);
 
 // Whether the factors of all levels multiply to more than the size of some dimension.
 bool IsRagged(const Model& model, const Frame* frames);

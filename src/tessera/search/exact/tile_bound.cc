@@ -172,7 +172,8 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   AddOperandsBelow(step, terms);
   // Sums of windows can meet, so how many are first is not known. B5.
   if (tensor.read_write && !tensor.simple) return;
-  terms.child_pj = below.least_share * below.fill_pj + model.inner_pj[child][v];
+  terms.child_pj = below.least_share * below.fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
+  if (model.any) terms.inner_pj = model.inner_pj[child][v];
   if (tensor.read_write) {
     Elide(step, below.least_share * below.fill_pj + model.inner_elided_pj[child][v], terms);
   } else if (!model.exact && (!tensor.simple || model.parent[step.level()][v] > step.level())) {
@@ -198,6 +199,7 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
   if (PassesAsTile(step.model, step.v)) {
     terms.shared = step.tensor().simple;
     terms.child_pj = inner.word_pj;
+    terms.passes = true;
     Elide(step, inner.elided_pj, terms);
     return;
   }
@@ -269,8 +271,8 @@ class FanoutShares {
 // Children that a word of each tensor can serve: by factors that are decided, and by the others.
 struct Serves {
   double decided[kMaxTensors] = {}, others[kMaxTensors] = {};
-  double copies[kMaxTensors] = {};  // that there are in any case
-  double once[kMaxDims] = {};       // part of a dimension that its loop may pass in one iteration
+  double copies[kMaxTensors] = {};                        // that there are in any case
+  double once[kMaxDims] = {}, once_below[kMaxDims] = {};  // as in TileCosts
 };
 
 // A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. B1.
@@ -279,13 +281,14 @@ void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, dou
   const double decided = serves.decided[v], others = serves.others[v];
   if (dim >= 0 && !moves) {
     const double words = terms.least_words / idle_run * (1 - once);
-    energy += words * (terms.child_pj * serves.copies[v] + terms.parent_pj) +
+    energy += words * ((terms.child_pj + terms.inner_pj) * serves.copies[v] + terms.parent_pj) +
               terms.fixed.staying_pj - terms.elided_pj * (decided - 1);
     return;
   }
-  const double words =
-      dim >= 0 ? terms.words * (1 - serves.once[dim]) : terms.words / idle_run * (1 - once);
-  energy += words * terms.child_pj + terms.fixed.moving_pj +
+  const double inside =
+      dim >= 0 ? terms.words * (1 - serves.once_below[dim]) : terms.words / idle_run * (1 - once);
+  const double words = dim >= 0 && !terms.passes ? terms.words * (1 - serves.once[dim]) : inside;
+  energy += words * terms.child_pj + inside * terms.inner_pj + terms.fixed.moving_pj +
             terms.elided_pj * (terms.most_multicast - decided * others);
   energy += shares.Add(words * terms.parent_pj / decided, others);
 }
@@ -354,7 +357,9 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
                                         : ExtentRatio(parent.extents[d] / tile.extents[d]);
     costs.ratios[d] = part.most;
     costs.least_ratio *= part.least;
-    costs.once[d] = model_.any ? MostOnce(model_, parent, tile, d, model_.levels[level]) : 0;
+    const OnceParts once = model_.any ? MostOnce(model_, parent, tile, d) : OnceParts();
+    costs.once[d] = once.here;
+    costs.once_below[d] = once.below;
   }
   costs.operations =
       model_.any ? RaggedOperations(model_, parent) : model_.macs / parent.used_below;
@@ -378,6 +383,7 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, con
   Serves serves;
   for (int d = 0; d < model_.num_dims; ++d) {
     serves.once[d] = d < split.decided ? split.once[d] : costs.once[d];
+    serves.once_below[d] = d < split.decided ? split.once_below[d] : costs.once_below[d];
   }
   for (int v = 0; v < model_.num_tensors; ++v) {
     serves.decided[v] = split.multicast[v];
@@ -427,6 +433,7 @@ void Bounder::Decide(const TileCosts& costs, const SplitFactors& factors, double
   split.left = left;
   split.cut *= factors.cut;
   split.once[dim] = factors.once;
+  split.once_below[dim] = factors.once_below;
   if (factors.temporal > 1) split.in_time |= 1u << dim;
   if (costs.ratios[dim] == 1) return;
   for (int v = 0; v < model_.num_tensors; ++v) {

@@ -22,12 +22,14 @@ struct FixedEnergy {
 // One tensor: cost = words delivered * (child_pj + parent_pj / multicast) + fixed.
 struct TileTerms {
   bool shared = false;     // takes part in the competition for the fan-out
+  bool passes = false;     // the level below does not hold the tensor
   bool delivers = true;    // whether words are counted at all
   double words = 0;        // delivered to all children together, if nothing stays
   double least_words = 0;  // if it stays as long as it can, whatever outer loops do
   double idle_ratio = 1;   // of extents above and below, over dimensions that leave it alone
   double most_multicast = 1;
   double child_pj = 0, parent_pj = 0;
+  double inner_pj = 0;  // with any factors: per word that is handed further in
   FixedEnergy fixed = {};
   double elided_pj = 0;  // of fixed.moving_pj, per child that one word can serve
   // Windows.
@@ -43,8 +45,9 @@ struct TileCosts {
   TileTerms tensors[kMaxTensors] = {};
   double ratios[kMaxDims] = {};  // how often the tile fits into that of the level outside, at most
   double least_ratio = 1;        // product of the least of them
-  double once[kMaxDims] = {};    // part of a dimension that its loop may pass in one iteration. R3
-  double operations = 1;         // MACs below the level, or below the child that works longest
+  // Part of a dimension that its loop may pass in one iteration, and further in. R3.
+  double once[kMaxDims] = {}, once_below[kMaxDims] = {};
+  double operations = 1;  // MACs below the level, or below the child that works longest
   double operands_pj = 0;
   double inside = 1;  // MACs below one child that can work at a time
 };
@@ -52,18 +55,18 @@ struct TileCosts {
 // The factors of one dimension above a tile.
 struct SplitFactors {
   int32_t spatial = 1, temporal = 1;
-  double cut = 1;     // by which the operations of one child become fewer
-  double once = 0;    // as in TileCosts
+  double cut = 1;                   // by which the operations of one child become fewer
+  double once = 0, once_below = 0;  // as in TileCosts
   double copies = 1;  // children that work, on the average over the tiles of the level outside
 };
 
 // Parallel factors of the first dimensions, and what they leave to the others.
 struct PartialSplit {
-  int decided = 0;                     // dimensions
-  double left = 1;                     // children that the others can have
-  double cut = 1;                      // by which the operations of one child become fewer
-  uint32_t in_time = 0;                // decided dimensions that have a loop in time
-  double once[kMaxDims] = {};          // of decided dimensions
+  int decided = 0;       // dimensions
+  double left = 1;       // children that the others can have
+  double cut = 1;        // by which the operations of one child become fewer
+  uint32_t in_time = 0;  // decided dimensions that have a loop in time
+  double once[kMaxDims] = {}, once_below[kMaxDims] = {};  // of decided dimensions
   double multicast[kMaxTensors] = {};  // children that a word can serve by decided factors
   double copies[kMaxTensors] = {};     // and children that have to be filled with it, at least
 };

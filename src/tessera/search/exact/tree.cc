@@ -225,7 +225,9 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
                        .cut = static_cast<double>(spatial),
                        .copies = static_cast<double>(spatial)};
   if (model_.any) {
-    factors.once = Once(model_, parent, tile, dim, {spatial, temporal});
+    const OnceParts once = Once(model_, parent, tile, dim, {spatial, temporal});
+    factors.once = once.here;
+    factors.once_below = once.below;
     factors.cut = RaggedCut(parent, tile, dim, spatial);
     factors.copies = RaggedCopies(model_, parent, tile, dim, {spatial, temporal});
   }
