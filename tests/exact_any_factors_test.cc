@@ -189,7 +189,7 @@ std::array<RuleAudit, kRules> AuditAnyFactors(uint64_t cases, double scale, std:
     }
     const std::optional<Candidate> best = (*search)->progress().best;
     if (!best) continue;
-    Auditor auditor(options.goal, k, /*per_part=*/8, /*most=*/400);
+    Auditor auditor(options.goal, k, /*per_part=*/8, /*most=*/200);
     options.observer = &auditor;
     options.dive_width = 0;
     options.bound_scale = scale;
@@ -215,16 +215,16 @@ std::array<RuleAudit, kRules> AuditAnyFactors(uint64_t cases, double scale, std:
 
 TEST(ExactAnyFactors, NoMappingIsBelowItsBound) {
   std::string first;
-  const auto rules = AuditAnyFactors(Thorough(1'500, 90), 1, first);
+  const auto rules = AuditAnyFactors(Thorough(1'500, 30), 1, first);
   for (size_t r = 0; r < kRules; ++r) EXPECT_EQ(rules[r].violations, 0) << first;
   for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
-    EXPECT_GT(rules[static_cast<size_t>(rule)].audited, 1'000);
+    EXPECT_GT(rules[static_cast<size_t>(rule)].audited, 500);
   }
 }
 
 TEST(ExactAnyFactors, BoundsTwoPercentTooHighAreNoticed) {
   std::string first;
-  const auto rules = AuditAnyFactors(60, 1.02, first);
+  const auto rules = AuditAnyFactors(30, 1.02, first);
   for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
     EXPECT_GT(rules[static_cast<size_t>(rule)].violations, 0);
   }
