@@ -33,8 +33,8 @@ constexpr size_t kLongestTarget = 256;
 constexpr double kStopSeconds = 10;  // for runs to end by themselves
 
 // Commands that make runs.
-constexpr std::array<std::string_view, 5> kStarted = {"map", "compare", "cooptimize", "train",
-                                                      "study"};
+constexpr std::array<std::string_view, 7> kStarted = {"map",   "compare", "cooptimize", "train",
+                                                      "study", "explore", "sweep"};
 
 std::string NewToken() {
   std::array<unsigned char, 16> bytes{};
