@@ -22,7 +22,7 @@ test: setup  ## fast lint, every test, the examples of the docs, a choice of tes
 test-full: export TESSERA_THOROUGH = 1
 test-full: test lint mutants fuzz faults soak ray wheel torch test-web  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
 
-test-web: build  ## the pages of `tessera report` in Chromium
+test-web: build  ## all pages of `tessera report` and `tessera serve` in Chromium
 	@scripts/test-web
 
 bench: build  ## benchmarks: ratios against a baseline of the same run
