@@ -28,6 +28,7 @@ Result<void> LayerProver::Make(int64_t max_nodes, std::vector<std::optional<int6
   constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work
   options->split_steps = kSplitSteps;
   options->stopped = [this] { return SteadySeconds() >= stop_at_ || (stopped_ && stopped_()); };
+  if (!known.empty()) options->dive_width = 0;  // What is offered is a better start.
   options->known_entries = std::move(known);
   options_ = *options;
   for (const Objective objective : job_.problem.ties) {
@@ -149,7 +150,9 @@ void LayerProver::FinishFirst(MapStop stop) {
 Result<void> LayerProver::StartNext() {
   exact::MapperOptions options = options_;
   options.goal = *exact::GoalOf(next_[at_]);
-  options.known_entries.clear();  // What is best there need not be best among equals.
+  // What is best of what is known need not be best among equals.
+  options.known_entries.clear();
+  options.dive_width = exact::MapperOptions{}.dive_width;
   const auto limit = [&](Objective objective, double most) {
     double& old = objective == Objective::kLatency  ? options.limits.cycles
                   : objective == Objective::kEnergy ? options.limits.energy_pj
