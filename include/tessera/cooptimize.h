@@ -135,6 +135,12 @@ Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const Cooptimi
                                          const RunOrigin& origin);
 Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory);
 
+// Adds environment `cooptimize` to those of tessera/env.h: the agents of DCOC walk through
+// accelerators and schedules of one layer, and every state is measured. The program and the Python
+// package have it; others call this before they name it. A second call does nothing. Errors:
+// another environment has the name.
+Result<void> RegisterCooptimizeEnv();
+
 // ---- What comes of it --------------------------------------------------------------------------
 
 struct HardwareCost {
