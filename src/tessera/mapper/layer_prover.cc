@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-Result<void> LayerProver::Make(int64_t max_nodes) {
+Result<void> LayerProver::Make(int64_t max_nodes, std::vector<std::optional<int64_t>> known) {
   const Result<std::unique_ptr<MappingProblem>> problem =
       ProblemOf(job_, layer_.layer, layer_.name);
   if (!problem) return problem.error();
@@ -28,6 +28,8 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work
   options->split_steps = kSplitSteps;
   options->stopped = [this] { return SteadySeconds() >= stop_at_ || (stopped_ && stopped_()); };
+  if (!known.empty()) options->dive_width = 0;  // What is offered is a better start.
+  options->known_entries = std::move(known);
   options_ = *options;
   for (const Objective objective : job_.problem.ties) {
     if (exact::GoalOf(objective)) next_.push_back(objective);
@@ -148,6 +150,9 @@ void LayerProver::FinishFirst(MapStop stop) {
 Result<void> LayerProver::StartNext() {
   exact::MapperOptions options = options_;
   options.goal = *exact::GoalOf(next_[at_]);
+  // What is best of what is known need not be best among equals.
+  options.known_entries.clear();
+  options.dive_width = exact::MapperOptions{}.dive_width;
   const auto limit = [&](Objective objective, double most) {
     double& old = objective == Objective::kLatency  ? options.limits.cycles
                   : objective == Objective::kEnergy ? options.limits.energy_pj

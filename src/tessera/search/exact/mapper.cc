@@ -119,8 +119,9 @@ struct Mapper::State {
   MapperOptions options;
   loopnest::Setup setup;
   KeepChoices choices;
-  std::vector<bool> dived;  // by choice
-  bool all_fit = true;      // even the choice that holds all
+  std::vector<int64_t> known_words;  // of options.known_entries, -1 for none
+  std::vector<bool> dived;           // by choice
+  bool all_fit = true;               // even the choice that holds all
   std::map<int32_t, std::unique_ptr<Searched>> searched;
   // The choice that holds all that it can, and the others.
   Part held, others;
@@ -152,6 +153,9 @@ struct Mapper::State {
     if (!made_once) {
       made_once = std::make_unique<Searched>(
           MakeModel(setup, options.restrictions, choices.sets[static_cast<size_t>(choice)]));
+      for (size_t i = 0; i < known_words.size(); ++i) {
+        made_once->model.levels[i].known_words = known_words[i];
+      }
     }
     return *made_once;
   }
@@ -635,6 +639,11 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   state->options = options;
   state->setup = *std::move(setup);
   state->choices = *std::move(choices);
+  for (size_t i = 0; i < options.known_entries.size(); ++i) {
+    const std::optional<int64_t>& entries = options.known_entries[i];
+    const Decimal& buffering = hierarchy.levels[i].multiple_buffering;
+    state->known_words.push_back(entries ? buffering.FloorQuotient(*entries) : -1);
+  }
   state->dived.assign(state->choices.sets.size(), false);
   state->whole = std::make_unique<Model>(
       MakeModel(state->setup, state->options.restrictions, state->choices.sets.back()));
