@@ -290,15 +290,15 @@ void LayerProver::Publish() {
 double LayerProver::Urgency() const {
   if (!layer_.mapping) return std::numeric_limits<double>::infinity();
   if (first_done_) return -spent_seconds_;  // Gaps come first.
-  // A first look at every choice of kept tensors is worth more than closing gaps.
-  constexpr double kFirstLooks = 1e200;
-  if (choices_unseen_ > 0) return kFirstLooks / (1 + spent_seconds_);
   // A network's EDP is bounded by the square of a sum of roots, so roots are what adds up.
   const bool edp = job_.problem.objective == Objective::kEdp;
   const double bound = layer_.bound.value_or(0);
   const double share = edp ? std::sqrt(layer_.value) - std::sqrt(bound) : layer_.value - bound;
   constexpr double kStart = 0.1;  // seconds; the first ones are the most rewarding
-  return static_cast<double>(layer_.count) * share / (kStart + spent_seconds_);
+  const double urgency = static_cast<double>(layer_.count) * share / (kStart + spent_seconds_);
+  // A first look at every choice of kept tensors is worth more than closing gaps.
+  constexpr double kFirstLooks = 1e100;
+  return choices_unseen_ > 0 ? kFirstLooks * urgency : urgency;
 }
 
 }  // namespace tessera

@@ -279,11 +279,23 @@ void Mapper::State::FirstWalk() {
     if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
   }
   if (!has_mapping) return;
-  constexpr int64_t kPerWidth = 16;
-  const int64_t evaluations = kPerWidth * options.dive_width;
   Annealer& annealer = AnnealerOf(0);
-  Take(annealer.Walk(best.mapping, {.evaluations = evaluations, .hot = 1.0, .cold = 0.01}), true);
-  annealed = evaluations;
+  const auto walk = [&](int64_t per_width, double hot, bool same_keep) {
+    const int64_t evaluations = per_width * options.dive_width;
+    Take(annealer.Walk(
+             best.mapping,
+             {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
+         true);
+    annealed += evaluations;
+  };
+  if (choices.sets.size() == 1) {
+    walk(/*per_width=*/16, /*hot=*/1.0, /*same_keep=*/false);
+  } else {
+    // First among mappings whose levels hold all that they can: most of what is good is near one of
+    // them, and there are far fewer. Then with the choice.
+    walk(/*per_width=*/64, /*hot=*/1.0, /*same_keep=*/true);
+    walk(/*per_width=*/64, /*hot=*/0.3, /*same_keep=*/false);
+  }
   counters.evaluations += annealer.evaluations();
 }
 
@@ -292,6 +304,12 @@ bool Mapper::State::AnnealDue() const {
   constexpr double kEvaluation = 4, kTiling = 2, kTile = 1;
   constexpr double kLeastShare = 1.0 / 16;
   if (!Anneals() || !has_mapping) return false;
+  // Where levels choose what they hold, rounds of the tree are long at first, and chains find more.
+  constexpr int64_t kFirstRounds = 4;
+  constexpr double kFarFromProved = 1.05;
+  const double bound = std::min(held.Bound(), others.Bound());
+  const bool first = choices.sets.size() > 1 && walk_rounds < kFirstRounds && stale == 0;
+  if (first && best.value > kFarFromProved * bound) return true;
   const auto walked = static_cast<double>(annealed);
   const double tree =
       kEvaluation * std::max(0.0, static_cast<double>(counters.evaluations) - walked) +
