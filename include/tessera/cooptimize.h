@@ -406,7 +406,7 @@ struct SweepResult {
 Result<std::vector<std::string>> ParseVariedValues(std::string_view text);
 
 // The file of an accelerator in Tessera's own format, by preset name or path.
-Result<std::string> AcceleratorText(const std::string& name_or_path);
+Result<std::string> AcceleratorFileText(const std::string& name_or_path);
 
 Result<SweepResult> SweepAgain(const RunDirectory& directory, const VerifyOptions& options,
                                Verification& found);
