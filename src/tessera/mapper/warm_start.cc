@@ -54,6 +54,12 @@ std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& la
   return hints;
 }
 
+bool PolicyPlays(const MapJob& job, const MappingProblem& problem) {
+  if (job.policy == nullptr) return false;
+  const std::unique_ptr<policy::Game> game = policy::MakeGame(problem);
+  return game != nullptr && game->features() == job.policy->features();
+}
+
 std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed) {
   if (job.policy == nullptr || job.prove || !job.method->method->takes_hints) return {};
   const std::unique_ptr<policy::Game> game = policy::MakeGame(problem);
@@ -63,7 +69,9 @@ std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem,
 }
 
 const MethodChoice& PolicyChoice() {
-  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy")};
+  // Where the proof itself takes hundredths of a second, drafts must not take as long.
+  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy"),
+                                       .assignments = {{"first", "16"}, {"each", "4"}}};
   return kChoice;
 }
 
