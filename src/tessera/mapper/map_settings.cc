@@ -509,8 +509,10 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
       settings.policy.empty() || settings.policy == "default" || settings.policy == "none" ||
       std::ranges::find(shipped, settings.policy, &PolicyInfo::name) != shipped.end();
   if (!named) {
-    Result<void> copied = copy(settings.policy, "inputs/policy.safetensors");
-    if (!copied) return copied.error();
+    Result<std::string> bytes = ReadFile(settings.policy);
+    if (!bytes) return bytes.error();
+    settings.policy = "inputs/policy.safetensors";
+    saved.inputs[settings.policy] = *std::move(bytes);
   }
   if (!job.prove && job.method) {
     MethodChoice method = *job.method;
