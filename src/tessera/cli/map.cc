@@ -13,7 +13,6 @@
 #include "tessera/cli/run_output.h"
 #include "tessera/cli/training.h"
 #include "tessera/map.h"
-#include "tessera/mapper/advice.h"
 #include "tessera/part.h"
 #include "tessera/report/advice_report.h"
 #include "tessera/report/map_report.h"
@@ -183,10 +182,10 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
 }
 
 Result<void> ShowAdvice(const MapJob& job, Context& context) {
-  const Result<Advice> advice = AdviseMethod(job);
+  const Result<AdviceView> advice = AdviceFor(job);
   if (!advice) return advice.error();
-  context.output.Set("advice", AdviceJson(*advice));
-  return context.output.ShowText(AdviceText(*advice));
+  context.output.Set("advice", advice->json);
+  return context.output.ShowText(advice->text);
 }
 
 // --batch.

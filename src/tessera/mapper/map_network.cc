@@ -139,11 +139,6 @@ class NetworkMapper {
         !ready) {
       return ready.error();
     }
-    // A policy gives the proofs something to beat from their first round on.
-    const bool ahead = job_.prove && job_.policy != nullptr;
-    if (ahead) {
-      if (Result<void> searched = SearchAll(); !searched) return searched.error();
-    }
     if (job_.prove) {
       // A first answer for everything before any layer is looked into.
       constexpr double kStartShare = 0.2;
@@ -151,7 +146,7 @@ class NetworkMapper {
       if (Result<void> started = prover_.Start(seconds); !started) return started.error();
       started_ = true;
     }
-    if (job_.method && !ahead) {
+    if (job_.method || job_.policy != nullptr) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
     if (job_.prove) {
@@ -234,8 +229,8 @@ class NetworkMapper {
   }
 
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
-    // Before proofs a policy says what it knows with its first proposals; where it knows nothing,
-    // or none is wanted, the method searches.
+    // What the first look at a layer leaves open, a policy's proposals are to be beaten by; where
+    // it makes none, or none is wanted, the method searches.
     const bool proposes = job_.prove && PolicyPlays(job_, problem);
     if (!proposes && !job_.method) return {};
     const Budget budget = LayerBudget(proposes);

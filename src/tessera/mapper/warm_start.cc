@@ -69,9 +69,7 @@ std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem,
 }
 
 const MethodChoice& PolicyChoice() {
-  // Where the proof itself takes hundredths of a second, drafts must not take as long.
-  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy"),
-                                       .assignments = {{"first", "16"}, {"each", "4"}}};
+  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy")};
   return kChoice;
 }
 

@@ -34,7 +34,7 @@ bool PolicyPlays(const MapJob& job, const MappingProblem& problem);
 // then learn from there. Empty: there is no policy, or the method takes no hints.
 std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed);
 
-// Method policy as proofs begin with it.
+// Method policy with its defaults.
 const MethodChoice& PolicyChoice();
 
 }  // namespace tessera

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/mapper/advice.h"
 #include "tessera/report/table.h"
 
 namespace tessera {
+namespace {
 
 std::string AdviceText(const Advice& advice) {
   std::string text = fmt::format(
@@ -54,6 +56,14 @@ Json AdviceJson(const Advice& advice) {
                                {"seconds", option.seconds}});
   }
   return json;
+}
+
+}  // namespace
+
+Result<AdviceView> AdviceFor(const MapJob& job) {
+  const Result<Advice> advice = AdviseMethod(job);
+  if (!advice) return advice.error();
+  return AdviceView{.text = AdviceText(*advice), .json = AdviceJson(*advice)};
 }
 
 }  // namespace tessera

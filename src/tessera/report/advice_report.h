@@ -4,18 +4,23 @@
 
 #include <string>
 
-#include "tessera/mapper/advice.h"
+#include "tessera/map.h"
 #include "tessera/report/json.h"
+#include "tessera/result.h"
 
 namespace tessera {
 
-// The advice with its reasons, what is not worth it, and a table of everything that was compared.
-std::string AdviceText(const Advice& advice);
+struct AdviceView {
+  // The advice with its reasons, what is not worth it, and a table of everything compared.
+  std::string text = {};
+  // "method", "samples", "why", "then", "then_why", "provable", "evaluation_seconds", "log10_size"
+  // [least, most], "not_worth_it" [{"method", "why"}], "options" [{"method", "samples", "ratio",
+  // "worst", "seconds"}].
+  Json json = {};
+};
 
-// "method", "samples", "why", "then", "then_why", "provable", "evaluation_seconds",
-// "log10_size" [least, most], "not_worth_it" [{"method", "why"}], "options" [{"method", "samples",
-// "ratio", "worst", "seconds"}].
-Json AdviceJson(const Advice& advice);
+// Which method and budget a job is worth. Errors: layers that cannot be mapped.
+Result<AdviceView> AdviceFor(const MapJob& job);
 
 }  // namespace tessera
 
