@@ -150,6 +150,12 @@ Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const Cooptimi
                                          const RunOrigin& origin);
 Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory);
 
+// Adds environment `cooptimize` to those of tessera/env.h: the agents of DCOC walk through
+// accelerators and schedules of one layer, and every state is measured. The program and the Python
+// package have it; others call this before they name it. A second call does nothing. Errors:
+// another environment has the name.
+Result<void> RegisterCooptimizeEnv();
+
 // ---- What comes of it --------------------------------------------------------------------------
 
 struct HardwareCost {
@@ -417,7 +423,7 @@ struct SweepResult {
 Result<std::vector<std::string>> ParseVariedValues(std::string_view text);
 
 // The file of an accelerator in Tessera's own format, by preset name or path.
-Result<std::string> AcceleratorText(const std::string& name_or_path);
+Result<std::string> AcceleratorFileText(const std::string& name_or_path);
 
 Result<SweepResult> SweepAgain(const RunDirectory& directory, const VerifyOptions& options,
                                Verification& found);

@@ -25,6 +25,8 @@ struct PpoOptions {
   // What advantages are divided by at least, when they are normalised: differences far below it are
   // noise to which policies should not be driven. Default: 1e-8.
   double advantage_floor = 1e-8;
+  // Of products on a device; names of cuda/device.h. Default: "fp32".
+  std::string precision = "fp32";
 };
 
 const ParameterList<PpoOptions>& PpoParameters();

@@ -130,6 +130,22 @@ Result<void> PolicyUnit::Load(const std::string& prefix, const TensorReader& rea
   return reader.ReadWithin(prefix + "acted", std::span(rollout_.acted), uint8_t{0}, uint8_t{1});
 }
 
+cuda::NetImage PolicyUnit::ActorImage() {
+  return {.parameters = actor_.span(),
+          .target = {},
+          .mean = actor_adam_.mean(),
+          .variance = actor_adam_.variance(),
+          .steps = actor_adam_.mutable_steps()};
+}
+
+cuda::NetImage PolicyUnit::CriticImage() {
+  return {.parameters = critic_.span(),
+          .target = {},
+          .mean = critic_adam_.mean(),
+          .variance = critic_adam_.variance(),
+          .steps = critic_adam_.mutable_steps()};
+}
+
 // A choice is an index, be it stored as a float.
 Result<void> PolicyUnit::CheckStoredActions(const std::string& name) const {
   for (size_t row = 0; row < rollout_.actions.size(); row += static_cast<size_t>(stored_)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/cuda/off_policy_engine.h"
 #include "tessera/env.h"
 #include "tessera/nn/adam.h"
 #include "tessera/nn/batch.h"
@@ -76,6 +77,10 @@ class PolicyUnit {
 
   void Save(const std::string& prefix, TensorWriter& writer) const;
   Result<void> Load(const std::string& prefix, const TensorReader& reader);
+
+  // Networks and optimisers as they lie in memory, for engines that keep a copy of them elsewhere.
+  cuda::NetImage ActorImage();
+  cuda::NetImage CriticImage();
 
  private:
   std::vector<PolicyHead> MakeHeads(const EnvSpec& spec);

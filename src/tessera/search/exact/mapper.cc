@@ -119,8 +119,9 @@ struct Mapper::State {
   MapperOptions options;
   loopnest::Setup setup;
   KeepChoices choices;
-  std::vector<bool> dived;  // by choice
-  bool all_fit = true;      // even the choice that holds all
+  std::vector<int64_t> known_words;  // of options.known_entries, -1 for none
+  std::vector<bool> dived;           // by choice
+  bool all_fit = true;               // even the choice that holds all
   std::map<int32_t, std::unique_ptr<Searched>> searched;
   // The choice that holds all that it can, and the others.
   Part held, others;
@@ -152,6 +153,9 @@ struct Mapper::State {
     if (!made_once) {
       made_once = std::make_unique<Searched>(
           MakeModel(setup, options.restrictions, choices.sets[static_cast<size_t>(choice)]));
+      for (size_t i = 0; i < known_words.size(); ++i) {
+        made_once->model.levels[i].known_words = known_words[i];
+      }
     }
     return *made_once;
   }
@@ -274,11 +278,23 @@ void Mapper::State::FirstWalk() {
     if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
   }
   if (!has_mapping) return;
-  constexpr int64_t kPerWidth = 16;
-  const int64_t evaluations = kPerWidth * options.dive_width;
   Annealer& annealer = AnnealerOf(0);
-  Take(annealer.Walk(best.mapping, {.evaluations = evaluations, .hot = 1.0, .cold = 0.01}), true);
-  annealed = evaluations;
+  const auto walk = [&](int64_t per_width, double hot, bool same_keep) {
+    const int64_t evaluations = per_width * options.dive_width;
+    Take(annealer.Walk(
+             best.mapping,
+             {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
+         true);
+    annealed += evaluations;
+  };
+  if (choices.sets.size() == 1) {
+    walk(/*per_width=*/16, /*hot=*/1.0, /*same_keep=*/false);
+  } else {
+    // First among mappings whose levels hold all that they can: most of what is good is near one of
+    // them, and there are far fewer. Then with the choice.
+    walk(/*per_width=*/64, /*hot=*/1.0, /*same_keep=*/true);
+    walk(/*per_width=*/64, /*hot=*/0.3, /*same_keep=*/false);
+  }
   counters.evaluations += annealer.evaluations();
 }
 
@@ -287,6 +303,12 @@ bool Mapper::State::AnnealDue() const {
   constexpr double kEvaluation = 4, kTiling = 2, kTile = 1;
   constexpr double kLeastShare = 1.0 / 16;
   if (!Anneals() || !has_mapping) return false;
+  // Where levels choose what they hold, rounds of the tree are long at first, and chains find more.
+  constexpr int64_t kFirstRounds = 4;
+  constexpr double kFarFromProved = 1.05;
+  const double bound = std::min(held.Bound(), others.Bound());
+  const bool first = choices.sets.size() > 1 && walk_rounds < kFirstRounds && stale == 0;
+  if (first && best.value > kFarFromProved * bound) return true;
   const auto walked = static_cast<double>(annealed);
   const double tree =
       kEvaluation * std::max(0.0, static_cast<double>(counters.evaluations) - walked) +
@@ -617,6 +639,11 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   state->options = options;
   state->setup = *std::move(setup);
   state->choices = *std::move(choices);
+  for (size_t i = 0; i < options.known_entries.size(); ++i) {
+    const std::optional<int64_t>& entries = options.known_entries[i];
+    const Decimal& buffering = hierarchy.levels[i].multiple_buffering;
+    state->known_words.push_back(entries ? buffering.FloorQuotient(*entries) : -1);
+  }
   state->dived.assign(state->choices.sets.size(), false);
   state->whole = std::make_unique<Model>(
       MakeModel(state->setup, state->options.restrictions, state->choices.sets.back()));

@@ -67,6 +67,7 @@ void Tree::ForEachTile(int level, const Use& use) {
     if (work_left_ < 0) return;
     if (d == model_.num_dims) {
       Look();
+      if (level > 0 && !bounder_.IsNew(level - 1, tile.extents)) return;
       bounder_.Measure(tile);
       use();
       return;
