@@ -160,19 +160,19 @@ class Ppo final : public OnPolicyLearner {
   }
 
   void Prefer(int64_t agent, std::span<const float> logarithms) override {
-    for (auto& unit : units_) unit->Prefer(agent, logarithms);
+    for (auto& unit : team_.units) unit->Prefer(agent, logarithms);
   }
 
   void SaveNetworks(const std::string& prefix, TensorWriter& writer) const override {
-    for (size_t u = 0; u < units_.size(); ++u) {
-      units_[u]->SaveNetworks(fmt::format("{}unit{}.", prefix, u), writer);
+    for (size_t u = 0; u < team_.units.size(); ++u) {
+      team_.units[u]->SaveNetworks(fmt::format("{}unit{}.", prefix, u), writer);
     }
   }
 
   Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader) override {
-    for (size_t u = 0; u < units_.size(); ++u) {
+    for (size_t u = 0; u < team_.units.size(); ++u) {
       const std::string name = fmt::format("{}unit{}.", prefix, u);
-      if (Result<void> r = units_[u]->LoadNetworks(name, reader); !r) return r;
+      if (Result<void> r = team_.units[u]->LoadNetworks(name, reader); !r) return r;
     }
     return {};
   }
