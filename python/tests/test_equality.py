@@ -199,4 +199,8 @@ def test_pandas_and_pages():
     assert isinstance(table, pandas.DataFrame) and len(table) == len(result.layers) == 1
     assert table.cycles[0] == result.layers[0]["cycles"]
     html = result._repr_html_()
-    assert "svg" in html and "<table>" in html
+    assert "<table>" in html
+    # Drawings and the loop nest, on the page within.
+    assert result.page.count("<svg") == 2
+    for part in ("How the search went", "Roofline", "for K in"):
+        assert part in result.page and part in html

@@ -20,8 +20,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxNodes = 200'000;    // open ones of a cell: about 80 MiB
-constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work, as in map
+constexpr int64_t kMaxNodes = 200'000;   // open ones of a cell: about 80 MiB
+constexpr int64_t kSplitSteps = 60'000;  // bounds the work of a round for a bound
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 std::string JsonOf(const std::string& key, const CellFacts& facts) {

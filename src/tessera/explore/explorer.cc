@@ -26,8 +26,13 @@ constexpr std::array kPhases = {0.5, 0.2, 0.1, 0.05, 0.02, 0.005};
 // Groups that are worked on side by side; a part of the result, like a batch of a search.
 constexpr size_t kWidth = 4;
 
-// Rounds of the exact mapper for a bound of a group.
-constexpr int64_t kBoundRounds = 6;
+// Rounds of the exact mapper for a bound of a group: of many machines, which can still be divided,
+// and of few.
+constexpr int64_t kFirstBoundRounds = 3, kBoundRounds = 6;
+constexpr size_t kManyMembers = 8;
+
+// Rounds of the exact mapper that sharpen what is compared with: at first, and at most.
+constexpr int64_t kSharpRounds = 4, kMostSharpRounds = 64;
 
 // Of layers whose proofs are known to end.
 constexpr int64_t kAllRounds = std::numeric_limits<int64_t>::max();
@@ -146,9 +151,35 @@ class Explorer {
     return {};
   }
 
+  // What groups are asked to beat are the layers of the machines that are known: those are mapped
+  // until none of them can be better by much more than the gain in question.
+  Result<void> Sharpen(double gain) {
+    while (!Over()) {
+      std::vector<CellTable::Task> tasks;
+      for (const size_t i : known_.places()) {
+        for (MapCell* const cell : machines_.candidates()[i].cells) {
+          const CellFacts& facts = cell->facts();
+          const auto same = [&](const CellTable::Task& task) { return task.cell == cell; };
+          if (facts.complete || facts.rounds >= kMostSharpRounds) continue;
+          if (facts.value <= facts.bound * (1 + gain / 2) || std::ranges::any_of(tasks, same)) {
+            continue;
+          }
+          tasks.push_back(
+              {.cell = cell, .rounds = std::max(kSharpRounds, kSharpRounds * facts.rounds)});
+        }
+      }
+      if (tasks.empty()) return {};
+      if (Result<void> done = Do(tasks); !done) return done;
+    }
+    return {};
+  }
+
   // Until no machine can gain more than `gain`.
   Result<void> RuleOut(double gain) {
     while (!Over()) {
+      if (!AreaOnly()) {
+        if (Result<void> sharp = Sharpen(gain); !sharp) return sharp;
+      }
       std::vector<std::pair<double, size_t>> urgent;
       for (size_t g = 0; g < groups_.all().size(); ++g) {
         if (groups_[g].closed || groups_[g].stuck) continue;
@@ -268,7 +299,8 @@ class Explorer {
         cells.push_back({i, &cell});
         const auto same = [&](const CellTable::Task& task) { return task.cell == &cell; };
         if (cell.done() || std::ranges::any_of(tasks, same)) continue;
-        tasks.push_back({.cell = &cell, .rounds = kBoundRounds});
+        const bool many = group.members.size() > kManyMembers;
+        tasks.push_back({.cell = &cell, .rounds = many ? kFirstBoundRounds : kBoundRounds});
       }
     }
     return cells;

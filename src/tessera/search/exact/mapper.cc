@@ -219,6 +219,7 @@ struct Mapper::State {
     std::vector<Branch> children = {};  // if it took too long and was split instead
     double given_up = kInfinity;
     bool put_off = false;              // splitting took too long, too
+    double rest_bound = 0;             // of what was put off
     bool stopped = false;              // it has to be searched again
     std::optional<double> dived = {};  // a first look at a root, which has this bound
     Counters counters = {};
@@ -410,6 +411,7 @@ bool Mapper::State::StartFullest() {
   counters.Add(tree.counters());
   if (stopped) return false;
   held.given_up = std::min(held.given_up, rest.given_up);
+  root.bound = std::max(root.bound, rest.bound);
   if (rest.cut) held.put_off.push_back(std::move(root));
   for (Branch& child : children) Push(held, std::move(child));
   return true;
@@ -564,6 +566,7 @@ Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part&
       const Tree::Rest rest = tree.Split(node, MostChildren(), SplitSteps(part), outcome.children);
       outcome.given_up = rest.given_up;
       outcome.put_off = rest.cut;
+      outcome.rest_bound = rest.bound;
     }
   }
   outcome.stopped = tree.stopped();
@@ -606,7 +609,10 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
       if (*outcome.dived < Limit()) Push(part, {.bound = *outcome.dived, .tree = nodes[k].tree});
       continue;
     }
-    if (outcome.put_off) part.put_off.push_back(nodes[k]);
+    if (outcome.put_off) {
+      part.put_off.push_back(nodes[k]);
+      part.put_off.back().bound = std::max(nodes[k].bound, outcome.rest_bound);
+    }
     part.given_up = std::min(part.given_up, outcome.given_up);
     for (Branch& child : outcome.children) Push(part, std::move(child));
   }
