@@ -159,6 +159,24 @@ class Ppo final : public OnPolicyLearner {
     }
   }
 
+  void Prefer(int64_t agent, std::span<const float> logarithms) override {
+    for (auto& unit : team_.units) unit->Prefer(agent, logarithms);
+  }
+
+  void SaveNetworks(const std::string& prefix, TensorWriter& writer) const override {
+    for (size_t u = 0; u < team_.units.size(); ++u) {
+      team_.units[u]->SaveNetworks(fmt::format("{}unit{}.", prefix, u), writer);
+    }
+  }
+
+  Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader) override {
+    for (size_t u = 0; u < team_.units.size(); ++u) {
+      const std::string name = fmt::format("{}unit{}.", prefix, u);
+      if (Result<void> r = team_.units[u]->LoadNetworks(name, reader); !r) return r;
+    }
+    return {};
+  }
+
   void Save(const std::string& prefix, TensorWriter& writer) const override {
     team_.Save(prefix, writer);
   }

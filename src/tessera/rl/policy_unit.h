@@ -68,6 +68,13 @@ class PolicyUnit {
   void Learn(const FeatureBatch& x, std::span<const int64_t> ids, bool critic, ThreadPool* pool,
              UpdateReport& report);
 
+  // The biases of a member's outputs become these numbers; nothing for one that is no member.
+  void Prefer(int64_t member, std::span<const float> logarithms);
+
+  // Actor and critic without their optimisers and the rollout.
+  void SaveNetworks(const std::string& prefix, TensorWriter& writer) const;
+  Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader);
+
   void Save(const std::string& prefix, TensorWriter& writer) const;
   Result<void> Load(const std::string& prefix, const TensorReader& reader);
 
