@@ -9,6 +9,7 @@
 //   cuda_bench training   episodes per second, everything on the device
 //   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, on the device
 //   cuda_bench profile    a few rounds, for Nsight Compute
+//   cuda_bench profile_policies   an update of policies, for the same
 //   cuda_bench memory     the error of asking for too much memory
 //   cuda_bench small      every kernel once, on little data: for compute-sanitizer
 //   cuda_bench race       one round of a few rows for each kind of kernel: for its racecheck
@@ -16,11 +17,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -102,6 +106,11 @@ struct Difference {
   double worst_net = 0;  // of all weights and biases of a network together
 };
 
+bool IsOfNetwork(const std::string& name) {
+  const std::string last = name.substr(name.rfind('.') + 1);
+  return last.size() == 2 && (last[0] == 'w' || last[0] == 'b');
+}
+
 // The largest |a - b| / |b| of all networks, their tensors, their optimisers' means and replay.
 Difference Compare(Learner& a, Learner& b) {
   const std::string folder = std::filesystem::temp_directory_path();
@@ -117,7 +126,7 @@ Difference Compare(Learner& a, Learner& b) {
   std::map<std::string, std::pair<double, double>> nets;  // squares of a - b, and of b
   for (const std::string& name : right.Names()) {
     const std::string last = name.substr(name.rfind('.') + 1);
-    const bool net = last.size() == 2 && (last[0] == 'w' || last[0] == 'b');
+    const bool net = IsOfNetwork(name);
     if (!net && last != "mean" && last != "records" && last != "observations") continue;
     std::vector<float> x(static_cast<size_t>(Must(right.Count(name)))), y(x.size());
     Must(left.Read(name, std::span(y)));
@@ -142,6 +151,49 @@ Difference Compare(Learner& a, Learner& b) {
     difference.worst_net = std::max(difference.worst_net, std::sqrt(sums.first / sums.second));
   }
   return difference;
+}
+
+// An array of a file to be written again, if its numbers are of type T; `change` sees them before.
+template <typename T, typename Change>
+bool Again(const TensorReader& reader, const std::string& name, std::deque<std::vector<T>>& kept,
+           TensorWriter& writer, const Change& change) {
+  std::vector<T> values(static_cast<size_t>(Must(reader.Count(name))));
+  if (!reader.Read(name, std::span(values))) return false;
+  if constexpr (std::is_same_v<T, float>) change(values);
+  kept.push_back(std::move(values));
+  writer.Add(name, std::span(kept.back()));
+  return true;
+}
+
+// Gives `to` the state of `from` with every weight moved by one rounding, up or down at random.
+void LoadDisturbed(const Learner& from, Learner& to) {
+  const std::string path = std::filesystem::temp_directory_path() / "cuda_bench.disturbed";
+  TensorWriter before, after;
+  from.Save("", before);
+  Must(before.Write(path));
+  std::tuple<std::deque<std::vector<float>>, std::deque<std::vector<double>>,
+             std::deque<std::vector<int64_t>>, std::deque<std::vector<uint64_t>>,
+             std::deque<std::vector<uint32_t>>, std::deque<std::vector<uint8_t>>>
+      kept;
+  CounterRng rng(1, StreamId("disturbed"));
+  {
+    const TensorReader reader = Must(TensorReader::Open(path));
+    for (const std::string& name : reader.Names()) {
+      const auto move = [&](std::vector<float>& values) {
+        for (float& value : values) {
+          if (!IsOfNetwork(name)) return;
+          value = std::nextafter(value, rng.Bits32() % 2 == 0 ? HUGE_VALF : -HUGE_VALF);
+        }
+      };
+      std::apply(
+          [&](auto&... of_type) {
+            static_cast<void>((Again(reader, name, of_type, after, move) || ...));
+          },
+          kept);
+    }
+  }
+  Must(after.Write(path));
+  Must(to.Load("", Must(TensorReader::Open(path))));
 }
 
 void CompareRounds() {
@@ -184,12 +236,13 @@ void CompareRounds() {
       "has trained for 200\n"
       "rounds (50 with 12 agents), after 10: of the worst network (all its weights), of the worst "
       "tensor (Adam's means\n"
-      "included). host 10: the same between two runs of the host, one with learning rates that are "
-      "larger by 1e-7 of\n"
-      "themselves, worst tensor after 10 rounds.\n");
-  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n",
+      "included). host 1, host 10: the same between two runs of the host, worst tensor, where the "
+      "weights of one were "
+      "moved\n"
+      "by one rounding, up or down at random, before the first round.\n");
+  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n",
              "environment", "algo", "agents", "envs", "settings", "net 1", "net 10", "net 210",
-             "tens 1", "tens 10", "tens 210", "host 10", "critics' loss: device, host");
+             "tens 1", "tens 10", "tens 210", "host 1", "host 10", "critics' loss: device, host");
   for (const Case& c : cases) {
     TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
     config.algorithm = c.algorithm;
@@ -202,18 +255,17 @@ void CompareRounds() {
     }
     const Training cpu = Must(MakeTraining(host, 8, nullptr));
     const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
-    // 1e-7 is what one rounding of a float is.
-    for (const char* rate : {"actor_rate", "critic_rate"}) {
-      host.settings.emplace_back(rate, "0.010000001");
-    }
     const Training disturbed = Must(MakeTraining(host, 8, nullptr));
     Learner* const all[] = {cpu.learner.get(), gpu.learner.get(), disturbed.learner.get()};
     cpu.env->Reset(1);
     PlayAtRandom(*cpu.env, all, 3000 / c.envs);
-    Difference first, last;
+    LoadDisturbed(*cpu.learner, *disturbed.learner);
+    Difference first, last, own_first;
     for (int round = 0; round < 10; ++round) {
       for (Learner* const learner : all) Must(learner->Update());
-      if (round == 0) first = Compare(*gpu.learner, *cpu.learner);
+      if (round > 0) continue;
+      first = Compare(*gpu.learner, *cpu.learner);
+      own_first = Compare(*disturbed.learner, *cpu.learner);
     }
     last = Compare(*gpu.learner, *cpu.learner);
     const Difference own = Compare(*disturbed.learner, *cpu.learner);
@@ -233,9 +285,10 @@ void CompareRounds() {
     const Difference later = Compare(*gpu.learner, *cpu.learner);
     fmt::print(
         "{:23} {:6} {:6} {:4} {:46} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} "
-        "{:.6g} {:.6g}\n",
+        "{:8.1e} {:.6g} {:.6g}\n",
         c.env, c.algorithm, c.agents, c.envs, shown, first.worst_net, last.worst_net,
-        later.worst_net, first.worst, last.worst, later.worst, own.worst, a.q_loss, b.q_loss);
+        later.worst_net, first.worst, last.worst, later.worst, own_first.worst, own.worst, a.q_loss,
+        b.q_loss);
     std::fflush(stdout);
   }
 }
@@ -265,7 +318,7 @@ void ComparePolicies() {
       "after 1 and 10 updates, of\n"
       "the worst network and of the worst tensor (Adam's means and what was observed included). "
       "host 10: two runs of the\n"
-      "host, one with learning rates that are larger by 1e-7 of themselves\n");
+      "host, the weights of one moved by one rounding, up or down at random, before the first\n");
   fmt::print("{:23} {:6} {:>6} {:>4} {:16} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n", "environment",
              "algo", "agents", "envs", "settings", "net 1", "net 10", "tens 1", "tens 10",
              "host 10", "critics' loss: device, host");
@@ -278,14 +331,13 @@ void ComparePolicies() {
     std::erase_if(host.settings, [](const auto& s) { return s.first == "precision"; });
     const Training cpu = Must(MakeTraining(host, 8, nullptr));
     const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
-    host.settings.emplace_back("actor_rate", "0.00030000003");
-    host.settings.emplace_back("critic_rate", "0.0010000001");
     const Training disturbed = Must(MakeTraining(host, 8, nullptr));
     std::vector<std::unique_ptr<Trainer>> trainers;
     for (const Training* const training : {&cpu, &gpu, &disturbed}) {
       trainers.push_back(Must(MakeTrainer(*training, {.window = 100})));
       trainers.back()->Start(1);
     }
+    LoadDisturbed(*cpu.learner, *disturbed.learner);
     Difference first, last;
     for (const int64_t updates : {1, 10}) {
       for (const auto& trainer : trainers) Must(trainer->Run(2 * updates * c.envs, go_on));
@@ -471,7 +523,7 @@ void MeasureRounds() {
       auto& engine = dynamic_cast<DeviceOffPolicy&>(*made->learner).engine();
       double best = 1e9;
       for (int i = 0; i < 3; ++i) best = std::min(best, Must(engine.MeasureRounds(30)));
-      cuda::OffPolicyEngine::Phases least{1, 1, 1, 1, 1, 1, 1};
+      cuda::OffPolicyEngine::Phases least{.all = 1e9};
       for (int i = 0; i < 5; ++i) {
         const auto phases = Must(engine.MeasureRound());
         if (phases.all < least.all) least = phases;
@@ -642,6 +694,16 @@ void ProfileRounds() {
   for (int i = 0; i < 20; ++i) Must(engine.MeasureRound());
 }
 
+// The same of policies.
+void ProfilePolicies() {
+  TrainingConfig config = ConfigFor("predator_prey", 12, 100);
+  config.algorithm = "mappo";
+  const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+  const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+  trainer->Start(1);
+  Must(trainer->Run(600, [] { return true; }));
+}
+
 // ---- Every kernel ------------------------------------------------------------------------------
 
 // Policies with few rows: worlds on the device, then an environment on the host.
@@ -759,6 +821,7 @@ int Main(int argc, char** argv) {
     if (part == "race") RunForRaces();
     if (part == "race") RunPoliciesForRaces();
     if (part == "profile") ProfileRounds();
+    if (part == "profile_policies") ProfilePolicies();
     if (part == "memory") AskForTooMuch();
   }
   return 0;

@@ -35,9 +35,10 @@ struct OffsetList {
   int16_t least[kMostOffsets], most[kMostOffsets];
 };
 
-TESSERA_HOST_DEVICE inline int64_t GreatestCommonDivisor(int64_t a, int64_t b) {
+// Of numbers that are not negative; 64-bit divisions take a device four times as long.
+TESSERA_HOST_DEVICE inline int32_t GreatestCommonDivisor(int32_t a, int32_t b) {
   while (b != 0) {
-    const int64_t rest = a % b;
+    const int32_t rest = a % b;
     a = b;
     b = rest;
   }
@@ -83,6 +84,42 @@ struct TwoLoops {
   }
 };
 
+// The loops of a rank of which one has a place, the outermost of its term; each term moves in equal
+// steps, so that it is one index: i of the term with the place, which is i / unit, and j of the
+// other one. Chains as in TwoLoops; places do not fall where i rises.
+struct OnePlaced {
+  int64_t unit, places, stride;  // indices for each place, places, and how far they are apart
+  int64_t others;                // values of j
+  int64_t across, down;
+
+  TESSERA_HOST_DEVICE int64_t indices() const { return unit * places; }
+  // Pairs that have a next one have this many values of j for each i below indices() - across.
+  TESSERA_HOST_DEVICE int64_t LinkedOthers() const { return Most(0, others - down); }
+  TESSERA_HOST_DEVICE int64_t Offsets() const {
+    return indices() * others - Most(0, indices() - across) * LinkedOthers();
+  }
+  // i / unit summed up for all i below `end`.
+  TESSERA_HOST_DEVICE int64_t SumOfPlaces(int64_t end) const {
+    if (end <= 0) return 0;
+    const int64_t whole = unit == 1 ? end : end / unit;
+    return unit * SumFromTo(0, whole) + whole * (end - whole * unit);
+  }
+  // As TwoLoops::MostPlaces.
+  TESSERA_HOST_DEVICE int64_t MostPlaces() const {
+    return stride * (SumOfPlaces(indices()) * others -
+                     (LinkedOthers() == 0 ? 0 : SumOfPlaces(indices() - across) * LinkedOthers()));
+  }
+  // Chains whose largest and whose least place is number p.
+  TESSERA_HOST_DEVICE int64_t MostAt(int64_t p) const {
+    const int64_t linked = Most(0, Least((p + 1) * unit, indices() - across) - p * unit);
+    return unit * others - linked * LinkedOthers();
+  }
+  TESSERA_HOST_DEVICE int64_t LeastAt(int64_t p) const {
+    const int64_t linked = Most(0, (p + 1) * unit - Most(p * unit, across));
+    return unit * others - linked * LinkedOthers();
+  }
+};
+
 // The loops that spread one rank below level i, with strides along an axis of that level.
 struct RankLoops {
   int32_t size = 0;
@@ -108,26 +145,50 @@ struct RankLoops {
 
   // Different offsets, if each term moves in equal steps; else 0.
   TESSERA_HOST_DEVICE int64_t CountEven() const {
-    int64_t steps[kNestTerms] = {}, counts[kNestTerms];
-    for (int k = 0; k < kNestTerms; ++k) {
-      counts[k] = 1;
-      for (int32_t j = 0; j < size; ++j) {
-        if (term[j] != k) continue;
-        if (steps[k] == 0) steps[k] = offset_step[j];
-        if (offset_step[j] != steps[k] * counts[k]) return 0;
-        counts[k] *= count[j];
-      }
+    int32_t steps[kNestTerms] = {}, counts[kNestTerms] = {1, 1};
+    for (int32_t j = 0; j < size; ++j) {
+      const int k = term[j];
+      if (steps[k] == 0) steps[k] = offset_step[j];
+      if (offset_step[j] != int64_t{steps[k]} * counts[k]) return 0;
+      counts[k] *= count[j];
     }
     if (steps[0] == 0 || steps[1] == 0) return combinations;
-    const int64_t divisor = GreatestCommonDivisor(steps[0], steps[1]);
-    return counts[0] * counts[1] -
+    const int32_t divisor = GreatestCommonDivisor(steps[0], steps[1]);
+    return int64_t{counts[0]} * counts[1] -
            Most(0, counts[0] - steps[1] / divisor) * Most(0, counts[1] - steps[0] / divisor);
+  }
+
+  // Whether they are what OnePlaced says.
+  TESSERA_HOST_DEVICE bool AsOnePlaced(OnePlaced& one) const {
+    int32_t steps[kNestTerms] = {}, counts[kNestTerms] = {1, 1};
+    int placed = -1;  // the term
+    for (int32_t j = 0; j < size; ++j) {
+      const int k = term[j];
+      if (k == placed) return false;
+      if (steps[k] == 0) steps[k] = offset_step[j];
+      if (offset_step[j] != int64_t{steps[k]} * counts[k]) return false;
+      if (stride[j] != 0) {
+        if (placed >= 0) return false;
+        placed = k;
+        one.unit = counts[k];
+        one.places = count[j];
+        one.stride = stride[j];
+      }
+      counts[k] *= count[j];
+    }
+    if (placed < 0) return false;
+    one.others = counts[1 - placed];
+    const bool alone = steps[1 - placed] == 0;
+    const int32_t divisor = alone ? 1 : GreatestCommonDivisor(steps[0], steps[1]);
+    one.across = alone ? one.indices() : steps[1 - placed] / divisor;
+    one.down = steps[placed] / divisor;
+    return true;
   }
 
   // Whether they are one loop of each term.
   TESSERA_HOST_DEVICE bool AreTwo() const { return size == 2 && term[0] != term[1]; }
   TESSERA_HOST_DEVICE TwoLoops Two() const {
-    const int64_t divisor = GreatestCommonDivisor(offset_step[0], offset_step[1]);
+    const int32_t divisor = GreatestCommonDivisor(offset_step[0], offset_step[1]);
     return {{count[0], count[1]},
             {stride[0], stride[1]},
             offset_step[1] / divisor,
@@ -195,7 +256,8 @@ struct RankLoops {
       });
       return true;
     }
-    int64_t unit = 0, reach = 0;
+    int32_t unit = 0;
+    int64_t reach = 0;
     for (int j = 0; j < size; ++j) {
       unit = GreatestCommonDivisor(unit, offset_step[j]);
       reach += (count[j] - 1) * int64_t{offset_step[j]};
@@ -204,7 +266,7 @@ struct RankLoops {
     constexpr int64_t kMostCombinations = 1 << 15;
     if (range > kMostOffsets || combinations > kMostCombinations) return false;
     for (int64_t k = 0; k < range; ++k) list.most[k] = -1;
-    ForEach(static_cast<int32_t>(unit), [&](int32_t offset, int32_t place) {
+    ForEach(unit, [&](int32_t offset, int32_t place) {
       int16_t &least = list.least[offset], &most = list.most[offset];
       if (most < 0 || place < least) least = static_cast<int16_t>(place);
       if (place > most) most = static_cast<int16_t>(place);
@@ -273,9 +335,22 @@ struct NetworkCount {
   bool known = true;
 };
 
-// Half hops along a column from the centre line to the first and the last row.
-TESSERA_HOST_DEVICE inline int64_t HalfRows(int64_t centre, int64_t first, int64_t last) {
-  return Most(0, centre - 2 * first) + Most(0, 2 * last - centre);
+// Half hops along a column from the centre line to the first and the last row of a group, summed up
+// over `count` groups that are `step` rows apart.
+TESSERA_HOST_DEVICE inline int64_t SumHalfRows(int32_t centre, int32_t first, int32_t last,
+                                               int32_t step, int32_t count) {
+  // Terms above - 2 step k until they are negative, and below + 2 step k from where they are not.
+  const int32_t above = centre - 2 * first, below = 2 * last - centre, twice = 2 * step;
+  int64_t sum = 0;
+  if (above > 0) {
+    const int32_t most = (above - 1) / twice + 1, terms = most < count ? most : count;
+    sum += int64_t{terms} * above - twice * SumFromTo(0, terms);
+  }
+  const int32_t from = below > 0 ? 0 : (twice - 1 - below) / twice;
+  if (from < count) {
+    sum += int64_t{count - from} * below + twice * SumFromTo(from, count);
+  }
+  return sum;
 }
 
 // Where different indices mean different offsets.
@@ -312,16 +387,26 @@ TESSERA_HOST_DEVICE inline NetworkCount CountPlainNetwork(const NetworkWay& way,
   }
   const int64_t groups = below * starts * rows;
   if (!hops) return {.groups = groups};
-  const int64_t centre = way.plan.levels[way.i].fan_y - 1;  // in half rows
-  RankLoops relevant;
-  int32_t row_stride = 1;
+  const auto centre = static_cast<int32_t>(way.plan.levels[way.i].fan_y - 1);  // in half rows
+  RankLoops relevant;  // but the first of them, which is summed up at once
+  int32_t row_stride = 1, first_stride = 1, first_count = 1;
   for (int s = way.first_on_y(); s < way.end(); ++s) {
-    if (loops.Uses(dims, s)) relevant.Add(loops.spatial_count[s], 0, row_stride);
-    row_stride *= loops.spatial_count[s];
+    const int32_t count = loops.spatial_count[s];
+    if (loops.Uses(dims, s)) {
+      if (first_count > 1) {
+        relevant.Add(count, 0, row_stride);
+      } else {
+        first_count = count;
+        first_stride = row_stride;
+      }
+    }
+    row_stride *= count;
   }
   int64_t vertical = 0;
-  relevant.ForEach(
-      1, [&](int32_t /*offset*/, int32_t row) { vertical += HalfRows(centre, row, row + depth); });
+  const auto far = static_cast<int32_t>(depth);
+  relevant.ForEach(1, [&](int32_t /*offset*/, int32_t row) {
+    vertical += SumHalfRows(centre, row, row + far, first_stride, first_count);
+  });
   const int64_t horizontal = starts * (first_columns + 2 * last_column);
   return {.groups = groups, .half_hops = below * (rows * horizontal + starts * columns * vertical)};
 }
@@ -352,6 +437,27 @@ TESSERA_HOST_DEVICE inline bool AddRows(const OffsetList& list, RowCounts& rows)
     rows.first[k] = more.first[k];
     rows.last[k] = more.last[k];
   }
+  return true;
+}
+
+// The same for a rank with one placed loop, in place: from the last row on, what a row held is
+// added to rows behind it.
+TESSERA_HOST_DEVICE inline bool AddRows(const OnePlaced& one, RowCounts& rows) {
+  const int64_t reach = (one.places - 1) * one.stride;
+  if (rows.size + reach > kMostRows) return false;
+  const int32_t end = rows.size + static_cast<int32_t>(reach);
+  for (int32_t row = rows.size; row < end; ++row) rows.first[row] = rows.last[row] = 0;
+  for (int32_t row = rows.size - 1; row >= 0; --row) {
+    const int32_t first = rows.first[row], last = rows.last[row];
+    rows.first[row] = first * static_cast<int32_t>(one.LeastAt(0));
+    rows.last[row] = last * static_cast<int32_t>(one.MostAt(0));
+    for (int32_t p = 1; p < one.places; ++p) {
+      const int32_t to = row + p * static_cast<int32_t>(one.stride);
+      rows.first[to] += first * static_cast<int32_t>(one.LeastAt(p));
+      rows.last[to] += last * static_cast<int32_t>(one.MostAt(p));
+    }
+  }
+  rows.size = end;
   return true;
 }
 
@@ -393,7 +499,10 @@ TESSERA_HOST_DEVICE inline NetworkCount CountCollidingNetwork(const NetworkWay& 
         far += (collected.count[j] - 1) * int64_t{collected.stride[j]};
       }
       far *= offsets;
-    } else if (collected.AreTwo()) {
+    } else if (OnePlaced one; hops && collected.AsOnePlaced(one)) {
+      offsets = one.Offsets();
+      far = 2 * one.MostPlaces();
+    } else if (hops && collected.AreTwo()) {
       const TwoLoops two = collected.Two();
       offsets = two.Offsets();
       far = 2 * two.MostPlaces();
@@ -425,6 +534,10 @@ TESSERA_HOST_DEVICE inline NetworkCount CountCollidingNetwork(const NetworkWay& 
     const bool placed = collected.Placed();
     if (const int64_t offsets = placed ? 0 : collected.CountEven(); offsets > 0) {
       alike *= offsets;
+      continue;
+    }
+    if (OnePlaced one; collected.AsOnePlaced(one)) {
+      if (!AddRows(one, rows)) return {.known = false};
       continue;
     }
     if (!collected.List(collide, list)) return {.known = false};

@@ -175,10 +175,11 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
   const int multiprocessors = static_cast<int>(device.multiprocessors);
   tile_rows_ = PolicyTileRows(view_, static_cast<int>(batch_rows), multiprocessors, shared);
   if (tile_rows_ == 0) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = "policies of " + std::to_string(features) + " numbers with " +
-                            std::to_string(most_outputs) + " outputs do not fit on the device",
-                 .hint = "take fewer agents or --device cpu"};
+    return Error{
+        .kind = ErrorKind::kUnsupported,
+        .message = "policies of " + std::to_string(features) + " numbers with " +
+                   std::to_string(most_outputs) + " outputs do not fit on the device",
+        .hint = "take a policy for each agent (ippo, mappo), fewer agents or --device cpu"};
   }
   view_.parts =
       static_cast<int>(std::clamp<int64_t>(kBlocksPerProcessor * multiprocessors / (2 * units), 1,

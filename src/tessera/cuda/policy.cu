@@ -21,7 +21,7 @@ __host__ __device__ int OutRow(int outputs) { return outputs | 1; }
 
 int PolicyBytes(const PolicyView& view, int rows) {
   return 4 * (TileFloats(rows, view.x_row, kBuffers) +
-              rows * (2 * OutRow(view.most_outputs) + 2 * view.most_heads + kRowNumbers));
+              rows * (OutRow(view.most_outputs) + 2 * view.most_heads + kRowNumbers));
 }
 
 // The sum over all threads of a warp, for all of them.
@@ -46,8 +46,7 @@ struct Pass {
         first_head(policy.head_first[unit_index]),
         heads(policy.head_first[unit_index + 1] - first_head) {
     out = tile.rest();
-    toward_out = out + kRows * OutRow(view.most_outputs);
-    head_log_p = toward_out + kRows * OutRow(view.most_outputs);
+    head_log_p = out + kRows * OutRow(view.most_outputs);
     head_entropy = head_log_p + kRows * view.most_heads;
     row_numbers = head_entropy + kRows * view.most_heads;
   }
@@ -87,7 +86,7 @@ struct Pass {
     T::Sync();
   }
 
-  // From toward_out, d loss / d out, to the gradient of everything.
+  // From `out`, which holds d loss / d outputs now, to the gradient of everything.
   __device__ void Backward(float* gradient, bool add) {
     float* const tail = gradient + net.first_size();
     const float* const w3 = weights.tail + Tail::kW3;
@@ -95,7 +94,7 @@ struct Pass {
       const int r = i / kHidden, k = i % kHidden;
       float sum = 0;
       for (int o = 0; o < outputs; ++o) {
-        sum = fmaf(toward_out[r * out_row + o], __ldg(w3 + k * outputs + o), sum);
+        sum = fmaf(out[r * out_row + o], __ldg(w3 + k * outputs + o), sum);
       }
       d2()[r * kHiddenRow + k] = T::ThroughActivation(h2()[r * kHiddenRow + k], sum);
     }
@@ -104,7 +103,7 @@ struct Pass {
       float sum = 0;
 #pragma unroll 8
       for (int r = 0; r < kRows; ++r) {
-        sum = fmaf(k < kHidden ? h2()[r * kHiddenRow + k] : 1.0f, toward_out[r * out_row + o], sum);
+        sum = fmaf(k < kHidden ? h2()[r * kHiddenRow + k] : 1.0f, out[r * out_row + o], sum);
       }
       T::Put(tail + Tail::kW3 + i, sum, add);  // the bias follows the weights
     }
@@ -144,22 +143,21 @@ struct Pass {
     return sum;
   }
 
-  // d loss / d logits, from d loss / d log p and d loss / d entropy of every row, which are row
-  // numbers 0 and 1.
+  // Probabilities become d loss / d logits, from d loss / d log p and d loss / d entropy of every
+  // row, which are row numbers 0 and 1.
   template <typename Chosen>
   __device__ void HeadGradients(Chosen chosen) {
     for (int i = T::Tid(); i < kRows * heads; i += kBlock) {
       const int r = i / heads, h = i % heads;
       const PolicyHeadSpec head = view.head[first_head + h];
-      const float* const p = out + r * out_row + head.output;
-      float* const to = toward_out + r * out_row + head.output;
+      float* const y = out + r * out_row + head.output;
       const float* const taken = chosen(r);
       const int own = taken != nullptr ? static_cast<int>(taken[h]) : 0;
       const float a = row_numbers[r], b = row_numbers[kRows + r];
       const float entropy = head_entropy[r * heads + h];
       for (int c = 0; c < head.choices; ++c) {
-        const float log_p = logf(fmaxf(p[c], kLeastProbability));
-        to[c] = a * ((c == own ? 1.0f : 0.0f) - p[c]) - b * p[c] * (log_p + entropy);
+        const float p = y[c], log_p = logf(fmaxf(p, kLeastProbability));
+        y[c] = a * ((c == own ? 1.0f : 0.0f) - p) - b * p * (log_p + entropy);
       }
     }
     T::Sync();
@@ -183,7 +181,7 @@ struct Pass {
   T tile;
   const Weights weights;
   const int unit, outputs, out_row, first_head, heads;
-  float *out, *toward_out, *head_log_p, *head_entropy, *row_numbers;
+  float *out, *head_log_p, *head_entropy, *row_numbers;
 };
 
 template <Precision P>
@@ -371,7 +369,7 @@ __global__ void __launch_bounds__(kThreads) GradientKernel(PolicyView view, Mini
     } else {
       if (r < kRows) {
         const float error = valid(r) ? pass.out[r * pass.out_row] - view.returns[at] : 0.0f;
-        pass.toward_out[r * pass.out_row] = error * share;
+        pass.out[r * pass.out_row] = error * share;
         pass.row_numbers[2 * kRows + r] = 0.5f * error * error;
         pass.row_numbers[3 * kRows + r] = 0;
       }
