@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian machine: `make demo` and `make test`.
 # The rest is for developers; `make help` lists it.
-.PHONY: help setup build demo test test-full bench lint fuzz faults mutants soak ray test-web clean
+.PHONY: help setup build demo test test-full bench lint fuzz faults mutants soak ray wheel torch test-web clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 19
@@ -20,9 +20,9 @@ test: setup  ## fast lint, every test, the examples of the docs, a choice of tes
 	@scripts/test
 
 test-full: export TESSERA_THOROUGH = 1
-test-full: test lint mutants fuzz faults soak ray test-web  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
+test-full: test lint mutants fuzz faults soak ray wheel torch test-web  ## all of it: every random case, clang-tidy, mutants, fuzzers, faults, sanitizers
 
-test-web: build  ## the pages of `tessera report` in Chromium
+test-web: build  ## all pages of `tessera report` and `tessera serve` in Chromium
 	@scripts/test-web
 
 bench: build  ## benchmarks: ratios against a baseline of the same run
@@ -42,6 +42,12 @@ faults: build  ## every command through kills, full disks, closed streams, signa
 
 ray: build  ## a study on a Ray cluster of two nodes, a worker and a node killed: the same bytes
 	@scripts/check-ray build/release/tessera
+
+wheel: build  ## sdist and wheel as users get them: isolated build, audits, clean environments
+	@scripts/check-wheel
+
+torch: build  ## agents trained here act in PyTorch, Stable-Baselines3 learns in tessera/Mapping-v0 (3 GB from PyPI)
+	@scripts/check-torch
 
 mutants: setup  ## takes single rules out of model loopnest and checks that the tests notice
 	@scripts/mutants

@@ -2,12 +2,14 @@
 // scripts/check-cuda runs it; each part is a word on the command line, and ends in a table.
 //
 //   cuda_bench compare    tensors after ten rounds, for algorithms, layouts, samplers, precisions
+//   cuda_bench policies   PPO, IPPO and MAPPO: tensors after ten updates, then speed
 //   cuda_bench worlds     observations and rewards of worlds, then steps per second
 //   cuda_bench rounds     milliseconds of update rounds, and of their phases
 //   cuda_bench platforms  the same with replay on the host, and that the learning is the same
 //   cuda_bench training   episodes per second, everything on the device
 //   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, on the device
 //   cuda_bench profile    a few rounds, for Nsight Compute
+//   cuda_bench profile_policies   an update of policies, for the same
 //   cuda_bench memory     the error of asking for too much memory
 //   cuda_bench small      every kernel once, on little data: for compute-sanitizer
 //   cuda_bench race       one round of a few rows for each kind of kernel: for its racecheck
@@ -15,11 +17,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,6 +34,7 @@
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/part.h"
 #include "tessera/rl/device_off_policy.h"
+#include "tessera/rl/device_on_policy.h"
 #include "tessera/rl/stepper.h"
 #include "tessera/rl/trainer.h"
 #include "tessera/train.h"
@@ -100,6 +106,11 @@ struct Difference {
   double worst_net = 0;  // of all weights and biases of a network together
 };
 
+bool IsOfNetwork(const std::string& name) {
+  const std::string last = name.substr(name.rfind('.') + 1);
+  return last.size() == 2 && (last[0] == 'w' || last[0] == 'b');
+}
+
 // The largest |a - b| / |b| of all networks, their tensors, their optimisers' means and replay.
 Difference Compare(Learner& a, Learner& b) {
   const std::string folder = std::filesystem::temp_directory_path();
@@ -115,8 +126,8 @@ Difference Compare(Learner& a, Learner& b) {
   std::map<std::string, std::pair<double, double>> nets;  // squares of a - b, and of b
   for (const std::string& name : right.Names()) {
     const std::string last = name.substr(name.rfind('.') + 1);
-    const bool net = last.size() == 2 && (last[0] == 'w' || last[0] == 'b');
-    if (!net && last != "mean" && last != "records") continue;
+    const bool net = IsOfNetwork(name);
+    if (!net && last != "mean" && last != "records" && last != "observations") continue;
     std::vector<float> x(static_cast<size_t>(Must(right.Count(name)))), y(x.size());
     Must(left.Read(name, std::span(y)));
     Must(right.Read(name, std::span(x)));
@@ -140,6 +151,49 @@ Difference Compare(Learner& a, Learner& b) {
     difference.worst_net = std::max(difference.worst_net, std::sqrt(sums.first / sums.second));
   }
   return difference;
+}
+
+// An array of a file to be written again, if its numbers are of type T; `change` sees them before.
+template <typename T, typename Change>
+bool Again(const TensorReader& reader, const std::string& name, std::deque<std::vector<T>>& kept,
+           TensorWriter& writer, const Change& change) {
+  std::vector<T> values(static_cast<size_t>(Must(reader.Count(name))));
+  if (!reader.Read(name, std::span(values))) return false;
+  if constexpr (std::is_same_v<T, float>) change(values);
+  kept.push_back(std::move(values));
+  writer.Add(name, std::span(kept.back()));
+  return true;
+}
+
+// Gives `to` the state of `from` with every weight moved by one rounding, up or down at random.
+void LoadDisturbed(const Learner& from, Learner& to) {
+  const std::string path = std::filesystem::temp_directory_path() / "cuda_bench.disturbed";
+  TensorWriter before, after;
+  from.Save("", before);
+  Must(before.Write(path));
+  std::tuple<std::deque<std::vector<float>>, std::deque<std::vector<double>>,
+             std::deque<std::vector<int64_t>>, std::deque<std::vector<uint64_t>>,
+             std::deque<std::vector<uint32_t>>, std::deque<std::vector<uint8_t>>>
+      kept;
+  CounterRng rng(1, StreamId("disturbed"));
+  {
+    const TensorReader reader = Must(TensorReader::Open(path));
+    for (const std::string& name : reader.Names()) {
+      const auto move = [&](std::vector<float>& values) {
+        for (float& value : values) {
+          if (!IsOfNetwork(name)) return;
+          value = std::nextafter(value, rng.Bits32() % 2 == 0 ? HUGE_VALF : -HUGE_VALF);
+        }
+      };
+      std::apply(
+          [&](auto&... of_type) {
+            static_cast<void>((Again(reader, name, of_type, after, move) || ...));
+          },
+          kept);
+    }
+  }
+  Must(after.Write(path));
+  Must(to.Load("", Must(TensorReader::Open(path))));
 }
 
 void CompareRounds() {
@@ -182,12 +236,13 @@ void CompareRounds() {
       "has trained for 200\n"
       "rounds (50 with 12 agents), after 10: of the worst network (all its weights), of the worst "
       "tensor (Adam's means\n"
-      "included). host 10: the same between two runs of the host, one with learning rates that are "
-      "larger by 1e-7 of\n"
-      "themselves, worst tensor after 10 rounds.\n");
-  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n",
+      "included). host 1, host 10: the same between two runs of the host, worst tensor, where the "
+      "weights of one were "
+      "moved\n"
+      "by one rounding, up or down at random, before the first round.\n");
+  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n",
              "environment", "algo", "agents", "envs", "settings", "net 1", "net 10", "net 210",
-             "tens 1", "tens 10", "tens 210", "host 10", "critics' loss: device, host");
+             "tens 1", "tens 10", "tens 210", "host 1", "host 10", "critics' loss: device, host");
   for (const Case& c : cases) {
     TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
     config.algorithm = c.algorithm;
@@ -200,18 +255,17 @@ void CompareRounds() {
     }
     const Training cpu = Must(MakeTraining(host, 8, nullptr));
     const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
-    // 1e-7 is what one rounding of a float is.
-    for (const char* rate : {"actor_rate", "critic_rate"}) {
-      host.settings.emplace_back(rate, "0.010000001");
-    }
     const Training disturbed = Must(MakeTraining(host, 8, nullptr));
     Learner* const all[] = {cpu.learner.get(), gpu.learner.get(), disturbed.learner.get()};
     cpu.env->Reset(1);
     PlayAtRandom(*cpu.env, all, 3000 / c.envs);
-    Difference first, last;
+    LoadDisturbed(*cpu.learner, *disturbed.learner);
+    Difference first, last, own_first;
     for (int round = 0; round < 10; ++round) {
       for (Learner* const learner : all) Must(learner->Update());
-      if (round == 0) first = Compare(*gpu.learner, *cpu.learner);
+      if (round > 0) continue;
+      first = Compare(*gpu.learner, *cpu.learner);
+      own_first = Compare(*disturbed.learner, *cpu.learner);
     }
     last = Compare(*gpu.learner, *cpu.learner);
     const Difference own = Compare(*disturbed.learner, *cpu.learner);
@@ -231,10 +285,113 @@ void CompareRounds() {
     const Difference later = Compare(*gpu.learner, *cpu.learner);
     fmt::print(
         "{:23} {:6} {:6} {:4} {:46} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} "
-        "{:.6g} {:.6g}\n",
+        "{:8.1e} {:.6g} {:.6g}\n",
         c.env, c.algorithm, c.agents, c.envs, shown, first.worst_net, last.worst_net,
-        later.worst_net, first.worst, last.worst, later.worst, own.worst, a.q_loss, b.q_loss);
+        later.worst_net, first.worst, last.worst, later.worst, own_first.worst, own.worst, a.q_loss,
+        b.q_loss);
     std::fflush(stdout);
+  }
+}
+
+// ---- Policies ----------------------------------------------------------------------------------
+
+void ComparePolicies() {
+  struct Case {
+    std::string env, algorithm;
+    int64_t agents, envs;
+    Assignments settings;
+  };
+  const Case cases[] = {
+      {"cooperative_navigation", "ppo", 3, 1, {}},
+      {"cooperative_navigation", "ippo", 3, 4, {}},
+      {"cooperative_navigation", "mappo", 3, 4, {}},
+      {"predator_prey", "ppo", 6, 4, {}},
+      {"predator_prey", "ippo", 6, 4, {}},
+      {"predator_prey", "mappo", 6, 4, {}},
+      {"predator_prey", "mappo", 12, 8, {}},
+      {"predator_prey", "mappo", 24, 4, {}},
+      {"predator_prey", "mappo", 6, 4, {{"precision", "tf32"}}},
+      {"predator_prey", "mappo", 6, 4, {{"precision", "bf16"}}},
+  };
+  fmt::print(
+      "rollouts of 50 steps in worlds of their own, 4 passes of 4 mini-batches: |a - b| / |b| "
+      "after 1 and 10 updates, of\n"
+      "the worst network and of the worst tensor (Adam's means and what was observed included). "
+      "host 10: two runs of the\n"
+      "host, the weights of one moved by one rounding, up or down at random, before the first\n");
+  fmt::print("{:23} {:6} {:>6} {:>4} {:16} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n", "environment",
+             "algo", "agents", "envs", "settings", "net 1", "net 10", "tens 1", "tens 10",
+             "host 10", "critics' loss: device, host");
+  const auto go_on = [] { return true; };
+  for (const Case& c : cases) {
+    TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
+    config.algorithm = c.algorithm;
+    config.settings.emplace_back("steps", "50");
+    TrainingConfig host = config;
+    std::erase_if(host.settings, [](const auto& s) { return s.first == "precision"; });
+    const Training cpu = Must(MakeTraining(host, 8, nullptr));
+    const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+    const Training disturbed = Must(MakeTraining(host, 8, nullptr));
+    std::vector<std::unique_ptr<Trainer>> trainers;
+    for (const Training* const training : {&cpu, &gpu, &disturbed}) {
+      trainers.push_back(Must(MakeTrainer(*training, {.window = 100})));
+      trainers.back()->Start(1);
+    }
+    LoadDisturbed(*cpu.learner, *disturbed.learner);
+    Difference first, last;
+    for (const int64_t updates : {1, 10}) {
+      for (const auto& trainer : trainers) Must(trainer->Run(2 * updates * c.envs, go_on));
+      (updates == 1 ? first : last) = Compare(*gpu.learner, *cpu.learner);
+    }
+    const Difference own = Compare(*disturbed.learner, *cpu.learner);
+    std::string shown;
+    for (const auto& [name, value] : c.settings) shown += fmt::format("{}={}", name, value);
+    fmt::print("{:23} {:6} {:6} {:4} {:16} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:.6g} {:.6g}\n",
+               c.env, c.algorithm, c.agents, c.envs, shown, first.worst_net, last.worst_net,
+               first.worst, last.worst, own.worst, trainers[1]->progress().losses.q_loss,
+               trainers[0]->progress().losses.q_loss);
+    std::fflush(stdout);
+  }
+}
+
+// Updates and whole training with default settings: rollouts of 128 steps.
+void MeasurePolicies() {
+  fmt::print("\n{:23} {:6} {:>6} {:>6} {:8} {:>10} {:>12} {:>10} {:>12}\n", "environment", "algo",
+             "agents", "envs", "device", "update_ms", "episodes/s", "updates", "team_return");
+  const auto measure = [](const std::string& algorithm, int64_t agents, int64_t envs, Device device,
+                          int64_t rollouts) {
+    TrainingConfig config = ConfigFor("predator_prey", agents, envs);
+    config.algorithm = algorithm;
+    const Training training = Must(MakeTraining(config, 1, nullptr, device));
+    const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+    trainer->Start(1);
+    const auto go_on = [] { return true; };
+    // A rollout is a little more than five episodes of every environment.
+    const int64_t warm = device == Device::kCuda ? 11 * envs : 0;
+    if (warm > 0) Must(trainer->Run(warm, go_on));
+    const TrainProgress before = trainer->progress();
+    const double seconds =
+        Seconds([&] { Must(trainer->Run(warm + (128 * rollouts / 25 + 1) * envs, go_on)); });
+    const TrainProgress after = trainer->progress();
+    auto* const there = dynamic_cast<DeviceOnPolicy*>(training.learner.get());
+    fmt::print("{:23} {:6} {:6} {:6} {:8} {:>10} {:12.1f} {:10} {:12.2f}\n", "predator_prey",
+               algorithm, agents, envs, there != nullptr ? "cuda" : "cpu",
+               there != nullptr ? fmt::format("{:.3f}", 1e3 * Must(there->MeasureUpdates(10))) : "",
+               static_cast<double>(after.episodes - before.episodes) / seconds,
+               after.updates - before.updates, after.team_return);
+    std::fflush(stdout);
+  };
+  for (const int64_t agents : {3, 12, 48}) {
+    for (const std::string algorithm : {"ppo", "ippo", "mappo"}) {
+      if (agents == 48 && algorithm == "ppo") continue;
+      for (const int64_t envs : {1, 100, 1000}) {
+        if (agents == 48 && envs == 1000) continue;
+        measure(algorithm, agents, envs, Device::kCuda, 20);
+        if (agents < 48 ? envs < 1000 && agents * envs < 400 : envs == 1 && algorithm == "ippo") {
+          measure(algorithm, agents, envs, Device::kCpu, agents == 48 ? 1 : 2);
+        }
+      }
+    }
   }
 }
 
@@ -366,7 +523,7 @@ void MeasureRounds() {
       auto& engine = dynamic_cast<DeviceOffPolicy&>(*made->learner).engine();
       double best = 1e9;
       for (int i = 0; i < 3; ++i) best = std::min(best, Must(engine.MeasureRounds(30)));
-      cuda::OffPolicyEngine::Phases least{1, 1, 1, 1, 1, 1, 1};
+      cuda::OffPolicyEngine::Phases least{.all = 1e9};
       for (int i = 0; i < 5; ++i) {
         const auto phases = Must(engine.MeasureRound());
         if (phases.all < least.all) least = phases;
@@ -537,7 +694,35 @@ void ProfileRounds() {
   for (int i = 0; i < 20; ++i) Must(engine.MeasureRound());
 }
 
+// The same of policies.
+void ProfilePolicies() {
+  TrainingConfig config = ConfigFor("predator_prey", 12, 100);
+  config.algorithm = "mappo";
+  const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+  const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
+  trainer->Start(1);
+  Must(trainer->Run(600, [] { return true; }));
+}
+
 // ---- Every kernel ------------------------------------------------------------------------------
+
+// Policies with few rows: worlds on the device, then an environment on the host.
+void RunSmallPolicies(const std::string& env, const Assignments& settings, int64_t agents) {
+  for (const std::string algorithm : {"ppo", "ippo", "mappo"}) {
+    TrainingConfig config = ConfigFor(env, agents, 2, settings);
+    config.algorithm = algorithm;
+    const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+    const auto trainer = Must(MakeTrainer(training, {.window = 8}));
+    trainer->Start(1);
+    Must(trainer->Run(2, [] { return true; }));
+    Must(trainer->PrepareSave());
+    Trainer host(*training.env, *training.learner, nullptr, {.window = 8});
+    Must(host.Run(2, [] { return true; }));
+    fmt::print("{} {}: {} updates, losses {:g} {:g}\n", env, algorithm, trainer->progress().updates,
+               trainer->progress().losses.q_loss, trainer->progress().losses.p_loss);
+    std::fflush(stdout);
+  }
+}
 
 void RunSmall() {
   const Assignments small = {
@@ -565,6 +750,8 @@ void RunSmall() {
                    trainer->progress().losses.p_loss);
       }
     }
+    RunSmallPolicies(env, {{"steps", "20"}, {"minibatches", "3"}}, 3);
+    RunSmallPolicies(env, {{"steps", "25"}, {"minibatches", "1"}, {"precision", "tf32"}}, 5);
     const std::unique_ptr<MpeEnv> worlds = MakeWorlds({env, {{"agents", "5"}}}, 70);
     worlds->Reset(3);
     const auto batch = Must(cuda::WorldBatch::Make(Must(worlds->device_spec())));
@@ -599,6 +786,12 @@ void RunForRaces() {
   }
 }
 
+// The same for policies.
+void RunPoliciesForRaces() {
+  RunSmallPolicies("cooperative_navigation",
+                   {{"steps", "25"}, {"epochs", "1"}, {"minibatches", "2"}}, 2);
+}
+
 // What asking for more memory than there is comes to.
 void AskForTooMuch() {
   const std::unique_ptr<MpeEnv> one = MakeWorlds({"cooperative_navigation", {}}, 1);
@@ -617,6 +810,8 @@ int Main(int argc, char** argv) {
     const std::string part = argv[i];
     fmt::print("\n==== {} ====\n", part);
     if (part == "compare") CompareRounds();
+    if (part == "policies") ComparePolicies();
+    if (part == "policies") MeasurePolicies();
     if (part == "worlds") CompareWorlds();
     if (part == "rounds") MeasureRounds();
     if (part == "training") MeasureTraining();
@@ -624,7 +819,9 @@ int Main(int argc, char** argv) {
     if (part == "platforms") MeasurePlatforms();
     if (part == "small") RunSmall();
     if (part == "race") RunForRaces();
+    if (part == "race") RunPoliciesForRaces();
     if (part == "profile") ProfileRounds();
+    if (part == "profile_policies") ProfilePolicies();
     if (part == "memory") AskForTooMuch();
   }
   return 0;

@@ -187,6 +187,7 @@ nlohmann::json ToJson(const std::vector<Run>& runs, const std::vector<Task>& tas
     rows.push_back({{"task", tasks[run.task].name},
                     {"method", methods[run.method].ToString()},
                     {"seed", run.seed},
+                    {"log10_size", space.Log10Size()},
                     {"best", run.Best()},
                     {"best_known", tasks[run.task].best_known},
                     {"samples", run.result.samples},
@@ -253,8 +254,10 @@ int Main(const Arguments& arguments) {
       const Task& task = tasks[run.task];
       ThreadPool alone(1);
       Evaluator evaluator(*task.problem, alone);
-      const auto searcher = OrExit(methods[run.method].Make(
-          {.space = task.problem->space(), .seed = run.seed, .samples = arguments.samples}));
+      const auto searcher = OrExit(methods[run.method].Make({.space = task.problem->space(),
+                                                             .seed = run.seed,
+                                                             .samples = arguments.samples,
+                                                             .mapping = task.problem.get()}));
       SearchOptions options{.budget = {.samples = arguments.samples}};
       if (arguments.stop) options.target = (1 + arguments.within) * task.best_known;
       run.result = OrExit(RunSearch(*searcher, evaluator, options));

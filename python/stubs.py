@@ -37,9 +37,10 @@ TYPES = {
 OBJECTS = {
     "network": "_Name | Network | Sequence[_Name | Network] | None",
     "accelerator": "_Name | Accelerator | None",
+    "machine": "_Name | Accelerator | None",
     "mapping": "_Name | TesseraMapping | None",
     "method": "str | type | Callable[..., Any] | None",
-    "policy": "str | type | Callable[..., Any] | None",
+    "collect_with": "str | type | Callable[..., Any] | None",
     "methods": "str | Sequence[str | type | Callable[..., Any]] | None",
     "model": "str | type | Callable[..., Any] | None",
     "env": "str | type | Callable[..., Any] | None",

@@ -24,6 +24,16 @@ std::string Read(const fs::path& path) {
   return text ? *text : "";
 }
 
+std::string WithoutComments(const std::string& text) {
+  std::string code;
+  for (size_t at = 0; at < text.size();) {
+    const size_t comment = std::min(text.find("//", at), text.size());
+    code.append(text, at, comment - at);
+    at = std::min(text.find('\n', comment), text.size());
+  }
+  return code;
+}
+
 // Every source and header by its path in src/tessera, without comments.
 const std::map<std::string, std::string>& Sources() {
   static const std::map<std::string, std::string> kSources = [] {
@@ -32,7 +42,7 @@ const std::map<std::string, std::string>& Sources() {
       const std::string path = fs::relative(entry.path(), kSource).string();
       const bool test = path.ends_with("_test.cc");
       if (test || !(path.ends_with(".cc") || path.ends_with(".h"))) continue;
-      sources[path] = std::regex_replace(Read(entry.path()), std::regex("//[^\n]*"), "");
+      sources[path] = WithoutComments(Read(entry.path()));
     }
     return sources;
   }();

@@ -112,6 +112,19 @@ struct CooptimizeSettings {
   double clock_mhz = 100;  // Default: 100.
   vta::TimingParameters timing = {};
   bool as_published = false;  // Default: false.
+  // What an earlier run has kept for methods that take it up: a run's folder, or its
+  // kCooptPolicyFile. Default: none.
+  std::string policy = {};
+};
+
+// The policies of a run's agents with the data of their cost model.
+inline constexpr std::string_view kCooptPolicyFile = "policies.safetensors";
+
+// What is known about the policies that a job takes up.
+struct CooptPolicyInfo {
+  std::vector<std::string> networks = {};  // that they were trained on
+  int64_t measurements = 0;                // in all
+  int64_t layers_seen = 0;                 // of the job's, with the same sizes
 };
 
 // Settings with everything loaded and looked up.
@@ -123,6 +136,8 @@ struct CooptimizeJob {
   std::vector<LeftOut> left_out = {};
   MethodChoice method = {};
   std::shared_ptr<const CooptProblem> problem = {};
+  std::shared_ptr<const TensorReader> policy = {};  // what settings.policy names
+  std::optional<CooptPolicyInfo> policy_info = {};
 };
 
 // Files of the settings are relative to `folder` (empty: the current one).
@@ -134,6 +149,12 @@ Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint
 Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const CooptimizeJob& job,
                                          const RunOrigin& origin);
 Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory);
+
+// Adds environment `cooptimize` to those of tessera/env.h: the agents of DCOC walk through
+// accelerators and schedules of one layer, and every state is measured. The program and the Python
+// package have it; others call this before they name it. A second call does nothing. Errors:
+// another environment has the name.
+Result<void> RegisterCooptimizeEnv();
 
 // ---- What comes of it --------------------------------------------------------------------------
 
@@ -188,6 +209,8 @@ struct CooptimizeResult {
   CooptimizeSeconds seconds = {};
   // Of a run with a folder on a target that has programs: one per layer, each checked.
   std::vector<std::string> programs = {};
+  // kCooptPolicyFile, where the method keeps what it has learned.
+  std::string policies = {};
   std::shared_ptr<const SessionResult> session = {};  // everything that was measured, for reports
 };
 
@@ -400,7 +423,7 @@ struct SweepResult {
 Result<std::vector<std::string>> ParseVariedValues(std::string_view text);
 
 // The file of an accelerator in Tessera's own format, by preset name or path.
-Result<std::string> AcceleratorText(const std::string& name_or_path);
+Result<std::string> AcceleratorFileText(const std::string& name_or_path);
 
 Result<SweepResult> SweepAgain(const RunDirectory& directory, const VerifyOptions& options,
                                Verification& found);

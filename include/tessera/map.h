@@ -101,7 +101,7 @@ struct MapSettings {
   CostLimits limits = {};  // Of every layer. Default: none.
   MapMethod method = DefaultSearch();  // Default: DefaultSearch().
   std::string policy = {};  // "default", "none", the name of a shipped one, or a file. Default:
-                            // empty, "default" for method policy, otherwise "none".
+                            // empty, "default" for methods policy and auto, otherwise "none".
   TileSizes sizes = TileSizes::kDivisors;      // Default: kDivisors.
   bool decide_pes = false;                     // Default: false.
   bool bypass = true;                          // Loops. Default: true.

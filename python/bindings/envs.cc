@@ -10,7 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "support.h"
-#include "tessera/coopt/joint_env.h"
+#include "tessera/cooptimize.h"
 #include "tessera/env.h"
 #include "tessera/env/mpe/mpe_env.h"
 #include "tessera/part.h"
@@ -232,7 +232,7 @@ nb::list EnvList() {
 }  // namespace
 
 void BindEnvs(nb::module_& module) {
-  Value(RegisterEnv(coopt::kCooptimizeEnv));
+  Value(coopt::RegisterCooptimizeEnv());
   nb::class_<BatchEnv>(module, "BatchEnv",
                        "Equal worlds that step together; its arrays are views without a copy.")
       .def(nb::init<const std::string&, const Assignments&, int64_t, int>(), "name"_a, "settings"_a,

@@ -430,6 +430,26 @@ std::vector<std::pair<std::string, int64_t>> LoopsOf(const MappingBatch& batch) 
   return loops;
 }
 
+nb::object DictOf(const PlacedMapping& m) {
+  return nb::module_::import_("json").attr("loads")(JsonOf(m));
+}
+
+// Keywords are keys of the JSON form.
+PlacedMapping Replaced(const PlacedMapping& m, const nb::kwargs& changes) {
+  const nb::object changed = DictOf(m);
+  for (const auto& [key, value] : changes) {
+    if (!nb::cast<bool>(changed.attr("__contains__")(key))) {
+      Raise({.kind = ErrorKind::kUnknownName,
+             .message = "a mapping has no '" + nb::cast<std::string>(key) + "'",
+             .hint = "its keys are those of to_dict()"});
+    }
+    changed[key] = value;
+  }
+  const std::string text =
+      nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(changed));
+  return {Value(ParseMappingJson(text, "", m.place->layer, m.place->accelerator)), m.place};
+}
+
 void BindMapping(nb::module_& module) {
   nb::class_<PlacedMapping>(module, "Mapping",
                             "A mapping of a layer on a machine; to_dict() is its JSON form.")
@@ -441,6 +461,10 @@ void BindMapping(nb::module_& module) {
           },
           "text"_a, "layer"_a, "accelerator"_a, "Reads the JSON form.")
       .def_prop_ro("json", &JsonOf, "The JSON form on one line.")
+      .def("to_dict", &DictOf, nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
+           "The JSON form, as a result's `layers[i][\"mapping\"]` has it.")
+      .def("replace", &Replaced, nb::sig("def replace(self, **changes: typing.Any) -> Mapping"),
+           "Another mapping with other values of some keys of to_dict(): replace(levels=...).")
       .def_prop_ro("layer", [](const PlacedMapping& m) { return m.place->layer; })
       .def_prop_ro("form",
                    [](const PlacedMapping& m) {

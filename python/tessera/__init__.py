@@ -55,13 +55,16 @@ from ._surface import assign as assign
 from ._surface import bound as bound
 from ._surface import compare as compare
 from ._surface import compile as compile
+from ._surface import component as component
 from ._surface import cooptimize as cooptimize
 from ._surface import evaluate as evaluate
+from ._surface import explore as explore
 from ._surface import map as map
 from ._surface import methods as methods
 from ._surface import prove as prove
 from ._surface import resume as resume
 from ._surface import simulate as simulate
+from ._surface import sweep as sweep
 from ._surface import train as train
 from ._surface import verify as verify
 from ._worlds import BatchedEnv as BatchedEnv

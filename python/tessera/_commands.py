@@ -76,7 +76,12 @@ class _Line:
             return
         flag = self.command.by_name.get(name)
         if flag is None:
-            raise _unknown(self.command, name)
+            # A flag that only switches off: bypass=False is --no-bypass.
+            opposite = self.command.by_name.get("no_" + name)
+            if opposite is None or not isinstance(value, bool):
+                raise _unknown(self.command, name)
+            self._add_option(opposite.option, opposite.type, name, not value)
+            return
         if flag.positional:
             many = value if flag.type == "list" and isinstance(value, (list, tuple)) else [value]
             self.arguments += [self._word(name, one) for one in many]
@@ -151,6 +156,8 @@ def _items(value: Any) -> list[Any]:
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_plain(one) for one in value)
     return str(value)
 
 

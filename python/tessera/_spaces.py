@@ -19,6 +19,7 @@ from ._errors import BadValueError, UsageError
 from ._machines import Accelerator, load_accelerator
 from ._networks import Layer, Network, load_network
 from ._results import Rows
+from ._worlds import array_of
 
 
 def network_of(network: str | os.PathLike[str] | Network) -> Network:
@@ -47,7 +48,7 @@ def layer_of(network: str | os.PathLike[str] | Network | Layer, layer: str | int
 
 def points_of(points: Any, columns: int) -> npt.NDArray[np.int32]:
     """Points as an array of indices, one row each; anything but whole numbers is an exception."""
-    array = np.asarray(points)
+    array = array_of(points)
     if array.dtype.kind not in "iu":
         raise BadValueError(f"points are indices, but their type is {array.dtype}")
     if array.ndim != 2 or array.shape[1] != columns:
@@ -156,8 +157,8 @@ class Space:
 
 
 def _files(names: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    one = isinstance(names, (str, os.PathLike))
-    return [os.fspath(name) for name in ([names] if one else names) if os.fspath(name)]  # type: ignore[list-item,union-attr]
+    many = [names] if isinstance(names, (str, os.PathLike)) else names
+    return [os.fspath(name) for name in many if os.fspath(name)]
 
 
 def _assignments(settings: MappingType[str, Any]) -> list[tuple[str, str]]:

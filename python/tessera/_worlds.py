@@ -53,9 +53,22 @@ def _word(key: str, value: Any, folder: str) -> str:
     return path
 
 
+def array_of(values: Any) -> npt.NDArray[Any]:
+    """Values as a NumPy array: tensors of other libraries through DLPack, without a copy."""
+    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
+        return np.asarray(values)
+    try:
+        return np.from_dlpack(values)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise BadValueError(
+            f"a tensor of {type(values).__module__} cannot be read: {error}",
+            hint="it has to lie in the memory of the CPU, without gradients",
+        ) from error
+
+
 def choices_of(actions: Any, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
     """Actions as whole numbers of a shape; anything else is an exception."""
-    array = np.asarray(actions)
+    array = array_of(actions)
     if array.dtype.kind not in "iu":
         raise BadValueError(f"actions are choices, but their type is {array.dtype}")
     if array.size != shape[0] * shape[1]:
@@ -96,8 +109,11 @@ class BatchedEnv:
     def step(
         self, actions: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.uint8]]:
-        """One step of every world: choices [worlds, agents], or numbers [worlds, action_size]."""
-        array = np.asarray(actions)
+        """One step of every world: choices [worlds, agents], or numbers [worlds, action_size].
+
+        Actions are a NumPy array or what DLPack knows: a tensor of PyTorch or JAX in CPU memory.
+        """
+        array = array_of(actions)
         if array.dtype.kind in "iu":
             self._env.step_choices(np.ascontiguousarray(array, dtype=np.int64))
         elif array.dtype.kind == "f":

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BINARY = ROOT / "build" / "release" / "tessera"
 
 
 @pytest.fixture(scope="session")
@@ -17,12 +18,11 @@ def golden() -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def program():
-    """Runs the program and returns its standard output."""
+    """Runs the program (the C++ one, if it was built) and returns its standard output."""
+    command = [str(BINARY)] if BINARY.exists() else [sys.executable, "-m", "tessera"]
 
     def run(*words: str, code: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "tessera", *words], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr
         return done.stdout
 

@@ -11,6 +11,7 @@ from tessera import _core
 pytest.importorskip("pettingzoo")
 from tessera.pettingzoo import (  # noqa: E402
     cooperative_navigation_v0,
+    cooptimize_v0,
     mapping_v0,
     predator_prey_v0,
 )
@@ -97,13 +98,19 @@ def cases():
         yield f"mapping_v0 {settings}", lambda v=settings: mapping_v0.parallel_env(**v)
     yield "group", lambda: mapping_v0.parallel_env(groups=[["nope"]])
     yield "empty group", lambda: mapping_v0.parallel_env(groups=[[]])
-    for module in (predator_prey_v0, cooperative_navigation_v0, mapping_v0):
+    for module in (predator_prey_v0, cooperative_navigation_v0, mapping_v0, cooptimize_v0):
         yield f"{module.__name__} step", lambda m=module: m.parallel_env().step({})
         yield f"{module.__name__} mode", lambda m=module: m.parallel_env(render_mode="x")
         yield f"{module.__name__} seed", lambda m=module: m.parallel_env().reset(seed=-1)
     for words in ({"nope": 1}, {"bypass": 3}, {"threads": -1}, {"time_limit": NAN}, {"seed": 1.5}, {"set": "x"},
                   {"bind": {"x": "y"}}, {"progress": 3}, {"out": object()}, {"points": 0}, {"model": int}):  # fmt: skip
         yield f"map({words})", lambda v=words: small_map(**v)
+    for value in ("nope", 3, [], {"levels.GLB.entries": []}, {"nope": [1]}, "levels.GLB.entries=1..0:x2"):
+        yield f"sweep {value!r}", lambda v=value: tessera.sweep("alexnet", "simple3", layer=3, vary=v)
+    for value in ("nope", 3, object(), "eyeriss-256", ""):
+        yield f"explore {value!r}", lambda v=value: tessera.explore("alexnet", v)
+    for words in ({}, {"bytes": -1}, {"bytes": NAN}, {"bytes": "x"}, {"nope": 1}):
+        yield f"component {words}", lambda v=words: tessera.component("sram", **v)
     yield "too many", lambda: tessera.map(1, 2, 3)
     yield "twice", lambda: tessera.map("alexnet", network="alexnet")
     yield "no network", lambda: tessera.map(accelerator="eyeriss-256")

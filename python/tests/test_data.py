@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 import tessera
+from tessera import _commands, _surface
 
 
 def test_networks(tmp_path, golden):
@@ -47,6 +48,12 @@ def test_mappings():
     mapping = tessera.mapping_from_dict(result.layers[0]["mapping"], "alexnet", "eyeriss-256", 3)
     names = [name for name, _ in mapping.files("m")]
     assert "m.map.yaml" in names and "m.txt" in names
+    assert mapping.to_dict() == result.layers[0]["mapping"]
+    assert mapping.replace(levels=mapping.to_dict()["levels"]) == mapping
+    with pytest.raises(tessera.UnknownNameError, match="no 'nope'"):
+        mapping.replace(nope=1)
+    with pytest.raises(tessera.Error):
+        mapping.replace(levels=[])
     again = tessera.evaluate("alexnet", "eyeriss-256", mapping, layer=3)
     assert again.cycles == result.layers[0]["cycles"]
 
@@ -54,8 +61,13 @@ def test_mappings():
 def test_signatures_follow_the_flags():
     import inspect
 
+    for name, command, _, fixed in _surface.FUNCTIONS:
+        flags = {flag.name for flag in _commands.COMMANDS[command].flags} - set(fixed)
+        signature = inspect.signature(getattr(tessera, name)).parameters
+        assert flags | {"seed", "threads", "out", "progress"} == set(signature), name
     names = inspect.signature(tessera.map).parameters
     assert list(names)[:2] == ["network", "accelerator"]
     assert {"objective", "method", "samples", "seed", "time_limit", "progress", "out"} <= set(names)
+    assert {"policy", "inter_layer", "dataflow", "constraints"} <= set(names)
     assert "method" not in inspect.signature(tessera.prove).parameters
     assert "samples" in tessera.map.__doc__

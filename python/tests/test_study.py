@@ -1,6 +1,8 @@
 """Studies from Python: the store while and after a study runs, and units as a cluster computes them."""
 
+import importlib
 import pathlib
+import sys
 
 import pytest
 
@@ -121,6 +123,22 @@ def test_the_store_answers(study, program):
     pandas = pytest.importorskip("pandas")
     frame = tessera.study.to_pandas(study / "out")
     assert isinstance(frame, pandas.DataFrame) and list(frame["state"]) == ["done"] * 4
+
+
+@pytest.mark.parametrize("through", ["pyarrow", "duckdb"])
+def test_parquet(study, program, through, monkeypatch):
+    pytest.importorskip("pandas")
+    library = pytest.importorskip(through)  # make test-full installs both
+    program("study", str(study / "study.yaml"), "--out", str(study / "out"))
+    if through == "duckdb":
+        monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    tessera.study.to_parquet(study / "out", study / "units.parquet", "SELECT unit, layer, cycles FROM units")
+    if through == "duckdb":
+        units = library.sql(f"SELECT unit FROM '{study / 'units.parquet'}' ORDER BY unit").fetchall()
+        assert units == [(1,), (2,), (3,), (4,)]
+    else:
+        table = importlib.import_module("pyarrow.parquet").read_table(study / "units.parquet")
+        assert table.column_names == ["unit", "layer", "cycles"] and table.num_rows == 4
 
 
 def test_bad_studies_are_errors_with_their_place(study):

@@ -39,6 +39,14 @@ hierarchy:
   - {name: RF, entries: 64, mesh_x: 4, mesh_y: 4, read_pj: 1, fill_pj: 1, update_pj: 1}
   - {name: DRAM, shared_words_per_cycle: 1, read_pj: 100, fill_pj: 100, update_pj: 100}
 """
+TEMPLATE = """format: tessera-accelerator-1
+name: "NAME"
+hierarchy:
+  arithmetic: {mesh_x: {choose: [2, 4], as: columns}, mesh_y: 4, mac_pj: 1}
+  levels:
+  - {name: RF, entries: [32, 64], area_um2: 100, mesh_x: {as: columns}, mesh_y: 4, read_pj: 1, fill_pj: 1, update_pj: 1}
+  - {name: DRAM, shared_words_per_cycle: 1, read_pj: 100, fill_pj: 100, update_pj: 100}
+"""
 STUDY = """format: tessera-study-1
 networks: [{network: alexnet, layers: [1, 2]}]
 layers: each
@@ -92,10 +100,15 @@ class ReportTest(unittest.TestCase):
             "--out", folder / "proof")
     (folder / "study.yaml").write_text(STUDY)
     tessera("study", folder / "study.yaml", "--out", folder / "study")
-    for kind in ["compare", "cooptimize", "train", "study"]:
+    (folder / "template.yaml").write_text(TEMPLATE.replace("NAME", EVIL))
+    tessera("explore", folder / "net.yaml", "--machine", folder / "template.yaml", "--pareto", "latency,energy,area",
+            "--out", folder / "explore")
+    tessera("sweep", folder / "net.yaml", "--accelerator", folder / "a.yaml", "--vary", "levels.RF.entries=32..128:x2",
+            "--out", folder / "sweep")
+    for kind in ["compare", "cooptimize", "train", "study", "explore", "sweep"]:
       tessera("report", folder / kind, "--out", folder / f"{kind}.html")
     cls.pages = ["a/report.html", "both.html", "maestro.html", "compare.html", "cooptimize.html", "train.html",
-                 "study.html", "proof.html"]
+                 "study.html", "explore.html", "sweep.html", "proof.html"]
     tessera("report", folder / "a")
     tessera("report", folder / "b", "--out", folder / "b_only.html")
     tessera("report", folder / "proof", "--out", folder / "proof.html")
@@ -238,15 +251,34 @@ class ReportTest(unittest.TestCase):
     self.assertRegex(opened.page.inner_text("section.layer"), "limits? it")
     self.check_quiet(opened)
 
-  def test_pages_of_other_kinds(self):
+  def test_pages_of_every_kind(self):
+    for file in self.pages:
+      self.check_quiet(self.open(file))
     for kind, wanted in [("compare", "lowest median"), ("cooptimize", "inferences per second"), ("train", "team return"),
-                         ("study", "2 of 2 units are done")]:
+                         ("study", "2 of 2 units are done"), ("explore", "no machine of the template"),
+                         ("sweep", "What if")]:
       opened = self.open(f"{kind}.html")
-      self.assertIn(wanted, opened.page.inner_text("main"))
+      self.assertIn(wanted.lower(), opened.page.inner_text("main").lower())
       self.assertGreaterEqual(opened.page.locator("figure canvas, figure svg").count(), 1)
       self.check_quiet(opened)
     result = json.loads((self.folder / "cooptimize/result.json").read_text())
     self.assertIn(f"{result['cycles']:,}", self.open("cooptimize.html").page.inner_text("main"))
+
+  def test_explorations_have_their_machines(self):
+    opened = self.open("explore.html")
+    result = json.loads((self.folder / "explore/result.json").read_text())
+    self.assertEqual(opened.page.locator('table[aria-label="Machines of the front"] tbody tr').count(), len(result["front"]))
+    self.assertIn(f"{result['best']['cycles']:,}", opened.page.inner_text("main"))
+    front = self.csv_of(opened, "energy against latency")
+    self.assertEqual([float(row["energy"]) for row in front], [machine["energy_pj"] for machine in result["front"]])
+    fates = {row["fate"]: int(row["machines"]) for row in self.csv_of(opened, "What became of the machines")}
+    self.assertEqual(sum(fates.values()), result["machines"])
+    self.check_quiet(opened)
+    opened = self.open("sweep.html")
+    points = json.loads((self.folder / "sweep/result.json").read_text())["points"]
+    rows = self.csv_of(opened, "Energy against RF.entries")
+    self.assertEqual([float(row["energy_pj"]) for row in rows], [point["energy_pj"] for point in points])
+    self.check_quiet(opened)
 
   def test_fits_a_phone_in_the_dark(self):
     for file in self.pages:

@@ -1,43 +1,25 @@
 // Hardware and schedules designed together: what was chosen, what else is not beaten, and how the
 // layers do on it.
 import { chart, type Row } from "./chart";
-import { h, picture, s } from "./dom";
+import { h } from "./dom";
 import type { CooptLayer, CooptRun } from "./data";
 import { energy, percent, short, whole } from "./format";
 import { linePlot } from "./lines";
-import { parallelCoordinates, timelines } from "./machines";
+import { frontPicture, parallelCoordinates, timelines } from "./machines";
 import { sortableTable, type Column } from "./table";
 import { head } from "./verdict";
 
 type Result = CooptRun["result"];
 
+type FrontPoint = Result["pareto"][number];
+
 function front(result: Result): HTMLElement {
-  const width = 760, height = 330, left = 76, bottom = 44, top = 26, right = 20;
   const points = [...result.pareto].sort((a, b) => a.area - b.area);
-  const range = (values: number[]): [number, number] => {
-    const low = Math.min(...values), high = Math.max(...values), margin = (high - low || high || 1) * 0.1;
-    return [low - margin, high + margin];
-  };
-  const [x0, x1] = range(points.map((point) => point.area)), [y0, y1] = range(points.map((point) => point.throughput));
-  const px = (x: number) => left + ((x - x0) / (x1 - x0)) * (width - left - right);
-  const py = (y: number) => height - bottom - ((y - y0) / (y1 - y0)) * (height - top - bottom);
-  const svg = picture(width, height, "Throughput against area");
-  for (let i = 0; i <= 4; ++i) {
-    const x = x0 + ((x1 - x0) * i) / 4, y = y0 + ((y1 - y0) * i) / 4;
-    svg.append(s("line", { x1: px(x), x2: px(x), y1: top, y2: height - bottom, class: "grid" }),
-      s("text", { x: px(x), y: height - bottom + 16, "text-anchor": "middle" }, short(x / 1e6)),
-      s("line", { x1: left, x2: width - right, y1: py(y), y2: py(y), class: "grid" }),
-      s("text", { x: left - 6, y: py(y) + 4, "text-anchor": "end" }, short(y)));
-  }
-  svg.append(s("text", { x: (left + width) / 2, y: height - 8, "text-anchor": "middle" }, "area, mm²"),
-    s("text", { x: 4, y: 14 }, "inferences/s"));
-  points.forEach((point, i) => {
-    const next = points[i + 1];
-    if (next) svg.append(s("path", { d: `M${px(point.area)} ${py(point.throughput)}H${px(next.area)}V${py(next.throughput)}`, class: "front" }));
-    const chosen = point.hardware === result.hardware.name;
-    svg.append(s("g", {}, s("title", {}, `${point.hardware}: ${short(point.throughput)} inferences/s, ${short(point.area / 1e6)} mm²`),
-      s("circle", { cx: px(point.area), cy: py(point.throughput), r: chosen ? 7 : 5, class: chosen ? "point" : "point hollow" })));
-  });
+  const svg = frontPicture<FrontPoint>("Throughput against area",
+    { name: "area, mm²", of: (point) => point.area / 1e6, show: short },
+    { name: "inferences/s", of: (point) => point.throughput, show: short }, points, true, (point) => ({
+      text: `${point.hardware}: ${short(point.throughput)} inferences/s, ${short(point.area / 1e6)} mm²`,
+      chosen: point.hardware === result.hardware.name }));
   const rows: Row[] = [["hardware", "area_um2", "cycles", "inferences_per_second"],
     ...points.map((point): Row => [point.hardware, point.area, point.cycles, point.throughput])];
   return chart("Throughput against area", rows, svg, "Machines that no other one beats in both; the filled dot is the one that was chosen.");

@@ -309,7 +309,62 @@ export interface StudyRun extends Common {
   result: { study: string; part: string; done: number; failed: number; open: number; units: StudyUnit[] };
 }
 
-export type AnyRun = Run | CompareRun | CooptRun | TrainRun | StudyRun;
+export type Choice = number | string | boolean | null; // of a field of a template, or of what is varied
+
+export interface ExploredMachine {
+  machine: Record<string, Choice>;
+  number: number;
+  cycles: number;
+  energy_pj: number;
+  edp: number;
+  area_um2: number | null;
+  power_mw: number;
+  status: string;
+  gap: number;
+  limited_by: string;
+  networks: { name: string; cycles: number; energy_pj: number; edp: number }[];
+}
+
+export interface ExploreRun extends Common {
+  kind: "explore";
+  result: {
+    networks: string;
+    objective: string;
+    pareto: string[];
+    method: string;
+    machines: number;
+    mapped: number;
+    discarded_by_bound: number;
+    discarded_by_limit: number;
+    impossible: number;
+    not_looked_at: number;
+    best: ExploredMachine | null;
+    front: ExploredMachine[];
+    gap: number | null;
+    certificate: string;
+    stopped_by: string;
+  };
+}
+
+export interface SweepPoint {
+  values: Record<string, Choice>;
+  cycles: number | null;
+  energy_pj: number | null;
+  edp: number | null;
+  area_um2: number | null;
+  status: string;
+  gap: number | null;
+  limited_by: string | null;
+  relative: number | null; // to the first point's objective
+  why?: string;
+}
+
+export interface SweepRun extends Common {
+  kind: "sweep";
+  result: { network: string; objective: string; points: SweepPoint[]; knee: Record<string, Choice> | null };
+}
+
+export type AnyRun = Run | CompareRun | CooptRun | TrainRun | StudyRun | ExploreRun | SweepRun;
 
 export interface DiffLayer {
   name: string;

@@ -1,37 +1,35 @@
-// The machines of a co-optimization: what each knob was set to, and what the programs of the chosen
-// one do when.
+// Pictures of machines: what each knob was set to, which are not beaten, and what the programs of a
+// chosen one do when.
 import { chart, type Row } from "./chart";
 import { h, picture, s } from "./dom";
 import type { CooptRun, Machine, Timeline } from "./data";
 import { percent, short, whole } from "./format";
 import { bars, legend, type Bar } from "./layer";
 
-// Parallel coordinates: an axis per knob, then area and cycles; a line per machine.
-export function parallelCoordinates(run: CooptRun): HTMLElement | null {
-  const { knobs, machines, measured } = run.more;
-  if (machines.length < 2) return null;
-  const axes: { name: string; of: (machine: Machine) => number; show: (value: number) => string }[] = [
-    ...knobs.map((name, i) => ({ name, of: (machine: Machine) => machine.values[i] ?? 0, show: (value: number) => whole(2 ** value) })),
-    { name: "area, mm²", of: (machine) => machine.area / 1e6, show: short },
-    { name: "cycles", of: (machine) => machine.cycles, show: short },
-  ];
+export interface Axis<T> {
+  name: string;
+  of: (item: T) => number;
+  show: (value: number) => string;
+}
+
+// Parallel coordinates: a line per item, the last on top of the others.
+export function parallelPicture<T>(title: string, axes: Axis<T>[], items: T[], look: (item: T) => { text: string; chosen: boolean }): SVGSVGElement {
   const width = 900, height = 340, left = 60, right = 70, top = 40, bottom = 24;
-  const svg = picture(width, height, "Machines by their choices");
-  const px = (i: number) => left + (i / (axes.length - 1)) * (width - left - right);
+  const svg = picture(width, height, title);
+  const px = (i: number) => left + (i / Math.max(1, axes.length - 1)) * (width - left - right);
   const ranges = axes.map((axis) => {
-    const values = machines.map(axis.of);
+    const values = items.map(axis.of);
     return [Math.min(...values), Math.max(...values)] as const;
   });
   const py = (i: number, value: number) => {
     const [low, high] = ranges[i] ?? [0, 1];
     return high === low ? (top + height - bottom) / 2 : height - bottom - ((value - low) / (high - low)) * (height - top - bottom);
   };
-  // The fastest last, on top of the others.
-  [...machines].reverse().forEach((machine) => {
-    const d = axes.map((axis, i) => `${i === 0 ? "M" : "L"}${px(i)} ${py(i, axis.of(machine))}`).join("");
-    svg.append(s("g", {}, s("title", {}, `${machine.name}: ${short(machine.cycles)} cycles, ${short(machine.area / 1e6)} mm²`),
-      s("path", { d, fill: "none", class: machine.chosen ? "chosen" : "machine" })));
-  });
+  for (const item of items) {
+    const d = axes.map((axis, i) => `${i === 0 ? "M" : "L"}${px(i)} ${py(i, axis.of(item))}`).join("");
+    const { text, chosen } = look(item);
+    svg.append(s("g", {}, s("title", {}, text), s("path", { d, fill: "none", class: chosen ? "chosen" : "machine" })));
+  }
   axes.forEach((axis, i) => {
     const [low, high] = ranges[i] ?? [0, 1];
     svg.append(s("line", { x1: px(i), x2: px(i), y1: top, y2: height - bottom, class: "axis" }),
@@ -39,6 +37,53 @@ export function parallelCoordinates(run: CooptRun): HTMLElement | null {
       s("text", { x: px(i), y: top - 8, "text-anchor": "middle" }, axis.show(high)),
       s("text", { x: px(i), y: height - bottom + 16, "text-anchor": "middle" }, axis.show(low)));
   });
+  return svg;
+}
+
+// A front: steps between points that no other one beats in both. Scales end a tenth beyond the points.
+export function frontPicture<T>(title: string, x: Axis<T>, y: Axis<T>, items: T[], rises: boolean, look: (item: T) => { text: string; chosen: boolean }): SVGSVGElement {
+  const width = 760, height = 330, left = 76, bottom = 44, top = 26, right = 40;
+  const points = [...items].sort((a, b) => x.of(a) - x.of(b));
+  const range = (values: number[]): [number, number] => {
+    const low = Math.min(...values), high = Math.max(...values), margin = (high - low || high || 1) * 0.1;
+    return [low - margin, high + margin];
+  };
+  const [x0, x1] = range(points.map(x.of)), [y0, y1] = range(points.map(y.of));
+  const px = (value: number) => left + ((value - x0) / (x1 - x0)) * (width - left - right);
+  const py = (value: number) => height - bottom - ((value - y0) / (y1 - y0)) * (height - top - bottom);
+  const svg = picture(width, height, title);
+  for (let i = 0; i <= 4; ++i) {
+    const atX = x0 + ((x1 - x0) * i) / 4, atY = y0 + ((y1 - y0) * i) / 4;
+    svg.append(s("line", { x1: px(atX), x2: px(atX), y1: top, y2: height - bottom, class: "grid" }),
+      s("text", { x: px(atX), y: height - bottom + 16, "text-anchor": "middle" }, x.show(atX)),
+      s("line", { x1: left, x2: width - right, y1: py(atY), y2: py(atY), class: "grid" }),
+      s("text", { x: left - 6, y: py(atY) + 4, "text-anchor": "end" }, y.show(atY)));
+  }
+  svg.append(s("text", { x: (left + width) / 2, y: height - 8, "text-anchor": "middle" }, x.name), s("text", { x: 4, y: 14 }, y.name));
+  points.forEach((point, i) => {
+    const next = points[i + 1];
+    // With more of x one gets the next point's y only from there on.
+    if (next && (rises ? y.of(next) >= y.of(point) : y.of(next) <= y.of(point))) {
+      svg.append(s("path", { d: `M${px(x.of(point))} ${py(y.of(point))}H${px(x.of(next))}V${py(y.of(next))}`, class: "front" }));
+    }
+    const { text, chosen } = look(point);
+    svg.append(s("g", {}, s("title", {}, text),
+      s("circle", { cx: px(x.of(point)), cy: py(y.of(point)), r: chosen ? 7 : 5, class: chosen ? "point" : "point hollow" })));
+  });
+  return svg;
+}
+
+// The machines of a co-optimization: an axis per knob, then area and cycles; the fastest on top.
+export function parallelCoordinates(run: CooptRun): HTMLElement | null {
+  const { knobs, machines, measured } = run.more;
+  if (machines.length < 2) return null;
+  const axes: Axis<Machine>[] = [
+    ...knobs.map((name, i) => ({ name, of: (machine: Machine) => machine.values[i] ?? 0, show: (value: number) => whole(2 ** value) })),
+    { name: "area, mm²", of: (machine) => machine.area / 1e6, show: short },
+    { name: "cycles", of: (machine) => machine.cycles, show: short },
+  ];
+  const svg = parallelPicture("Machines by their choices", axes, [...machines].reverse(), (machine) => ({
+    text: `${machine.name}: ${short(machine.cycles)} cycles, ${short(machine.area / 1e6)} mm²`, chosen: machine.chosen }));
   const rows: Row[] = [["machine", ...knobs.map((name) => `log2_${name}`), "area_um2", "cycles"],
     ...machines.map((machine): Row => [machine.name, ...machine.values, machine.area, machine.cycles])];
   return chart("Machines by their choices", rows, svg,

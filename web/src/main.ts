@@ -6,6 +6,7 @@ import { cooptView } from "./coopt";
 import { readData, type AnyRun, type Data, type Run } from "./data";
 import { diffView } from "./diff";
 import { h } from "./dom";
+import { exploreView, sweepView } from "./explore";
 import { graphChart } from "./graph";
 import { layerView } from "./layer";
 import { planView } from "./plan";
@@ -49,6 +50,8 @@ function viewOf(run: AnyRun): HTMLElement {
     case "cooptimize": return cooptView(run);
     case "train": return trainView(run);
     case "study": return studyView(run);
+    case "explore": return exploreView(run);
+    case "sweep": return sweepView(run);
   }
 }
 

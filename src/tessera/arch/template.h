@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tessera/accelerator.h"
+#include "tessera/arch/machine_limits.h"
 #include "tessera/arch/template_relation.h"
 #include "tessera/base/document.h"
 #include "tessera/result.h"
@@ -33,26 +34,6 @@ struct TemplateField {
 
   std::string Text(size_t value) const;              // "65536", "[Weights]", "none"
   std::optional<double> Number(size_t value) const;  // of numbers
-};
-
-// A machine of a template, and what a file alone says about it.
-struct TemplateMachine {
-  Accelerator accelerator = {};
-  double area_um2 = 0;    // of the parts whose area is known; 0: of none
-  double sram_bytes = 0;  // of all levels but the outermost
-  double aspect = 1;      // of the array of MACs, at least 1
-};
-
-// Limits on machines, by their names in files and flags; none by default.
-struct MachineLimits {
-  std::optional<double> area_um2 = {}, power_w = {}, sram_bytes = {}, aspect = {};
-
-  // "area_mm2" and 2. False if there is no such limit.
-  bool Set(std::string_view name, double most);
-  static std::vector<std::string_view> Names();
-  // "area_mm2 2.31 > 2": the limit that a machine exceeds; empty if none. Power is known only after
-  // mapping, so it is not looked at.
-  std::string Broken(const TemplateMachine& machine) const;
 };
 
 // Contract: const members may be called by any number of threads. A choice is a position in the

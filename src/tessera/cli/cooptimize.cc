@@ -114,6 +114,11 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .value = "MHZ",
        .least = 1e-3,
        .most = 1e6},
+      {.name = "--policy",
+       .target = &arguments.settings.policy,
+       .help = "method dcoc: a run, or its policies.safetensors, whose agents act here without "
+               "learning, with the cost model that they had (dcoc:tune=true: they go on learning)",
+       .value = "RUN"},
       {.name = "--as-published",
        .target = &arguments.settings.as_published,
        .help = "points without a program are not filtered out and cost a measurement"},
@@ -192,6 +197,9 @@ extern const Command kCooptimizeCommand = {
           "the best schedule of a layer"},
          {"tessera cooptimize resnet18 --method autotvm:features=knob --as-published",
           "a baseline without the validity filter"},
+         {"tessera cooptimize resnet18 --budget-macs 256 --generator reference --policy run "
+          "--measurements 4",
+          "agents that were trained on other networks, four measurements per layer"},
          {"tessera cooptimize mobilenet-v2 --target maestro --budget-macs 256 --budget-area 300000",
           "PEs and buffer sizes of an array, with the mapping of every layer"}},
     .bind = Bind<CooptimizeArguments, Flags, Run>,

@@ -1,10 +1,11 @@
 #include "tessera/cli/explore_arguments.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
-#include "tessera/cli/choices.h"
+#include "tessera/cli/map_arguments.h"
 #include "tessera/cooptimize.h"
 #include "tessera/cost.h"
 #include "tessera/part.h"
@@ -23,15 +24,9 @@ std::vector<Flag> MachineMapFlags(MachineMapArguments& arguments, std::string_vi
       {.name = "--limit", .target = &arguments.limits, .help = limits_help, .value = "KEY=VALUE"},
       {.name = "--no-bypass",
        .target = &arguments.no_bypass,
-       .help = "every level holds every tensor that the machine lets it hold"},
-      {.name = "--constraints",
-       .target = &arguments.constraints,
-       .help = "YAML file with what mappings must be like (docs/constraints.md); may be repeated",
-       .value = "FILE"},
-      {.name = "--dataflow",
-       .target = &arguments.dataflow,
-       .help = "what stays where, and what is parallel, by name (docs/constraints.md)",
-       .value = "NAME"}};
+       .help = "every level holds every tensor that the machine lets it hold"}};
+  std::ranges::copy(ConstraintFlags(arguments.constraints, arguments.dataflow),
+                    std::back_inserter(flags));
   const std::vector<Flag> model = arguments.model_settings.Flags();
   flags.insert(flags.end(), model.begin(), model.end());
   return flags;

@@ -14,6 +14,7 @@
 #include "tessera/cli/training.h"
 #include "tessera/map.h"
 #include "tessera/part.h"
+#include "tessera/report/advice_report.h"
 #include "tessera/report/map_report.h"
 #include "tessera/report/space_report.h"
 #include "tessera/runs.h"
@@ -33,7 +34,7 @@ struct MapArguments {
   std::string within;  // a percentage or a part
   std::string batch;   // a file of rows
   int64_t audit = 0;
-  bool dry_run = false;
+  bool dry_run = false, explain_method = false;
   std::string device = "cpu";
 };
 
@@ -98,7 +99,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .target = &settings.policy,
        .help = "policy that method policy acts by, and that gives methods auto, exact and team "
                "their first mappings: default, none, a name (tessera list policies) or a file "
-               "(default: default for method policy, otherwise none)",
+               "(default: default for methods policy and auto, otherwise none)",
        .value = "POLICY"},
       {.name = "--factors",
        .target = &arguments.factors,
@@ -133,7 +134,11 @@ std::vector<Flag> Flags(MapArguments& arguments) {
       {.name = "--dry-run",
        .target = &arguments.dry_run,
        .help = "show the spaces: sizes, every decision with its values, what constraints leave of "
-               "them; search nothing"}};
+               "them; search nothing"},
+      {.name = "--explain-method",
+       .target = &arguments.explain_method,
+       .help = "say which method and budget this problem is worth, and why, from measured curves; "
+               "search nothing"}};
   for (const std::vector<Flag>& group : {MapBudgetFlags(arguments.budget, settings), more}) {
     flags.insert(flags.end(), group.begin(), group.end());
   }
@@ -174,6 +179,13 @@ Result<void> ShowSpaces(const MapJob& job, Context& context) {
   context.output.Set("space", DescribeSpace(job));
   context.output.Set("layers", SpacesJson(job, *sizes));
   return context.output.ShowText(SpacesText(job, *sizes));
+}
+
+Result<void> ShowAdvice(const MapJob& job, Context& context) {
+  const Result<AdviceView> advice = AdviceFor(job);
+  if (!advice) return advice.error();
+  context.output.Set("advice", advice->json);
+  return context.output.ShowText(advice->text);
 }
 
 // --batch.
@@ -260,8 +272,9 @@ Result<void> Run(const MapArguments& arguments, Context& context) {
   if (!job) return job.error();
   const Device device = DeviceOf(arguments.device);
   if (Result<void> can = CheckMapDevice(*job, device); !can) return can;
-  if (pareto && !arguments.dry_run) return MapFronts(*job, context);
+  if (pareto && !arguments.dry_run && !arguments.explain_method) return MapFronts(*job, context);
   if (arguments.dry_run) return ShowSpaces(*job, context);
+  if (arguments.explain_method) return ShowAdvice(*job, context);
   if (context.options.out.empty()) {
     return ShowRun(kMapRun, RunMap(*job, nullptr, RunContextOf(context, device)), context);
   }
@@ -285,6 +298,8 @@ extern const Command kMapCommand = {
           "another method with a setting"},
          {"tessera map bert-base --accelerator simba --out runs/bert",
           "a run with journal, mappings and report; continue it with tessera resume"},
+         {"tessera map alexnet --accelerator eyeriss-256 --objective edp --explain-method",
+          "which method and budget this is worth, and why"},
          {"tessera map alexnet --accelerator eyeriss-256 --dry-run",
           "the spaces: their sizes, and every decision with its values"},
          {"tessera map alexnet --accelerator eyeriss-256 --objective energy --samples 1000",

@@ -1,6 +1,8 @@
 // Flags of searching commands.
 #include "tessera/cli/map_arguments.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +16,19 @@
 namespace tessera {
 
 std::vector<std::string> MethodNames() { return SearchMethods().Names(); }
+
+std::vector<Flag> ConstraintFlags(std::vector<std::string>& constraints, std::string& dataflow) {
+  return {
+      {.name = "--constraints",
+       .target = &constraints,
+       .help = "YAML file with what mappings must be like (docs/constraints.md); may be repeated",
+       .value = "FILE"},
+      {.name = "--dataflow",
+       .target = &dataflow,
+       .help = "what stays where, and what is parallel, by name (docs/constraints.md)",
+       .value = "NAME",
+       .choices = DataflowNames}};
+}
 
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
   MapSettings& settings = arguments.settings;
@@ -60,16 +75,10 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .target = &arguments.art,
        .help = "areas for the machine: an ART of Accelergy; may be repeated",
        .value = "FILE"},
-      {.name = "--constraints",
-       .target = &arguments.constraints,
-       .help = "YAML file with what mappings must be like (docs/constraints.md); may be repeated",
-       .value = "FILE"},
-      {.name = "--dataflow",
-       .target = &arguments.dataflow,
-       .help = "what stays where, and what is parallel, by name (docs/constraints.md)",
-       .value = "NAME",
-       .choices = DataflowNames}};
+  };
   flags.insert(flags.end(), more.begin(), more.end());
+  std::ranges::copy(ConstraintFlags(arguments.constraints, arguments.dataflow),
+                    std::back_inserter(flags));
   const std::vector<Flag> model = arguments.model_settings.Flags();
   flags.insert(flags.end(), model.begin(), model.end());
   return flags;

@@ -35,6 +35,9 @@ struct ProblemArguments {
 // NETWORK, --accelerator, --model, --objective, and what the space and the models leave open.
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments);
 
+// --constraints and --dataflow, of every command whose mappings may be restricted.
+std::vector<Flag> ConstraintFlags(std::vector<std::string>& constraints, std::string& dataflow);
+
 // --points.
 Flag PointsFlag(MapSettings& settings);
 

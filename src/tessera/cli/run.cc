@@ -16,6 +16,7 @@
 #include "tessera/cli/exit_code.h"
 #include "tessera/cli/help.h"
 #include "tessera/cli/parse.h"
+#include "tessera/cooptimize.h"
 #include "tessera/part.h"
 #include "tessera/report/progress.h"
 #include "tessera/run.h"
@@ -199,6 +200,10 @@ int ShowText(const std::string& text, std::ostream& out, std::ostream& err) {
 
 int RunTessera(const std::vector<std::string>& words, std::ostream& out, std::ostream& err,
                const Surroundings& surroundings) {
+  if (const Result<void> added = coopt::RegisterCooptimizeEnv(); !added) {
+    Print(added.error(), err);
+    return ExitCode(added.error().kind);
+  }
   std::vector<std::string> asked = words;
   if (!asked.empty() && asked[0] == "help") {  // `tessera help zoo` is `tessera zoo --help`
     asked.erase(asked.begin());

@@ -81,7 +81,7 @@ Result<SweepSettings> SettingsOf(const SweepArguments& arguments, Context& conte
 Result<void> Run(const SweepArguments& arguments, Context& context) {
   const Result<SweepSettings> settings = SettingsOf(arguments, context);
   if (!settings) return settings.error();
-  const Result<std::string> text = AcceleratorText(arguments.accelerator);
+  const Result<std::string> text = AcceleratorFileText(arguments.accelerator);
   if (!text) return text.error();
   const NetworkWith network = [&](const auto& parameters) {
     NetworkArgument with = arguments.network;

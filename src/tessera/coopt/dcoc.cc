@@ -35,6 +35,7 @@ struct DcocOptions {
   int64_t hardware_plan = 2;
   int64_t steps = 16;
   double temperature = 0.01;
+  bool tune = false;
 };
 
 // Candidates of a task that are looked at beside those that agents came by.
@@ -63,12 +64,24 @@ DcocAgentsKind KindOf(const std::string& name) {
 // large budget would otherwise mean many rounds over several accelerators.
 int64_t PlanOf(const JointSetup& setup, const DcocOptions& options) {
   if (options.plan > 0) return options.plan;
+  // Who knows what to expect can look at each result before the next choice.
+  if (setup.policy != nullptr) return std::clamp<int64_t>(setup.measurements / 8, 1, 4);
   if (setup.problem.hardware().fixed()) return 4;
   return std::clamp<int64_t>(setup.measurements / 100, 4, 16);
 }
 
 class DcocSearcher final : public JointSearcher {
  public:
+  static Result<std::unique_ptr<JointSearcher>> Make(const JointSetup& setup,
+                                                     const DcocOptions& options) {
+    auto made = std::make_unique<DcocSearcher>(setup, options);
+    if (setup.policy != nullptr) {
+      if (Result<void> r = made->agents_.Load(*setup.policy); !r) return r.error();
+      if (Result<void> r = made->model_.Load(*setup.policy); !r) return r.error();
+    }
+    return std::unique_ptr<JointSearcher>(std::move(made));
+  }
+
   DcocSearcher(const JointSetup& setup, const DcocOptions& options)
       : setup_(setup),
         problem_(setup.problem),
@@ -85,6 +98,7 @@ class DcocSearcher final : public JointSearcher {
                  .walkers = static_cast<int64_t>(std::min(kMaxWalkers, kWalkersPerLayer * layers_)),
                  .steps = options.steps,
                  .local_rewards = options.reward == "local",
+                 .learn = setup.policy == nullptr || options.tune,
                  .seed = setup.seed}) {
     for (size_t knob = 0; knob < problem_.hardware().knobs(); ++knob) {
       hardware_sizes_.push_back(std::ssize(problem_.hardware().values(knob)));
@@ -128,6 +142,15 @@ class DcocSearcher final : public JointSearcher {
                         const std::vector<float> values = agents_.Values(states);
                         return std::vector<double>(values.begin(), values.end());
                       }});
+  }
+
+  bool Keeps() const override { return true; }
+
+  // The policies of the agents with their critic, and what the cost model has learned from, which
+  // ranks what the agents come by.
+  void Save(TensorWriter& writer) const override {
+    agents_.Save(writer);
+    model_.Save(writer);
   }
 
  private:
@@ -526,7 +549,8 @@ MethodInfo DcocMethod() {
         "measurements per layer and accelerator in a round; 0: 4, more with a large budget"},
        {"hardware_plan", &O::hardware_plan, Range{1, 100}, "accelerators in a round"},
        {"steps", &O::steps, Range{1, 1'000}, "steps of a walk"},
-       {"temperature", &O::temperature, Range{1e-6, 100}, "of the soft-max; small is greedy"}});
+       {"temperature", &O::temperature, Range{1e-6, 100}, "of the soft-max; small is greedy"},
+       {"tune", &O::tune, "with policies of an earlier run: agents go on learning"}});
 }
 
 }  // namespace tessera::coopt

@@ -69,6 +69,10 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
       walk_.Observe(states[i], after.data() + i * width);
       if (moved) visit(states[i]);
     }
+    if (!options_.learn) {
+      std::swap(before, after);
+      continue;
+    }
     if (step + 1 == options_.steps) std::fill(ends.begin(), ends.end(), EpisodeEnd::kTruncated);
     const Result<void> taken = learner_->Observe({.observations = before,
                                                   .states = {},
@@ -81,7 +85,13 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
     TESSERA_CHECK(taken.ok());
     std::swap(before, after);
   }
-  TESSERA_CHECK(learner_->Update().ok());
+  if (options_.learn) TESSERA_CHECK(learner_->Update().ok());
+}
+
+void DcocAgents::Save(TensorWriter& writer) const { learner_->SaveNetworks("agents.", writer); }
+
+Result<void> DcocAgents::Load(const TensorReader& reader) {
+  return learner_->LoadNetworks("agents.", reader);
 }
 
 std::vector<float> DcocAgents::Values(std::span<const Request> states) {

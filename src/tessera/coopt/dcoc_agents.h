@@ -12,6 +12,8 @@
 
 #include "tessera/coopt/joint_walk.h"
 #include "tessera/coopt/simulator.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 #include "tessera/rl/on_policy.h"
 
 namespace tessera::coopt {
@@ -28,6 +30,7 @@ struct DcocAgentsOptions {
   int64_t walkers = 64;                            // Default: 64.
   int64_t steps = 16;          // per walk, after which the agents learn. Default: 16.
   bool local_rewards = false;  // Default: false, all get the same.
+  bool learn = true;           // Default: true. Otherwise they act by what they know.
   uint64_t seed = 1;
 };
 
@@ -50,6 +53,10 @@ class DcocAgents {
   // all, or with local rewards each agent's own part.
   void Walk(std::span<const Request> starts, bool freeze_hardware, const Score& score,
             const std::function<void(const Request&)>& visit);
+
+  // The networks of the agents and of their critic, for teams of the same kind on other networks.
+  void Save(TensorWriter& writer) const;
+  Result<void> Load(const TensorReader& reader);
 
   // What the critics expect of states.
   std::vector<float> Values(std::span<const Request> states);

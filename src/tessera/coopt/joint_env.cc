@@ -1,10 +1,10 @@
-// Batches of walks through accelerators and schedules.
-#include "tessera/coopt/joint_env.h"
-
+// Co-optimization as an environment: the three agents of DCOC walk through accelerators and
+// schedules of one layer, every state they reach is measured, and what is fast is rewarded.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +14,7 @@
 
 #include "tessera/coopt/joint_walk.h"
 #include "tessera/cooptimize.h"
+#include "tessera/env.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
 
@@ -267,12 +268,22 @@ Result<std::unique_ptr<Env>> Make(const Assignments& assignments, int64_t batch,
   return std::unique_ptr<Env>(std::move(env));
 }
 
-}  // namespace
-
 const EnvInfo kCooptimizeEnv = {
     .name = "cooptimize",
     .summary = "hardware and schedules of a layer: three agents move knobs, what is fast is good",
     .parameters = [] { return Describe(Parameters()); },
     .make = Make};
+
+}  // namespace
+
+Result<void> RegisterCooptimizeEnv() {
+  static std::mutex mutex;
+  static bool registered = false;
+  const std::lock_guard lock(mutex);
+  if (registered) return {};
+  Result<void> added = RegisterEnv(kCooptimizeEnv);
+  registered = added.ok();
+  return added;
+}
 
 }  // namespace tessera::coopt

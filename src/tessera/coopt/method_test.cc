@@ -171,6 +171,51 @@ TEST(DcocTest, AblationsRun) {
   }
 }
 
+// What a run keeps comes back on other layers, bit for bit: agents that only act propose the same
+// from the file of a file, and their cost model has learned from both networks.
+TEST(DcocTest, PoliciesOfARunActOnOtherLayers) {
+  const TemporaryFolder folder;
+  const auto run = [&](const CooptProblem& problem, const std::string& from,
+                       const std::string& to) {
+    ThreadPool pool(1);
+    JointSetup setup{.problem = problem, .seed = 3, .measurements = 4};
+    if (!from.empty()) {
+      setup.policy = std::make_shared<const TensorReader>(*TensorReader::Open(folder.File(from)));
+    }
+    const auto searcher = *MakeSearcher(*ParseMethodChoice("dcoc", CooptMethods()), setup);
+    EXPECT_TRUE(searcher->Keeps());
+    const Simulator simulator(problem, pool);
+    const SessionResult result = *RunSession(*searcher, problem, simulator, {.measurements = 4});
+    TensorWriter writer;
+    searcher->Save(writer);
+    EXPECT_TRUE(writer.Write(folder.File(to)));
+    return result;
+  };
+  const CooptProblem first = FreeProblem();
+  run(first, "", "a");
+  std::vector<TaskLayer> layers = {{"other", "net", {}, vta::SquareConv(128, 256, 14, 3, 1, 1), 2}};
+  const auto hardware = *VtaTarget::Make({.macs = 256, .sram_bytes = 512 << 10, .max_batch = 2});
+  const CooptProblem second(layers, hardware, {.generator = Generator::kReference});
+  const SessionResult taken = run(second, "a", "b"), again = run(second, "a", "c");
+  ASSERT_NE(taken.best(), nullptr);
+  EXPECT_EQ(taken.best()->value, again.best()->value);
+  const TensorReader a = *TensorReader::Open(folder.File("a"));
+  const TensorReader b = *TensorReader::Open(folder.File("b"));
+  EXPECT_EQ(*b.Count("model.0.labels"), *a.Count("model.0.labels") + taken.measurements);
+  // They acted and did not learn.
+  std::vector<float> before(static_cast<size_t>(*a.Count("agents.unit0.actor.w1")));
+  std::vector<float> after = before;
+  ASSERT_TRUE(a.Read("agents.unit0.actor.w1", std::span(before)));
+  ASSERT_TRUE(b.Read("agents.unit0.actor.w1", std::span(after)));
+  EXPECT_EQ(before, after);
+  // Another target's agents are no agents here.
+  const CooptProblem arrays = FreeArrays();
+  const JointSetup wrong{
+      .problem = arrays,
+      .policy = std::make_shared<const TensorReader>(*TensorReader::Open(folder.File("a")))};
+  EXPECT_FALSE(MakeSearcher(*ParseMethodChoice("dcoc", CooptMethods()), wrong));
+}
+
 TEST(MethodsTest, UnknownNamesAndSettingsHaveHints) {
   const Result<MethodChoice> unknown = ParseMethodChoice("autotv", CooptMethods());
   ASSERT_FALSE(unknown);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tessera/part.h"
 
@@ -19,7 +20,10 @@ constexpr size_t kGrowth = 12;
 
 PerformanceModel::PerformanceModel(const CooptProblem& problem,
                                    const PerformanceModelOptions& options)
-    : problem_(problem), options_(options), data_(options.transfer ? 1 : problem.layers().size()) {}
+    : problem_(problem), options_(options), data_(options.transfer ? 1 : problem.layers().size()) {
+  FeatureRow row;
+  width_ = Fill({}, row);
+}
 
 double PerformanceModel::Base(const Request& request) const {
   const Task& task = problem_.task(request.hardware, request.layer);
@@ -41,7 +45,7 @@ size_t PerformanceModel::Fill(const Request& request, FeatureRow& row) const {
 
 void PerformanceModel::Add(const Measured& measured) {
   FeatureRow row;
-  width_ = Fill(measured.request, row);
+  TESSERA_CHECK(Fill(measured.request, row) == width_);
   const auto end = row.begin() + static_cast<ptrdiff_t>(width_);
   validity_.rows.insert(validity_.rows.end(), row.begin(), end);
   validity_.labels.push_back(measured.outcome.valid ? 1.0f : 0.0f);
@@ -55,8 +59,61 @@ void PerformanceModel::Add(const Measured& measured) {
       static_cast<float>(std::log(measured.outcome.value) - Base(measured.request)));
 }
 
+// By what was measured here: a few points of this network say more about it than many of others.
 bool PerformanceModel::Grown(const Data& data) {
-  return data.labels.size() > data.fitted + data.fitted / kGrowth;
+  if (data.fitted < data.loaded) return true;
+  const size_t known = data.fitted - data.loaded;
+  return data.labels.size() - data.loaded > known + known / kGrowth;
+}
+
+void PerformanceModel::Save(TensorWriter& writer) const {
+  writer.AddInt("model.width", static_cast<int64_t>(width_));
+  const auto save = [&](const std::string& name, const Data& data) {
+    writer.Add(name + ".rows", std::span<const float>(data.rows));
+    writer.Add(name + ".labels", std::span<const float>(data.labels));
+  };
+  for (size_t i = 0; i < data_.size(); ++i) save("model." + std::to_string(i), data_[i]);
+  save("model.validity", validity_);
+}
+
+Result<void> PerformanceModel::LoadOne(const TensorReader& reader, const std::string& name,
+                                       Data& data) {
+  const Result<int64_t> count = reader.Count(name + ".labels");
+  if (!count) return count.error();
+  std::vector<float> labels(static_cast<size_t>(*count));
+  std::vector<float> rows(labels.size() * width_);
+  constexpr float kMost = 1e30f;
+  if (Result<void> r = reader.ReadWithin(name + ".labels", std::span(labels), -kMost, kMost); !r) {
+    return r;
+  }
+  if (Result<void> r = reader.ReadWithin(name + ".rows", std::span(rows), -kMost, kMost); !r) {
+    return r;
+  }
+  data.rows.insert(data.rows.end(), rows.begin(), rows.end());
+  data.labels.insert(data.labels.end(), labels.begin(), labels.end());
+  data.loaded = data.labels.size();
+  return {};
+}
+
+Result<void> PerformanceModel::Load(const TensorReader& reader) {
+  const auto other = [](std::string message) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = std::move(message),
+                 .hint = "take the policies of a run with the same target and generator"};
+  };
+  const Result<int64_t> width = reader.ReadInt("model.width");
+  if (!width) return width.error();
+  if (*width != static_cast<int64_t>(width_)) {
+    return other("the cost model that was saved sees other numbers of a schedule");
+  }
+  for (size_t i = 0; reader.Has("model." + std::to_string(i) + ".labels"); ++i) {
+    Data& data = data_[options_.transfer ? 0 : std::min(i, data_.size() - 1)];
+    if (Result<void> r = LoadOne(reader, "model." + std::to_string(i), data); !r) return r;
+  }
+  if (Result<void> r = LoadOne(reader, "model.validity", validity_); !r) return r;
+  for (const float label : validity_.labels) refusals_ += label < 0.5f ? 1 : 0;
+  Fit();
+  return {};
 }
 
 void PerformanceModel::FitOne(Data& data, bool spread) const {

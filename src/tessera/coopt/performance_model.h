@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/coopt/boosted_trees.h"
 #include "tessera/coopt/simulator.h"
+#include "tessera/part.h"
+#include "tessera/result.h"
 
 namespace tessera::coopt {
 
@@ -38,6 +41,11 @@ class PerformanceModel {
   // Trains, if there is enough new.
   void Fit();
 
+  // What was measured, as the model sees it, and what another model of the same target has saved:
+  // from then on this one has learned from it, too. Errors: another target's features.
+  void Save(TensorWriter& writer) const;
+  Result<void> Load(const TensorReader& reader);
+
   // Natural logarithm of the objective's part, and how unsure that is.
   struct Prediction {
     double log_value = 0;
@@ -54,17 +62,19 @@ class PerformanceModel {
     std::vector<float> labels;
     std::vector<BoostedTrees> ensemble;
     size_t fitted = 0;  // rows at the last training
+    size_t loaded = 0;  // rows of earlier runs, which come first
   };
 
   double Base(const Request& request) const;
   size_t Fill(const Request& request, FeatureRow& row) const;
+  Result<void> LoadOne(const TensorReader& reader, const std::string& name, Data& data);
   Data& DataOf(const Request& request) { return data_[options_.transfer ? 0 : request.layer]; }
   static bool Grown(const Data& data);
   void FitOne(Data& data, bool spread) const;
 
   const CooptProblem& problem_;
   const PerformanceModelOptions options_;
-  size_t width_ = 0;
+  size_t width_ = 0;  // features of a point
   std::vector<Data> data_;
   Data validity_;
   int64_t refusals_ = 0;

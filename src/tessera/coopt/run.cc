@@ -2,6 +2,8 @@
 #include "tessera/coopt/run.h"
 
 #include <filesystem>
+#include <set>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -67,6 +69,7 @@ std::string ToJsonText(CooptimizeSettings settings, const std::vector<std::strin
                field.value);
   }
   json["hardware"] = settings.hardware ? nlohmann::ordered_json(*settings.hardware) : nullptr;
+  if (!settings.policy.empty()) json["policy"] = settings.policy;
   return json.dump();
 }
 
@@ -112,12 +115,97 @@ Result<StoredSettings> ParseStored(std::string_view text, const std::string& fil
   const Result<const Node*> hardware = reader.Require("hardware");
   if (!hardware) return hardware.error();
   if ((*hardware)->kind == Node::Kind::kScalar) stored.settings.hardware = (*hardware)->scalar;
+  if (const Node* policy = reader.Find("policy")) stored.settings.policy = policy->scalar;
   if (Result<void> done = reader.Finish(); !done) return done.error();
   return stored;
 }
 
 std::string In(const std::string& folder, const std::string& path) {
   return folder.empty() ? path : folder + "/" + path;
+}
+
+// ---- What is kept for other networks
+
+constexpr std::string_view kAbout = "about";  // an array of characters: JSON
+constexpr std::string_view kAboutFormat = "tessera-coopt-policies-1";
+
+// The layer as a target sees it, for comparing.
+std::string LoopsOf(const TaskLayer& layer) { return ToString(layer.layer); }
+
+std::string AboutText(const CooptimizeJob& job, const SessionResult& session) {
+  nlohmann::ordered_json json;
+  json["format"] = kAboutFormat;
+  json["target"] = job.settings.target;
+  json["generator"] = NameOf(job.settings.generator, kGeneratorNames);
+  json["objective"] = NameOf(job.settings.objective, kCooptObjectiveNames);
+  json["method"] = job.settings.method;
+  json["seed"] = job.seed;
+  json["measurements"] = session.measurements;
+  json["networks"] = nlohmann::ordered_json::array();
+  for (const Network& network : job.networks) json["networks"].push_back(network.name);
+  json["layers"] = nlohmann::ordered_json::array();
+  for (const TaskLayer& layer : job.problem->layers()) json["layers"].push_back(LoopsOf(layer));
+  return json.dump();
+}
+
+Result<std::string> ReadAbout(const TensorReader& reader) {
+  const Result<int64_t> count = reader.Count(kAbout);
+  if (!count) return count.error();
+  std::vector<uint8_t> bytes(static_cast<size_t>(*count));
+  if (Result<void> r = reader.Read(kAbout, std::span(bytes)); !r) return r.error();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+// The file, of a run's folder, too.
+std::string PolicyFileOf(const std::string& path) {
+  return std::filesystem::is_directory(path) ? In(path, std::string(kCooptPolicyFile)) : path;
+}
+
+// Takes up what a run has kept. Errors: a file of something else, or of another target.
+Result<void> TakePolicy(const std::string& folder, CooptimizeJob& job) {
+  if (job.settings.policy.empty()) return {};
+  const std::string path = PolicyFileOf(In(folder, job.settings.policy));
+  Result<TensorReader> reader = TensorReader::Open(path);
+  if (!reader) return reader.error();
+  const auto refuse = [&](std::string message) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = std::move(message),
+                 .where = {.file = path},
+                 .hint = "'tessera cooptimize ... --out RUN' with method dcoc writes such a file"};
+  };
+  const Result<std::string> text = ReadAbout(*reader);
+  if (!text) return refuse("holds no policies of a co-optimization");
+  const Result<Node> about = ParseJson(*text, path);
+  if (!about) return about.error();
+  const auto field = [&](std::string_view key) {
+    const Node* node = about->Find(key);
+    return node == nullptr ? std::string() : node->scalar;
+  };
+  if (field("format") != kAboutFormat) return refuse("holds no policies of a co-optimization");
+  const std::string_view generator = NameOf(job.settings.generator, kGeneratorNames);
+  if (field("target") != job.settings.target || field("generator") != generator) {
+    return refuse(fmt::format("was learned on target {} with generator {}, not {} with {}",
+                              field("target"), field("generator"), job.settings.target, generator));
+  }
+  CooptPolicyInfo info;
+  if (const Node* measured = about->Find("measurements")) {
+    const Result<int64_t> count = measured->AsInt();
+    if (!count) return count.error();
+    info.measurements = *count;
+  }
+  if (const Node* networks = about->Find("networks")) {
+    for (const Node& item : networks->items) info.networks.push_back(item.scalar);
+  }
+  std::set<std::string> seen;
+  if (const Node* layers = about->Find("layers")) {
+    for (const Node& item : layers->items) seen.insert(item.scalar);
+  }
+  for (const TaskLayer& layer : job.problem->layers()) {
+    info.layers_seen += seen.contains(LoopsOf(layer)) ? 1 : 0;
+  }
+  job.policy_info = std::move(info);
+  job.policy = std::make_shared<const TensorReader>(*std::move(reader));
+  return {};
 }
 
 Result<CooptOptions> OptionsOf(const CooptimizeSettings& settings, const MethodChoice& method,
@@ -183,16 +271,33 @@ Result<SessionResult> Exhaustive(const CooptimizeJob& job, ThreadPool& pool,
   return FromOptimum(problem, *optimum);
 }
 
-Result<SessionResult> Search(const CooptimizeJob& job, ThreadPool& pool, SessionOptions options) {
+Result<SessionResult> Search(const CooptimizeJob& job, ThreadPool& pool, SessionOptions options,
+                             std::string& policies) {
   options.measurements = job.settings.measurements;
   options.validity_filter = !job.settings.as_published;
   const Result<std::unique_ptr<JointSearcher>> searcher =
       MakeSearcher(job.method, {.problem = *job.problem,
                                 .seed = job.seed,
                                 .measurements = job.settings.measurements,
-                                .validity_filter = options.validity_filter});
+                                .validity_filter = options.validity_filter,
+                                .policy = job.policy});
   if (!searcher) return searcher.error();
-  return RunSession(**searcher, *job.problem, Simulator(*job.problem, pool), options);
+  if (job.policy != nullptr && !(*searcher)->Keeps()) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("--policy: method {} does not take policies up",
+                                        job.method.method->name),
+                 .hint = "use --method dcoc"};
+  }
+  Result<SessionResult> session =
+      RunSession(**searcher, *job.problem, Simulator(*job.problem, pool), options);
+  if (!session || !(*searcher)->Keeps()) return session;
+  const std::string about = AboutText(job, *session);
+  const std::vector<uint8_t> bytes(about.begin(), about.end());
+  TensorWriter writer;
+  writer.Add(std::string(kAbout), std::span<const uint8_t>(bytes));
+  (*searcher)->Save(writer);
+  policies = writer.Bytes();
+  return session;
 }
 
 // One row per layer and one for the network.
@@ -293,6 +398,7 @@ Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint
   job.method = *std::move(method);
   job.left_out = std::move(tasks->left_out);
   job.problem = std::make_shared<CooptProblem>(std::move(tasks->layers), *target, *options);
+  if (Result<void> taken = TakePolicy(folder, job); !taken) return taken.error();
   if (!job.method.method->proves) return job;
   if (Result<void> walks = CheckSize(*job.problem, (*target)->LargestBuffers()); !walks) {
     Error error = walks.error();
@@ -328,6 +434,12 @@ Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const Cooptimi
     inputs[*file] = *text;
   }
   settings.method = method.ToString();
+  if (!settings.policy.empty()) {
+    Result<std::string> bytes = ReadFile(PolicyFileOf(settings.policy));
+    if (!bytes) return bytes.error();
+    settings.policy = "inputs/" + std::string(kCooptPolicyFile);
+    inputs[settings.policy] = *std::move(bytes);
+  }
   return RunDirectory::Create(path,
                               {.kind = std::string(kCooptimizeRun),
                                .origin = origin,
@@ -371,7 +483,7 @@ Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const RunHoo
       if (hooks.progress != nullptr) Report(result.job, so_far, *hooks.progress);
       return journal ? journal->Append(fresh) : Result<void>();
     };
-    session = Search(result.job, pool, options);
+    session = Search(result.job, pool, options, result.policies);
   }
   if (!session) return session.error();
   Summarize(*std::move(session), result);
@@ -427,7 +539,7 @@ Result<CooptimizeResult> CooptimizeAgain(const RunDirectory& directory,
   };
   session.interrupted = [&] { return taken >= std::ssize(outcomes); };
   CooptimizeResult result{.job = *std::move(job), .recorded = std::ssize(*lines)};
-  Result<SessionResult> made = Search(result.job, pool, session);
+  Result<SessionResult> made = Search(result.job, pool, session, result.policies);
   if (!made) return made.error();
   Summarize(*std::move(made), result);
   if (Result<void> added = AddPrograms(result); !added) return added.error();

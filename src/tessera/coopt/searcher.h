@@ -14,6 +14,7 @@
 
 #include "tessera/coopt/problem.h"
 #include "tessera/coopt/simulator.h"
+#include "tessera/part.h"
 
 namespace tessera::coopt {
 
@@ -38,6 +39,10 @@ struct JointSetup {
   // measurement, as in the published methods. Default: true.
   bool validity_filter = true;
 
+  // What an earlier run has kept (JointSearcher::Save), for methods that take it up: agents then
+  // act as they learned to elsewhere. Default: null, nothing.
+  std::shared_ptr<const TensorReader> policy = {};
+
   // Told after every Observe of a method that has such expectations; for experiments. May be empty.
   // Default: empty.
   std::function<void(const Insight&)> watch = {};
@@ -59,6 +64,11 @@ class JointSearcher {
   // What became of the last proposal, in its order. Requests that were measured before come back
   // with their outcome; those beyond the budget are missing.
   virtual void Observe(std::span<const Measured> measured) = 0;
+
+  // Whether it has something that runs on other networks can begin with, and takes it up.
+  virtual bool Keeps() const { return false; }
+  // Adds that to a file; arrays are those of the searcher, which outlives the writer.
+  virtual void Save(TensorWriter& /*writer*/) const {}
 };
 
 }  // namespace tessera::coopt

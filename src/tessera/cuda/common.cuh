@@ -122,7 +122,9 @@ __device__ inline void LoadTile(float (&x)[4], const float* matrix, int row_floa
 //
 // kFp32 splits every operand in two TF32 numbers, hi + lo, and adds lo hi' + hi lo' + hi hi': what
 // is left out is about 2^-22 of the product, which is what FP32 rounds away in a sum of a few
-// terms. kTf32 hands the numbers over as they are; the matrix units look at their first 10 bits.
+// terms. The matrix units cut sums off instead of rounding them, which adds up over a long sum, so
+// each eight terms are summed there and added to the others by rounded additions. kTf32 hands the
+// numbers over as they are; the matrix units look at their first 10 bits.
 template <Precision P, int MT, int NT, typename FB>
 __device__ inline void Multiply8(float (&acc)[MT][NT][4], const float (&x)[MT][4], FB b) {
   const int g = (threadIdx.x & 31) >> 2, t = threadIdx.x & 3;
@@ -161,10 +163,15 @@ __device__ inline void Multiply8(float (&acc)[MT][NT][4], const float (&x)[MT][4
 #pragma unroll
     for (int m = 0; m < MT; ++m) {
       if (kSplit) {
-        MmaTf32(acc[m][n], low[m], b_high);
-        MmaTf32(acc[m][n], high[m], b_low);
+        float eight[4] = {};
+        MmaTf32(eight, low[m], b_high);
+        MmaTf32(eight, high[m], b_low);
+        MmaTf32(eight, high[m], b_high);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) acc[m][n][i] += eight[i];
+      } else {
+        MmaTf32(acc[m][n], high[m], b_high);
       }
-      MmaTf32(acc[m][n], high[m], b_high);
     }
   }
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tessera/part.h"
+
 namespace tessera::cuda {
 namespace {
 
@@ -29,6 +31,11 @@ struct Rows {
 
 }  // namespace
 
+PhiloxKey KeyOf(uint64_t seed, uint64_t stream) {
+  const std::array<uint32_t, 2> key = CounterRng(seed, stream).key();
+  return {key[0], key[1]};
+}
+
 Result<std::shared_ptr<Nets::Map>> Nets::MakeMap(const NetSpec& spec, const Columns& columns,
                                                  bool whole) {
   std::set<int32_t> used;
@@ -37,6 +44,7 @@ Result<std::shared_ptr<Nets::Map>> Nets::MakeMap(const NetSpec& spec, const Colu
   const std::vector<int32_t> blocks(used.begin(), used.end());
   auto map = std::make_shared<Map>();
   map->blocks = static_cast<int>(blocks.size());
+  map->leading = blocks.empty() || blocks.back() + 1 == map->blocks;
   Rows collapse(8 * map->blocks), expand(spec.inputs);
   for (const NetSpec::Term& term : spec.terms) {
     const int column = columns.ColumnOf(term.feature);
@@ -66,24 +74,26 @@ Result<void> Nets::Allocate(const std::vector<NetSpec>& specs, const Columns& co
   if (Result<void> r = steps_.Allocate(count, "optimisers"); !r) return r;
   int64_t floats = 0, partial_floats = 0;
   for (int i = 0; i < count; ++i) {
+    const NetSpec& spec = specs[static_cast<size_t>(i)];
     // Critics are all alike and share one map.
-    if (whole && i > 0) {
-      maps_.push_back(maps_[0]);
+    if (i > 0 && spec.terms == specs[static_cast<size_t>(i - 1)].terms) {
+      maps_.push_back(maps_.back());
     } else {
-      Result<std::shared_ptr<Map>> map = MakeMap(specs[static_cast<size_t>(i)], columns, whole);
+      Result<std::shared_ptr<Map>> map = MakeMap(spec, columns, whole);
       if (!map) return map.error();
       maps_.push_back(*map);
     }
     const Map& map = *maps_.back();
-    NetView net = {.inputs = specs[static_cast<size_t>(i)].inputs,
-                   .outputs = specs[static_cast<size_t>(i)].outputs,
+    NetView net = {.inputs = spec.inputs,
+                   .outputs = spec.outputs,
                    .blocks = map.blocks,
-                   .block = whole ? nullptr : map.block.data(),
+                   .block = map.leading ? nullptr : map.block.data(),
                    .collapse_start = map.collapse_start.data(),
                    .expand_start = map.expand_start.data(),
                    .collapse = map.collapse.data(),
                    .expand = map.expand.data(),
-                   .steps = steps_.data() + i};
+                   .steps = steps_.data() + i,
+                   .rate = spec.rate};
     // A tile of weights may be read past the last one; what is there is multiplied by zeros.
     floats += 4 * RoundUp(SizeOf(net) + 8 * kHidden) + 2 * RoundUp(net.first_size()) +
               RoundUp(net.gradient_size()) + RoundUp(NormParts(net.inputs) + kTailTensors);
@@ -91,6 +101,7 @@ Result<void> Nets::Allocate(const std::vector<NetSpec>& specs, const Columns& co
     sizes_.most_inputs = std::max(sizes_.most_inputs, net.inputs);
     sizes_.most_outputs = std::max(sizes_.most_outputs, net.outputs);
     sizes_.most_blocks = std::max(sizes_.most_blocks, net.blocks);
+    if (net.block != nullptr) sizes_.most_listed = std::max(sizes_.most_listed, net.blocks);
     sizes_.most_gradient = std::max(sizes_.most_gradient, net.gradient_size());
     views_.push_back(net);
   }
@@ -124,6 +135,7 @@ Result<void> Nets::Set(int index, const NetImage& from) {
                                                        {net.variance, from.variance}};
   const size_t bytes = sizeof(float) * static_cast<size_t>(SizeOf(net));
   for (const auto& [to, values] : parts) {
+    if (values.empty()) continue;
     if (Result<void> r = Settled(cudaMemcpy(to, values.data(), bytes, cudaMemcpyHostToDevice),
                                  "copying networks to the device");
         !r) {
@@ -141,6 +153,7 @@ Result<void> Nets::Get(int index, const NetImage& to) {
                                                              {net.variance, to.variance}};
   const size_t bytes = sizeof(float) * static_cast<size_t>(SizeOf(net));
   for (const auto& [from, values] : parts) {
+    if (values.empty()) continue;
     if (Result<void> r = Check(cudaMemcpy(values.data(), from, bytes, cudaMemcpyDeviceToHost),
                                "copying networks from the device");
         !r) {

@@ -3,12 +3,16 @@
 #define TESSERA_CUDA_ENGINE_NETS_CUH_
 
 #include <memory>
+#include <vector>
 
 #include "tessera/cuda/memory.cuh"
 #include "tessera/cuda/off_policy_engine.h"
 #include "tessera/cuda/update.cuh"
 
 namespace tessera::cuda {
+
+// The key of a stream of CounterRng.
+PhiloxKey KeyOf(uint64_t seed, uint64_t stream);
 
 // Columns of X: features before the actions, filled up to whole blocks of eight, then the actions.
 struct Columns {
@@ -37,6 +41,7 @@ class Nets {
     DeviceArray<int32_t> block, collapse_start, expand_start;
     DeviceArray<MapTerm> collapse, expand;
     int blocks = 0;
+    bool leading = false;  // they are the first ones
   };
   Result<std::shared_ptr<Map>> MakeMap(const NetSpec& spec, const Columns& columns, bool whole);
 

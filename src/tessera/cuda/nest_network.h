@@ -35,26 +35,164 @@ struct OffsetList {
   int16_t least[kMostOffsets], most[kMostOffsets];
 };
 
-TESSERA_HOST_DEVICE inline int64_t GreatestCommonDivisor(int64_t a, int64_t b) {
+// Of numbers that are not negative; 64-bit divisions take a device four times as long.
+TESSERA_HOST_DEVICE inline int32_t GreatestCommonDivisor(int32_t a, int32_t b) {
   while (b != 0) {
-    const int64_t rest = a % b;
+    const int32_t rest = a % b;
     a = b;
     b = rest;
   }
   return a;
 }
 
+// The sum of all numbers from first to end - 1.
+TESSERA_HOST_DEVICE inline int64_t SumFromTo(int64_t first, int64_t end) {
+  return end <= first ? 0 : (first + end - 1) * (end - first) / 2;
+}
+
+// Two loops whose offsets i step[0] + j step[1] can coincide, with places i stride[0] + j stride[1]
+// for i < count[0] and j < count[1]. (i, j) has the offset of (i + across, j - down) and of no
+// nearer pair, so that pairs with one offset are a chain in that direction; along it places rise or
+// fall evenly, and the first and the last of a chain have its least and its largest place.
+struct TwoLoops {
+  int64_t count[2], stride[2], across, down;
+
+  TESSERA_HOST_DEVICE bool Rises() const { return across * stride[0] >= down * stride[1]; }
+  TESSERA_HOST_DEVICE bool HasNext(int64_t i, int64_t j) const {
+    return i + across < count[0] && j >= down;
+  }
+  TESSERA_HOST_DEVICE bool HasPrevious(int64_t i, int64_t j) const {
+    return i >= across && j + down < count[1];
+  }
+  // Chains.
+  TESSERA_HOST_DEVICE int64_t Offsets() const {
+    return count[0] * count[1] - Most(0, count[0] - across) * Most(0, count[1] - down);
+  }
+  // The sum of places where first_i <= i < end_i, and the same for j.
+  TESSERA_HOST_DEVICE int64_t Places(int64_t first_i, int64_t end_i, int64_t first_j,
+                                     int64_t end_j) const {
+    if (end_i <= first_i || end_j <= first_j) return 0;
+    return stride[0] * SumFromTo(first_i, end_i) * (end_j - first_j) +
+           stride[1] * SumFromTo(first_j, end_j) * (end_i - first_i);
+  }
+  // The largest places of all chains, summed up: those of all pairs but of those that another one
+  // of their chain surpasses.
+  TESSERA_HOST_DEVICE int64_t MostPlaces() const {
+    const int64_t all = Places(0, count[0], 0, count[1]);
+    return all - (Rises() ? Places(0, count[0] - across, down, count[1])
+                          : Places(across, count[0], 0, count[1] - down));
+  }
+};
+
+// The loops of a rank of which one has a place, the outermost of its term; each term moves in equal
+// steps, so that it is one index: i of the term with the place, which is i / unit, and j of the
+// other one. Chains as in TwoLoops; places do not fall where i rises.
+struct OnePlaced {
+  int64_t unit, places, stride;  // indices for each place, places, and how far they are apart
+  int64_t others;                // values of j
+  int64_t across, down;
+
+  TESSERA_HOST_DEVICE int64_t indices() const { return unit * places; }
+  // Pairs that have a next one have this many values of j for each i below indices() - across.
+  TESSERA_HOST_DEVICE int64_t LinkedOthers() const { return Most(0, others - down); }
+  TESSERA_HOST_DEVICE int64_t Offsets() const {
+    return indices() * others - Most(0, indices() - across) * LinkedOthers();
+  }
+  // i / unit summed up for all i below `end`.
+  TESSERA_HOST_DEVICE int64_t SumOfPlaces(int64_t end) const {
+    if (end <= 0) return 0;
+    const int64_t whole = unit == 1 ? end : end / unit;
+    return unit * SumFromTo(0, whole) + whole * (end - whole * unit);
+  }
+  // As TwoLoops::MostPlaces.
+  TESSERA_HOST_DEVICE int64_t MostPlaces() const {
+    return stride * (SumOfPlaces(indices()) * others -
+                     (LinkedOthers() == 0 ? 0 : SumOfPlaces(indices() - across) * LinkedOthers()));
+  }
+  // Chains whose largest and whose least place is number p.
+  TESSERA_HOST_DEVICE int64_t MostAt(int64_t p) const {
+    const int64_t linked = Most(0, Least((p + 1) * unit, indices() - across) - p * unit);
+    return unit * others - linked * LinkedOthers();
+  }
+  TESSERA_HOST_DEVICE int64_t LeastAt(int64_t p) const {
+    const int64_t linked = Most(0, (p + 1) * unit - Most(p * unit, across));
+    return unit * others - linked * LinkedOthers();
+  }
+};
+
 // The loops that spread one rank below level i, with strides along an axis of that level.
 struct RankLoops {
   int32_t size = 0;
   int64_t combinations = 1;
   int32_t count[kMostNestLoops], offset_step[kMostNestLoops], stride[kMostNestLoops];
+  uint8_t term[kMostNestLoops];  // of the rank
 
-  TESSERA_HOST_DEVICE void Add(int32_t n, int64_t step, int32_t place_stride) {
+  TESSERA_HOST_DEVICE void Add(int32_t n, int64_t step, int32_t place_stride, int own_term = 0) {
     count[size] = n;
     offset_step[size] = static_cast<int32_t>(step);
+    term[size] = static_cast<uint8_t>(own_term);
     stride[size++] = place_stride;
     combinations *= n;
+  }
+
+  // Whether any has a place.
+  TESSERA_HOST_DEVICE bool Placed() const {
+    for (int32_t j = 0; j < size; ++j) {
+      if (stride[j] != 0) return true;
+    }
+    return false;
+  }
+
+  // Different offsets, if each term moves in equal steps; else 0.
+  TESSERA_HOST_DEVICE int64_t CountEven() const {
+    int32_t steps[kNestTerms] = {}, counts[kNestTerms] = {1, 1};
+    for (int32_t j = 0; j < size; ++j) {
+      const int k = term[j];
+      if (steps[k] == 0) steps[k] = offset_step[j];
+      if (offset_step[j] != int64_t{steps[k]} * counts[k]) return 0;
+      counts[k] *= count[j];
+    }
+    if (steps[0] == 0 || steps[1] == 0) return combinations;
+    const int32_t divisor = GreatestCommonDivisor(steps[0], steps[1]);
+    return int64_t{counts[0]} * counts[1] -
+           Most(0, counts[0] - steps[1] / divisor) * Most(0, counts[1] - steps[0] / divisor);
+  }
+
+  // Whether they are what OnePlaced says.
+  TESSERA_HOST_DEVICE bool AsOnePlaced(OnePlaced& one) const {
+    int32_t steps[kNestTerms] = {}, counts[kNestTerms] = {1, 1};
+    int placed = -1;  // the term
+    for (int32_t j = 0; j < size; ++j) {
+      const int k = term[j];
+      if (k == placed) return false;
+      if (steps[k] == 0) steps[k] = offset_step[j];
+      if (offset_step[j] != int64_t{steps[k]} * counts[k]) return false;
+      if (stride[j] != 0) {
+        if (placed >= 0) return false;
+        placed = k;
+        one.unit = counts[k];
+        one.places = count[j];
+        one.stride = stride[j];
+      }
+      counts[k] *= count[j];
+    }
+    if (placed < 0) return false;
+    one.others = counts[1 - placed];
+    const bool alone = steps[1 - placed] == 0;
+    const int32_t divisor = alone ? 1 : GreatestCommonDivisor(steps[0], steps[1]);
+    one.across = alone ? one.indices() : steps[1 - placed] / divisor;
+    one.down = steps[placed] / divisor;
+    return true;
+  }
+
+  // Whether they are one loop of each term.
+  TESSERA_HOST_DEVICE bool AreTwo() const { return size == 2 && term[0] != term[1]; }
+  TESSERA_HOST_DEVICE TwoLoops Two() const {
+    const int32_t divisor = GreatestCommonDivisor(offset_step[0], offset_step[1]);
+    return {{count[0], count[1]},
+            {stride[0], stride[1]},
+            offset_step[1] / divisor,
+            offset_step[0] / divisor};
   }
 
   // Forgets the loops that have no place and returns how many combinations they make.
@@ -64,7 +202,7 @@ struct RankLoops {
     size = 0;
     combinations = 1;
     for (int32_t j = 0; j < before; ++j) {
-      if (stride[j] != 0) Add(count[j], offset_step[j], stride[j]);
+      if (stride[j] != 0) Add(count[j], offset_step[j], stride[j], term[j]);
     }
     return all / combinations;
   }
@@ -72,6 +210,18 @@ struct RankLoops {
   // use(offset, place) for every combination of indices, offsets in units of `unit`.
   template <typename Use>
   TESSERA_HOST_DEVICE void ForEach(int32_t unit, const Use& use) const {
+    if (size <= 2) {
+      const int32_t inner = size > 0 ? count[0] : 1, outer = size > 1 ? count[1] : 1;
+      const int32_t steps[] = {size > 0 ? offset_step[0] / unit : 0,
+                               size > 1 ? offset_step[1] / unit : 0};
+      const int32_t strides[] = {size > 0 ? stride[0] : 0, size > 1 ? stride[1] : 0};
+      for (int32_t j = 0; j < outer; ++j) {
+        for (int32_t i = 0; i < inner; ++i) {
+          use(i * steps[0] + j * steps[1], i * strides[0] + j * strides[1]);
+        }
+      }
+      return;
+    }
     int32_t index[kMostNestLoops], step[kMostNestLoops];
     for (int j = 0; j < size; ++j) {
       index[j] = 0;
@@ -97,6 +247,7 @@ struct RankLoops {
   // are too many.
   TESSERA_HOST_DEVICE bool List(bool collide, OffsetList& list) const {
     list.size = 0;
+    if (collide && AreTwo()) return ListChains(Two(), list);
     if (!collide) {
       if (combinations > kMostOffsets) return false;
       ForEach(1, [&](int32_t /*offset*/, int32_t place) {
@@ -105,7 +256,8 @@ struct RankLoops {
       });
       return true;
     }
-    int64_t unit = 0, reach = 0;
+    int32_t unit = 0;
+    int64_t reach = 0;
     for (int j = 0; j < size; ++j) {
       unit = GreatestCommonDivisor(unit, offset_step[j]);
       reach += (count[j] - 1) * int64_t{offset_step[j]};
@@ -114,7 +266,7 @@ struct RankLoops {
     constexpr int64_t kMostCombinations = 1 << 15;
     if (range > kMostOffsets || combinations > kMostCombinations) return false;
     for (int64_t k = 0; k < range; ++k) list.most[k] = -1;
-    ForEach(static_cast<int32_t>(unit), [&](int32_t offset, int32_t place) {
+    ForEach(unit, [&](int32_t offset, int32_t place) {
       int16_t &least = list.least[offset], &most = list.most[offset];
       if (most < 0 || place < least) least = static_cast<int16_t>(place);
       if (place > most) most = static_cast<int16_t>(place);
@@ -123,6 +275,22 @@ struct RankLoops {
       if (list.most[k] < 0) continue;
       list.least[list.size] = list.least[k];
       list.most[list.size++] = list.most[k];
+    }
+    return true;
+  }
+
+ private:
+  // Least and most places in orders of their own: who asks sums over each.
+  TESSERA_HOST_DEVICE static bool ListChains(const TwoLoops& two, OffsetList& list) {
+    if (two.Offsets() > kMostOffsets) return false;
+    const bool rises = two.Rises();
+    int32_t least = 0;
+    for (int32_t j = 0; j < two.count[1]; ++j) {
+      for (int32_t i = 0; i < two.count[0]; ++i) {
+        const auto place = static_cast<int16_t>(i * two.stride[0] + j * two.stride[1]);
+        if (!(rises ? two.HasNext(i, j) : two.HasPrevious(i, j))) list.most[list.size++] = place;
+        if (!(rises ? two.HasPrevious(i, j) : two.HasNext(i, j))) list.least[least++] = place;
+      }
     }
     return true;
   }
@@ -167,9 +335,22 @@ struct NetworkCount {
   bool known = true;
 };
 
-// Half hops along a column from the centre line to the first and the last row.
-TESSERA_HOST_DEVICE inline int64_t HalfRows(int64_t centre, int64_t first, int64_t last) {
-  return Most(0, centre - 2 * first) + Most(0, 2 * last - centre);
+// Half hops along a column from the centre line to the first and the last row of a group, summed up
+// over `count` groups that are `step` rows apart.
+TESSERA_HOST_DEVICE inline int64_t SumHalfRows(int32_t centre, int32_t first, int32_t last,
+                                               int32_t step, int32_t count) {
+  // Terms above - 2 step k until they are negative, and below + 2 step k from where they are not.
+  const int32_t above = centre - 2 * first, below = 2 * last - centre, twice = 2 * step;
+  int64_t sum = 0;
+  if (above > 0) {
+    const int32_t most = (above - 1) / twice + 1, terms = most < count ? most : count;
+    sum += int64_t{terms} * above - twice * SumFromTo(0, terms);
+  }
+  const int32_t from = below > 0 ? 0 : (twice - 1 - below) / twice;
+  if (from < count) {
+    sum += int64_t{count - from} * below + twice * SumFromTo(from, count);
+  }
+  return sum;
 }
 
 // Where different indices mean different offsets.
@@ -206,16 +387,26 @@ TESSERA_HOST_DEVICE inline NetworkCount CountPlainNetwork(const NetworkWay& way,
   }
   const int64_t groups = below * starts * rows;
   if (!hops) return {.groups = groups};
-  const int64_t centre = way.plan.levels[way.i].fan_y - 1;  // in half rows
-  RankLoops relevant;
-  int32_t row_stride = 1;
+  const auto centre = static_cast<int32_t>(way.plan.levels[way.i].fan_y - 1);  // in half rows
+  RankLoops relevant;  // but the first of them, which is summed up at once
+  int32_t row_stride = 1, first_stride = 1, first_count = 1;
   for (int s = way.first_on_y(); s < way.end(); ++s) {
-    if (loops.Uses(dims, s)) relevant.Add(loops.spatial_count[s], 0, row_stride);
-    row_stride *= loops.spatial_count[s];
+    const int32_t count = loops.spatial_count[s];
+    if (loops.Uses(dims, s)) {
+      if (first_count > 1) {
+        relevant.Add(count, 0, row_stride);
+      } else {
+        first_count = count;
+        first_stride = row_stride;
+      }
+    }
+    row_stride *= count;
   }
   int64_t vertical = 0;
-  relevant.ForEach(
-      1, [&](int32_t /*offset*/, int32_t row) { vertical += HalfRows(centre, row, row + depth); });
+  const auto far = static_cast<int32_t>(depth);
+  relevant.ForEach(1, [&](int32_t /*offset*/, int32_t row) {
+    vertical += SumHalfRows(centre, row, row + far, first_stride, first_count);
+  });
   const int64_t horizontal = starts * (first_columns + 2 * last_column);
   return {.groups = groups, .half_hops = below * (rows * horizontal + starts * columns * vertical)};
 }
@@ -249,6 +440,27 @@ TESSERA_HOST_DEVICE inline bool AddRows(const OffsetList& list, RowCounts& rows)
   return true;
 }
 
+// The same for a rank with one placed loop, in place: from the last row on, what a row held is
+// added to rows behind it.
+TESSERA_HOST_DEVICE inline bool AddRows(const OnePlaced& one, RowCounts& rows) {
+  const int64_t reach = (one.places - 1) * one.stride;
+  if (rows.size + reach > kMostRows) return false;
+  const int32_t end = rows.size + static_cast<int32_t>(reach);
+  for (int32_t row = rows.size; row < end; ++row) rows.first[row] = rows.last[row] = 0;
+  for (int32_t row = rows.size - 1; row >= 0; --row) {
+    const int32_t first = rows.first[row], last = rows.last[row];
+    rows.first[row] = first * static_cast<int32_t>(one.LeastAt(0));
+    rows.last[row] = last * static_cast<int32_t>(one.MostAt(0));
+    for (int32_t p = 1; p < one.places; ++p) {
+      const int32_t to = row + p * static_cast<int32_t>(one.stride);
+      rows.first[to] += first * static_cast<int32_t>(one.LeastAt(p));
+      rows.last[to] += last * static_cast<int32_t>(one.MostAt(p));
+    }
+  }
+  rows.size = end;
+  return true;
+}
+
 // The loops of a rank: below level i with no place, at level i with their strides along one axis.
 TESSERA_HOST_DEVICE inline void CollectRank(const NetworkWay& way, const NestRank& rank,
                                             bool with_x, bool place_on_y, RankLoops& collected) {
@@ -263,30 +475,10 @@ TESSERA_HOST_DEVICE inline void CollectRank(const NetworkWay& way, const NestRan
       if (rank.dims[k] != loops.spatial_dim[s] || (on_x && !with_x)) continue;
       const bool placed = place_on_y ? on_y : on_x;
       collected.Add(loops.spatial_count[s], rank.coefficients[k] * loops.spatial_step[s],
-                    placed ? stride : 0);
+                    placed ? stride : 0, k);
     }
     stride *= loops.spatial_count[s];
   }
-}
-
-// Different offsets of a rank with two spread dimensions, if each of them moves in equal steps;
-// else 0.
-TESSERA_HOST_DEVICE inline int64_t CountEvenOffsets(const NetworkWay& way, const NestRank& rank) {
-  int64_t step[kNestTerms], count[kNestTerms];
-  for (int k = 0; k < kNestTerms; ++k) {
-    step[k] = 0;
-    count[k] = 1;
-    for (int s = way.begin(); s < way.end(); ++s) {
-      if (way.loops.spatial_dim[s] != rank.dims[k]) continue;
-      const int64_t own = rank.coefficients[k] * way.loops.spatial_step[s];
-      if (step[k] == 0) step[k] = own;
-      if (own != step[k] * count[k]) return 0;
-      count[k] *= way.loops.spatial_count[s];
-    }
-  }
-  const int64_t divisor = GreatestCommonDivisor(step[0], step[1]);
-  return count[0] * count[1] -
-         Most(0, count[0] - step[1] / divisor) * Most(0, count[1] - step[0] / divisor);
 }
 
 // Where offsets can coincide. In every column the same offsets are reached, moved by the column's
@@ -307,7 +499,14 @@ TESSERA_HOST_DEVICE inline NetworkCount CountCollidingNetwork(const NetworkWay& 
         far += (collected.count[j] - 1) * int64_t{collected.stride[j]};
       }
       far *= offsets;
-    } else if (hops || (offsets = CountEvenOffsets(way, way.tensor.ranks[r])) == 0) {
+    } else if (OnePlaced one; hops && collected.AsOnePlaced(one)) {
+      offsets = one.Offsets();
+      far = 2 * one.MostPlaces();
+    } else if (hops && collected.AreTwo()) {
+      const TwoLoops two = collected.Two();
+      offsets = two.Offsets();
+      far = 2 * two.MostPlaces();
+    } else if ((hops && collected.Placed()) || (offsets = collected.CountEven()) == 0) {
       if (!collected.List(/*collide=*/true, list)) return {.known = false};
       for (int k = 0; k < list.size; ++k) far += 2 * list.most[k];
       offsets = list.size;
@@ -324,7 +523,7 @@ TESSERA_HOST_DEVICE inline NetworkCount CountCollidingNetwork(const NetworkWay& 
     }
     stride *= loops.spatial_count[s];
   }
-  RowCounts rows;
+  RowCounts rows;  // of none so far
   rows.first[0] = rows.last[0] = 1;
   int64_t alike = 1;  // groups with the same rows
   for (int r = 0; r < way.tensor.num_ranks; ++r) {
@@ -332,10 +531,17 @@ TESSERA_HOST_DEVICE inline NetworkCount CountCollidingNetwork(const NetworkWay& 
     const bool collide = NetworkWay::CollidesIn(way.tensor.ranks[r], spread);
     if (!collide) alike *= collected.DropUnplaced();
     if (collected.size == 0) continue;
+    const bool placed = collected.Placed();
+    if (const int64_t offsets = placed ? 0 : collected.CountEven(); offsets > 0) {
+      alike *= offsets;
+      continue;
+    }
+    if (OnePlaced one; collected.AsOnePlaced(one)) {
+      if (!AddRows(one, rows)) return {.known = false};
+      continue;
+    }
     if (!collected.List(collide, list)) return {.known = false};
-    bool level = true;
-    for (int k = 0; k < list.size; ++k) level = level && list.most[k] == 0;
-    if (level) {
+    if (!placed) {
       alike *= list.size;
     } else if (!AddRows(list, rows)) {
       return {.known = false};

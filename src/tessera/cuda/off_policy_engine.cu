@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "tessera/cuda/act.cuh"
 #include "tessera/cuda/engine_nets.cuh"
+#include "tessera/cuda/launch.cuh"
 #include "tessera/cuda/rollout.cuh"
 #include "tessera/cuda/sampling.cuh"
 #include "tessera/cuda/update.cuh"
@@ -17,11 +17,6 @@
 
 namespace tessera::cuda {
 namespace {
-
-PhiloxKey KeyOf(uint64_t seed, uint64_t stream) {
-  const std::array<uint32_t, 2> key = CounterRng(seed, stream).key();
-  return {key[0], key[1]};
-}
 
 __global__ void AddKernel(uint64_t* counter, uint64_t count) { *counter += count; }
 
@@ -86,7 +81,7 @@ class Engine final : public OffPolicyEngine {
       : spec_(spec), columns_{spec.base, spec.actions}, max_rows_(spec.batch + spec.surplus) {}
 
   ~Engine() override {
-    for (auto& [key, graph] : graphs_) cudaGraphExecDestroy(graph);
+    graphs_.Clear();
     for (cudaEvent_t event : events_) cudaEventDestroy(event);
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
@@ -179,17 +174,19 @@ class Engine final : public OffPolicyEngine {
   cudaError_t LaunchCriticStep(Group group) {
     return LaunchOptimizer(critics_.views(), group.first * spec_.critics,
                            group.count * spec_.critics, critics_.sizes(), critic_tiles_,
-                           AdamFor(spec_.critic_rate), stream_);
+                           Optimizer(), stream_);
   }
   cudaError_t LaunchActorStep(Group group) {
     return LaunchOptimizer(actors_.views(), group.first, group.count, actors_.sizes(), actor_tiles_,
-                           AdamFor(spec_.actor_rate), stream_);
+                           Optimizer(), stream_);
   }
-  template <typename Launch>
-  Result<void> Run(std::pair<int64_t, bool> key, const Launch& launch, const char* doing);
-  AdamView AdamFor(double rate) const {
-    return {.rate = rate,
-            .beta1 = 0.9,
+  template <typename LaunchAll>
+  Result<void> Run(Graphs::Key key, const LaunchAll& launch, const char* doing) {
+    if (Result<void> r = Refresh(); !r) return r;
+    return graphs_.Run(key, launch, stream_, doing);
+  }
+  AdamView Optimizer() const {
+    return {.beta1 = 0.9,
             .beta2 = 0.999,
             .epsilon = spec_.epsilon,
             .clip_norm = spec_.clip_norm,
@@ -214,7 +211,7 @@ class Engine final : public OffPolicyEngine {
   int64_t leaves_ = 0;
   cudaStream_t stream_ = nullptr;
   std::vector<cudaEvent_t> events_;
-  std::map<std::pair<int64_t, bool>, cudaGraphExec_t> graphs_;
+  Graphs graphs_;
   const void* graph_worlds_ = nullptr;  // whose memory the graphs use
   PhiloxKey graph_seed_ = {};
   bool stale_ = true;  // the first layers on compact states have to be made
@@ -273,9 +270,9 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
     events_.push_back(event);
   }
   if (Result<void> r = actors_.Allocate(spec_.actors, columns_, false, actor_tiles_); !r) return r;
-  if (actors_.sizes().most_blocks > kMostBlocks) {
+  if (actors_.sizes().most_listed > kMostBlocks) {
     return Error{.kind = ErrorKind::kUnsupported,
-                 .message = "an actor of " + std::to_string(8 * actors_.sizes().most_blocks) +
+                 .message = "an actor of " + std::to_string(8 * actors_.sizes().most_listed) +
                             " numbers; on the device they have at most " +
                             std::to_string(8 * kMostBlocks),
                  .hint = "take fewer agents or --device cpu"};
@@ -438,37 +435,10 @@ cudaError_t Engine::LaunchRound() {
         LaunchPriorities(sampling_, first, at_once, errors_.data(), stream_),
         LaunchActors(view_, group, tile_rows_.actor, spec_.precision, stream_),
         LaunchActorStep(group)};
-    for (const cudaError_t error : errors) {
-      if (error != cudaSuccess) return error;
-    }
+    if (const cudaError_t error = FirstError(errors); error != cudaSuccess) return error;
   }
   LossKernel<<<1, 256, 0, stream_>>>(view_, losses_.data(), counters_.data());
   return cudaGetLastError();
-}
-
-// Launches by way of a graph, which is made when a key comes for the first time.
-template <typename Launch>
-Result<void> Engine::Run(std::pair<int64_t, bool> key, const Launch& launch, const char* doing) {
-  if (Result<void> r = Refresh(); !r) return r;
-  if (!graphs_.contains(key)) {
-    if (Result<void> r = Wait(); !r) return r;
-    if (Result<void> r =
-            Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), doing);
-        !r) {
-      return r;
-    }
-    const cudaError_t launched = launch();
-    cudaGraph_t graph = nullptr;
-    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-    if (Result<void> r = Check(launched, doing); !r) return r;
-    if (Result<void> r = Check(ended, doing); !r) return r;
-    cudaGraphExec_t executable = nullptr;
-    const cudaError_t made = cudaGraphInstantiate(&executable, graph, 0);
-    cudaGraphDestroy(graph);
-    if (Result<void> r = Check(made, doing); !r) return r;
-    graphs_[key] = executable;
-  }
-  return Check(cudaGraphLaunch(graphs_[key], stream_), doing);
 }
 
 Result<void> Engine::Act(int64_t rows, std::span<const float> observations, bool explore,
@@ -539,8 +509,7 @@ Result<void> Engine::PlaySteps(WorldBatch& worlds, int64_t steps, bool update) {
   auto& batch = static_cast<WorldBatchImpl&>(worlds);
   const PhiloxKey seed = batch.view().seed;
   if (graph_worlds_ != &worlds || seed.a != graph_seed_.a || seed.b != graph_seed_.b) {
-    for (auto& [key, graph] : graphs_) cudaGraphExecDestroy(graph);
-    graphs_.clear();
+    graphs_.Clear();
     graph_worlds_ = &worlds;
     graph_seed_ = seed;
   }

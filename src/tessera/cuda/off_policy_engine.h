@@ -34,9 +34,12 @@ struct NetSpec {
   struct Term {
     int32_t input, feature;
     float factor;
+
+    friend bool operator==(const Term&, const Term&) = default;
   };
   int32_t inputs = 0, outputs = 0;
   std::vector<Term> terms = {};
+  double rate = 0.01;  // of learning
 };
 
 struct EngineSpec {
@@ -50,7 +53,7 @@ struct EngineSpec {
   int batch = 1024, surplus = 0;  // rows of a mini-batch, and how many more there may be
   SamplerSettings sampler = {};
   bool skip_newest = false, ignore_done = false, act_with_target = false;
-  double gamma = 0.95, tau = 0.01, actor_rate = 0.01, critic_rate = 0.01, epsilon = 1e-8;
+  double gamma = 0.95, tau = 0.01, epsilon = 1e-8;
   bool tensorflow = true;
   int clip = 1;  // 0: none, 1: each tensor, 2: all of a network
   double clip_norm = 0.5;
@@ -61,7 +64,8 @@ struct EngineSpec {
   uint64_t seed = 1;
 };
 
-// Parameters of a network in the order of MlpLayout; each span has that size.
+// Parameters of a network in the order of MlpLayout; each span has that size. Networks without a
+// slow copy have no target.
 struct NetImage {
   std::span<float> parameters, target, mean, variance;
   int64_t* steps;

@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     const double t = static_cast<double>(*net.steps + 1);
     const double correction1 = 1 - pow(adam.beta1, t), correction2 = 1 - pow(adam.beta2, t);
-    const double rate = adam.rate / correction1;
+    const double rate = net.rate / correction1;
     step = {static_cast<float>(adam.tensorflow ? rate * sqrt(correction2) : rate),
             static_cast<float>(adam.tensorflow ? 1 : 1 / sqrt(correction2)),
             static_cast<float>(adam.epsilon),

@@ -44,6 +44,7 @@ struct NetView {
   const int32_t *collapse_start, *expand_start;  // [8 blocks + 1], [inputs + 1]
   const MapTerm *collapse, *expand;
   int64_t* steps;  // of Adam
+  double rate;     // of Adam
 
   __host__ __device__ int first_size() const { return blocks * 8 * kHidden; }
   __host__ __device__ int gradient_size() const {
@@ -76,8 +77,11 @@ __host__ __device__ constexpr int TileFloats(int rows, int x_row, int hidden) {
   return rows * x_row + OwnFloats(rows, hidden);
 }
 
+// Of both hidden layers.
+enum class Activation { kRelu, kTanh };
+
 // G groups of four warps; each group has 16 MT rows, each of its warps 16 columns of them.
-template <Precision P, int MT, int G = 2>
+template <Precision P, int MT, int G = 2, Activation A = Activation::kRelu>
 class Tile {
  public:
   static constexpr int kRows = 16 * MT * G;
@@ -137,6 +141,13 @@ class Tile {
       const int k = i / kMostOutputs, o = i % kMostOutputs;
       w3[i] = o < net.outputs ? __ldg(net.tail + Tail::kW3 + k * net.outputs + o) : 0.0f;
     }
+    ForwardHidden(net, h1, h2, after);
+    Output(net, h2);
+    Sync();
+  }
+
+  // The same without outputs.
+  __device__ void ForwardHidden(const Weights& net, float* h1, float* h2, const Weights* after) {
     // Asked for now, needed after the products.
     const int column_pair = FirstColumn() + 2 * (Tid() & 3);
     float bias[2][4];
@@ -187,8 +198,6 @@ class Tile {
     if (h1 == h2) Sync();  // everybody has read the first layer
     StoreHidden(acc, bias[1], h2);
     Sync();
-    Output(net, h2);
-    Sync();
   }
 
   // d1 and d2, the gradients of both hidden layers' sums, from d out [rows x 8]; W2 is the current
@@ -201,11 +210,17 @@ class Tile {
       float sum = 0;
       for (int o = 0; o < outputs; ++o)
         sum += dout[r * kMostOutputs + o] * w3[k * kMostOutputs + o];
-      d2[r * kHiddenRow + k] = h2[r * kHiddenRow + k] > 0 ? sum : 0.0f;
+      d2[r * kHiddenRow + k] = ThroughActivation(h2[r * kHiddenRow + k], sum);
     }
     if (gradient != nullptr) OutputGradient(outputs, h2, dout, gradient);
     Sync();
-    if (gradient != nullptr) HiddenGradient(h1, d2, gradient);
+    BackwardHidden(h1, h2, d2, gradient, /*add=*/false);
+  }
+
+  // The same from d2. `add`: to what `gradient` holds.
+  __device__ void BackwardHidden(const float* h1, float* h2, const float* d2, float* gradient,
+                                 bool add) {
+    if (gradient != nullptr) HiddenGradient(h1, d2, gradient, add);
     float acc[MT][2][4] = {};
     const float* const w = Current() + FirstColumn() * kWeightRow;
     const float* const from = d2 + FirstRow() * kHiddenRow;
@@ -215,13 +230,20 @@ class Tile {
                               [&](int k, int n) { return w[n * kWeightRow + 8 * i + k]; });
     }
     ForAccumulators(acc, [&](int r, int c, float value) {
-      h2[r * kHiddenRow + c] = h1[r * kHiddenRow + c] > 0 ? value : 0.0f;
+      h2[r * kHiddenRow + c] = ThroughActivation(h1[r * kHiddenRow + c], value);
     });
     Sync();
   }
 
+  // d loss / d sum from the activation and d loss / d activation.
+  __device__ static float ThroughActivation(float activation, float gradient) {
+    if (A == Activation::kTanh) return gradient * (1.0f - activation * activation);
+    return activation > 0 ? gradient : 0.0f;
+  }
+
   // Gradient of the first layer from d1: of W1 on columns of X, and of its bias.
-  __device__ void FirstGradient(const Weights& net, const float* d1, float* gradient) {
+  __device__ void FirstGradient(const Weights& net, const float* d1, float* gradient,
+                                bool add = false) {
     const int warp = Tid() / 32;
     for (int pair = warp; 2 * pair < net.blocks; pair += kBlock / 32) {
       const int b0 = 2 * pair, b1 = min(b0 + 1, net.blocks - 1);
@@ -238,15 +260,17 @@ class Tile {
 #pragma unroll
       for (int n = 0; n < 8; ++n) {
         float* const to = gradient + (int64_t{b0} * 8 + g) * kHidden + 8 * n + 2 * t;
-        *reinterpret_cast<float2*>(to) = make_float2(acc[0][n][0], acc[0][n][1]);
+        Put2(to, acc[0][n][0], acc[0][n][1], add);
         if (b1 == b0) continue;
-        *reinterpret_cast<float2*>(to + 8 * kHidden) = make_float2(acc[0][n][2], acc[0][n][3]);
+        Put2(to + 8 * kHidden, acc[0][n][2], acc[0][n][3], add);
       }
     }
     if (Tid() < kHidden) {
-      gradient[net.blocks * 8 * kHidden + Tail::kB1 + Tid()] = ColumnSum(d1, Tid());
+      Put(gradient + net.blocks * 8 * kHidden + Tail::kB1 + Tid(), ColumnSum(d1, Tid()), add);
     }
   }
+
+  __device__ static void Put(float* to, float value, bool add) { *to = add ? *to + value : value; }
 
   float *x, *hidden, *w3, *out, *noise;
   const int x_row;
@@ -255,6 +279,16 @@ class Tile {
   __device__ static int FirstRow() { return Tid() / 32 % G * 16 * MT; }
   __device__ static int FirstColumn() { return Tid() / (32 * G) * 16; }
   __device__ const float* Current() const { return weights_ + current_ * kWeightTile; }
+
+  __device__ static void Put2(float* to, float first, float second, bool add) {
+    float2* const pair = reinterpret_cast<float2*>(to);
+    const float2 before = add ? *pair : make_float2(0, 0);
+    *pair = add ? make_float2(before.x + first, before.y + second) : make_float2(first, second);
+  }
+
+  __device__ static float Activate(float sum) {
+    return A == Activation::kTanh ? tanhf(sum) : fmaxf(sum, 0.0f);
+  }
 
   __device__ static void Clear(float (&acc)[MT][2][4]) {
 #pragma unroll
@@ -294,8 +328,8 @@ class Tile {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int r = FirstRow() + 16 * m + g + 8 * half, c = FirstColumn() + 8 * n + 2 * t;
-          const float2 values = make_float2(fmaxf(acc[m][n][2 * half] + bias[2 * n], 0.0f),
-                                            fmaxf(acc[m][n][2 * half + 1] + bias[2 * n + 1], 0.0f));
+          const float2 values = make_float2(Activate(acc[m][n][2 * half] + bias[2 * n]),
+                                            Activate(acc[m][n][2 * half + 1] + bias[2 * n + 1]));
           *reinterpret_cast<float2*>(h + r * kHiddenRow + c) = values;
         }
       }
@@ -339,7 +373,8 @@ class Tile {
     }
   }
 
-  __device__ void HiddenGradient(const float* h1, const float* d2, float* gradient) const {
+  __device__ void HiddenGradient(const float* h1, const float* d2, float* gradient,
+                                 bool add) const {
     const int warp = Tid() / 32, first = 16 * (warp % 4), column = 32 * (warp / 4);
     float acc[1][4][4] = {};
     for (int r = 0; r < kRows; r += 8) {
@@ -352,12 +387,12 @@ class Tile {
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
       float* const to = gradient + Tail::kW2 + (first + g) * kHidden + column + 8 * n + 2 * t;
-      to[0] = acc[0][n][0];
-      to[1] = acc[0][n][1];
-      to[8 * kHidden] = acc[0][n][2];
-      to[8 * kHidden + 1] = acc[0][n][3];
+      Put(to, acc[0][n][0], add);
+      Put(to + 1, acc[0][n][1], add);
+      Put(to + 8 * kHidden, acc[0][n][2], add);
+      Put(to + 8 * kHidden + 1, acc[0][n][3], add);
     }
-    if (Tid() < kHidden) gradient[Tail::kB2 + Tid()] = ColumnSum(d2, Tid());
+    if (Tid() < kHidden) Put(gradient + Tail::kB2 + Tid(), ColumnSum(d2, Tid()), add);
   }
 
   float* weights_;

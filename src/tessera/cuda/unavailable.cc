@@ -4,6 +4,7 @@
 #include "tessera/cuda/device.h"
 #include "tessera/cuda/map_engine.h"
 #include "tessera/cuda/off_policy_engine.h"
+#include "tessera/cuda/on_policy_engine.h"
 #include "tessera/cuda/worlds.h"
 
 namespace tessera::cuda {
@@ -21,6 +22,9 @@ bool Built() { return false; }
 Result<DeviceInfo> FindDevice() { return NotBuilt(); }
 Result<void> BreakDevice() { return NotBuilt(); }
 Result<std::unique_ptr<OffPolicyEngine>> OffPolicyEngine::Make(const EngineSpec& /*spec*/) {
+  return NotBuilt();
+}
+Result<std::unique_ptr<OnPolicyEngine>> OnPolicyEngine::Make(const OnPolicySpec& /*spec*/) {
   return NotBuilt();
 }
 Result<std::unique_ptr<MapEngine>> MapEngine::Make(const NestPlan& /*plan*/) { return NotBuilt(); }

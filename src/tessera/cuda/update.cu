@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tessera/cuda/launch.cuh"
+
 namespace tessera::cuda {
 namespace {
 
@@ -413,19 +415,6 @@ int CriticBytes(int rows, int x_row) {
 }
 int ActorBytes(int rows, int x_row) {
   return 4 * (TileFloats(rows, x_row, kActorTileHidden) + (kMostOutputs + kRowFloats) * rows);
-}
-
-template <typename Kernel, typename... Arguments>
-cudaError_t Launch(Kernel kernel, int bytes, dim3 grid, int threads, cudaStream_t stream,
-                   const Arguments&... arguments) {
-  if (cudaError_t error =
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess) {
-    return error;
-  }
-  kernel<<<grid, static_cast<unsigned>(threads), static_cast<size_t>(bytes), stream>>>(
-      arguments...);
-  return cudaGetLastError();
 }
 
 unsigned TilesOf(const UpdateView& view, int rows) {

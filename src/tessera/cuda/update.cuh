@@ -60,7 +60,7 @@ cudaError_t LaunchActors(const UpdateView& view, Group group, int rows, Precisio
 // ---- optimizer.cu ------------------------------------------------------------------------------
 
 struct AdamView {
-  double rate, beta1, beta2, epsilon, clip_norm;
+  double beta1, beta2, epsilon, clip_norm;
   bool tensorflow;
   int clip;  // 0: none, 1: each tensor, 2: all of a network
   float tau;
@@ -70,6 +70,7 @@ struct AdamView {
 // collapses the first layers again.
 struct NetSizes {
   int most_inputs, most_gradient, most_blocks, most_outputs;
+  int most_listed;  // blocks of a network that lists them
 };
 cudaError_t LaunchOptimizer(const NetView* nets, int first, int count, const NetSizes& sizes,
                             int tiles, const AdamView& adam, cudaStream_t stream);

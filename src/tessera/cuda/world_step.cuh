@@ -426,6 +426,33 @@ __device__ inline void Store(const WorldView& world, const ReplayView& replay, c
   }
 }
 
+// The same for rows of a rollout.
+template <int T>
+__device__ inline void Store(const WorldView& world, const RolloutRows& rollout, const Block& block,
+                             bool before) {
+  const int64_t first =
+      static_cast<int64_t>(*rollout.step + static_cast<uint64_t>(rollout.offset)) * world.worlds +
+      block.first;
+  float* const to = (before ? rollout.now : rollout.next) + first * world.observed;
+  int i = threadIdx.x;
+  for (Walk<T> walk(world.observed); walk.world < block.worlds; walk.Next(), i += T) {
+    to[i] = ObservedAt(world, block.state + walk.world * block.stride, walk.at);
+  }
+  if (before) return;
+  i = threadIdx.x;
+  for (Walk<T> walk(rollout.units); walk.world < block.worlds; walk.Next(), i += T) {
+    const double* const rewards = block.state + walk.world * block.stride + world.size + 1;
+    const int start = rollout.member_first[walk.at], end = rollout.member_first[walk.at + 1];
+    double sum = 0;
+    for (int a = start; a < end; ++a) sum += static_cast<float>(rewards[a]);
+    rollout.rewards[first * rollout.units + i] = static_cast<float>(sum / (end - start));
+  }
+  for (int w = threadIdx.x; w < block.worlds; w += T) {
+    const bool ends = world.steps[block.first + w] + 1 >= world.horizon;
+    rollout.ends[first + w] = ends ? 2 : 0;  // EpisodeEnd::kTruncated
+  }
+}
+
 // One step of the block's worlds, which are in shared memory; those that end start anew. Views are
 // not written. Contract: all T threads call; w and a are the thread's world and agent.
 template <int T>
@@ -450,6 +477,8 @@ __device__ inline void StepShared(const WorldView& world, const ActionSource& ac
     __syncthreads();
     Store<T>(world, replay, block, ring_steps, actions, /*before=*/true);
   }
+  const bool rolls_out = replay.rollout.now != nullptr;
+  if (rolls_out) Store<T>(world, replay.rollout, block, /*before=*/true);
   double p[2] = {}, v[2] = {};
   if (active) {
     double force[2] = {};
@@ -500,9 +529,10 @@ __device__ inline void StepShared(const WorldView& world, const ActionSource& ac
   if (active && a < world.actors) {
     world.rewards[e * world.actors + a] = static_cast<float>(rewards[a]);
   }
-  if (replay.keep) {
+  if (replay.running != nullptr) {
     __syncthreads();
-    Store<T>(world, replay, block, ring_steps, actions, /*before=*/false);
+    if (replay.keep) Store<T>(world, replay, block, ring_steps, actions, /*before=*/false);
+    if (rolls_out) Store<T>(world, replay.rollout, block, /*before=*/false);
     if (leads) {
       // As Trainer::CountRewards: agent by agent on top of what has run up.
       double running = replay.running[e];

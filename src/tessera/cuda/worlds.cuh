@@ -35,9 +35,21 @@ struct ActionSource {
   uint64_t step = 0;
 };
 
+// Steps of a rollout (on_policy_engine.h), row by row: a row is a step of a world.
+struct RolloutRows {
+  float *now = nullptr, *next;  // [rows x observed]; null: none is kept
+  float* rewards;               // [rows x units]
+  uint8_t* ends;                // [rows], EpisodeEnd
+  int units;
+  const int32_t* member_first;  // [units + 1] among the actors
+  const uint64_t* step;         // of the rollout, before this launch and those that go with it
+  int offset;                   // of them
+};
+
 // Where the steps of worlds that play with a learner go.
 struct ReplayView {
   bool keep = false;
+  RolloutRows rollout = {};
   bool compact;  // records hold states, else observations
   RingShape shape;
   ReplayLane* lanes;
@@ -47,7 +59,7 @@ struct ReplayView {
   double* tree;  // prioritised: leaves, or null
   int64_t leaves;
   const double* top;
-  double *running, *ring;  // returns
+  double *running = nullptr, *ring;  // returns; null: nobody asks
   int64_t window;
   uint64_t* acts;  // counted by the step; null: by somebody else
 };

@@ -96,6 +96,27 @@ Point DecisionAgents::Decode(std::span<const float> actions) const {
   return point;
 }
 
+std::vector<float> DecisionAgents::Encode(const Point& point) const {
+  TESSERA_CHECK(form_ == ActionForm::kChoice || form_ == ActionForm::kPicks);
+  std::vector<float> actions;
+  for (const size_t i : order_) {
+    const Decision& decision = space_.decisions()[i];
+    if (form_ == ActionForm::kChoice || decision.kind() != DecisionKind::kPermutation) {
+      actions.push_back(static_cast<float>(point[i]));
+      continue;
+    }
+    const Permutation order = decision.OrderAt(point[i]);
+    std::vector<uint8_t> left(order.size);
+    std::iota(left.begin(), left.end(), uint8_t{0});
+    for (size_t place = 0; place + 1 < order.size; ++place) {
+      const auto at = std::ranges::find(left, order.items[place]);
+      actions.push_back(static_cast<float>(at - left.begin()));
+      left.erase(at);
+    }
+  }
+  return actions;
+}
+
 std::vector<float> DecisionAgents::Heaviest(std::span<const float> weights) const {
   std::vector<float> chosen;
   for (const AgentSpec& agent : spec_.agents) {

@@ -51,6 +51,9 @@ class DecisionAgents {
   // number, as a policy that has diverged draws it, is the middle.
   Point Decode(std::span<const float> actions) const;
 
+  // The actions that make a point; of agents that choose.
+  std::vector<float> Encode(const Point& point) const;
+
  private:
   void AddAgent(std::string name, ActionSpec action, bool with_previous);
   // The choice of every agent that acts by weights.

@@ -121,6 +121,11 @@ TEST(DecisionEnv, PicksMakeOrders) {
   const SyntheticProblem problem;
   const DecisionSpace& space = problem.space();
   const DecisionAgents agents(space, OneAgent(space), ActionForm::kPicks, "synthetic", 1);
+  CounterRng draws(3, 3);
+  for (int i = 0; i < 20; ++i) {
+    const Point drawn = space.Sample(draws, 4);
+    EXPECT_EQ(agents.Decode(agents.Encode(drawn)), drawn);
+  }
   ASSERT_EQ(agents.spec().num_agents(), 6 + 3) << "an order of four items is three picks";
   std::set<int32_t> orders;
   for (int pick = 0; pick < 4 * 3 * 2; ++pick) {

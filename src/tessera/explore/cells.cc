@@ -12,6 +12,7 @@
 #include "tessera/base/json_text.h"
 #include "tessera/base/sha256.h"
 #include "tessera/mapper/layer_prover.h"
+#include "tessera/mapper/map_settings.h"
 #include "tessera/record/clock.h"
 #include "tessera/search/exact/mapper.h"
 #include "tessera/search/exact/problem_options.h"
@@ -19,8 +20,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxNodes = 200'000;    // open ones of a cell: about 80 MiB
-constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work, as in map
+constexpr int64_t kMaxNodes = 200'000;   // open ones of a cell: about 80 MiB
+constexpr int64_t kSplitSteps = 60'000;  // bounds the work of a round for a bound
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 std::string JsonOf(const std::string& key, const CellFacts& facts) {
@@ -76,7 +77,7 @@ std::string CellQuestion::Key() const {
   unnamed.name = unnamed.source = "";
   unnamed.notes.clear();
   const std::string text =
-      fmt::format("{}|{}|{}|{}", ToString(layer), ToString(objective),
+      fmt::format("{}|{}|{}|{}|{}", ToString(layer), name, ToString(objective),
                   threshold ? fmt::format("{}", *threshold) : "best", AcceleratorText(unnamed));
   constexpr size_t kDigits = 16;
   return Sha256Hex(text).substr(0, kDigits);
@@ -100,6 +101,33 @@ MapCell::~MapCell() = default;
 
 void MapCell::Rest() { work_.reset(); }
 
+Result<void> MapCell::StartProof(Work& work) {
+  LayerMapping& layer = work.layer;
+  layer.layer = question_.layer;
+  layer.name = question_.name;
+  const Result<LayerBounds> bounds = BoundsOf(layer.layer, work.job);
+  if (!bounds) return bounds.error();
+  layer.bounds = *bounds;
+  layer.bound = bounds->Of(question_.objective);
+  if (!start_.mapping.empty()) {
+    const Result<Mapping> mapping =
+        ParseMappingJson(start_.mapping, "mapping", layer.layer, question_.accelerator);
+    if (!mapping) return mapping.error();
+    const Result<std::unique_ptr<CostModel>> model = ModelOf(work.job, layer.layer);
+    if (!model) return model.error();
+    const Result<Cost> cost = Evaluate(**model, *mapping);
+    if (!cost) return cost.error();
+    layer.mapping = *mapping;
+    layer.cost = *cost;
+    layer.value = ValueOf(*cost, question_.objective);
+  }
+  work.prover = std::make_unique<LayerProver>(work.job, layer,
+                                              [&work] { return work.stopped && work.stopped(); });
+  if (Result<void> made = work.prover->Make(kMaxNodes, start_.entries); !made) return made;
+  work.prover->Offer();
+  return {};
+}
+
 Result<void> MapCell::Start() {
   work_ = std::make_unique<Work>();
   Work& work = *work_;
@@ -109,17 +137,10 @@ Result<void> MapCell::Start() {
   const bool may_bypass = question_.accelerator.hierarchy->bypass;
   work.job.problem.space.decide_keep = base_.settings.bypass && may_bypass;
   if (!question_.threshold) {
-    work.layer.layer = question_.layer;
-    const Result<LayerBounds> bounds = BoundsOf(question_.layer, work.job);
-    if (!bounds) return bounds.error();
-    work.layer.bounds = *bounds;
-    work.layer.bound = bounds->Of(question_.objective);
-    work.prover = std::make_unique<LayerProver>(work.job, work.layer,
-                                                [&work] { return work.stopped && work.stopped(); });
-    return work.prover->Make(kMaxNodes);
+    return StartProof(work);
   }
-  const Result<std::unique_ptr<MappingProblem>> problem = MappingProblem::Make(
-      question_.layer, work.job.accelerator, work.job.settings.model, work.job.problem);
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      ProblemOf(work.job, question_.layer, question_.name);
   if (!problem) return problem.error();
   Result<exact::MapperOptions> options = exact::OptionsFor(**problem);
   if (!options) return options.error();
@@ -208,9 +229,9 @@ Result<bool> MapCell::Advance(int64_t rounds, bool settle, const std::function<b
   return true;
 }
 
-Result<JournalText> CellTable::ReadKnown(const JournalFile& file) {
+Result<void> CellTable::ReadKnown(const JournalFile& file) {
   Result<JournalText> text = ReadJournalText(file);
-  if (!text) return text;
+  if (!text) return text.error();
   Where where{.file = file.path};
   for (const std::string& line : text->lines) {
     ++where.line;
@@ -221,17 +242,18 @@ Result<JournalText> CellTable::ReadKnown(const JournalFile& file) {
                    .message = "this is not a line of an exploration's journal",
                    .where = where};
     }
+    read_keys_.push_back(key);
     known_[key] = std::move(facts);
   }
-  return text;
+  file_ = file;
+  read_ = *std::move(text);
+  return {};
 }
 
 Result<void> CellTable::Open(const RunDirectory* directory) {
   if (directory == nullptr) return {};
-  const JournalFile file = directory->Journal("cells");
-  const Result<JournalText> text = ReadKnown(file);
-  if (!text) return text.error();
-  Result<std::unique_ptr<LineJournal>> opened = LineJournal::Open(file, *text);
+  if (Result<void> read = ReadKnown(directory->Journal("cells")); !read) return read;
+  Result<std::unique_ptr<LineJournal>> opened = LineJournal::Open(file_, read_);
   if (!opened) return opened.error();
   journal_ = *std::move(opened);
   return {};
@@ -240,13 +262,38 @@ Result<void> CellTable::Open(const RunDirectory* directory) {
 Result<void> CellTable::Replay(const RunDirectory& directory, double seconds) {
   replays_ = true;
   repeat_until_ = SteadySeconds() + seconds;
-  const Result<JournalText> text = ReadKnown(directory.Journal("cells"));
-  return text ? Result<void>() : text.error();
+  return ReadKnown(directory.Journal("cells"));
+}
+
+// A line for each of these tasks, all of them done and none written in this sitting.
+Result<void> CellTable::Write(const std::vector<Task>& tasks) {
+  if (journal_ == nullptr) return {};
+  std::vector<std::string> lines;
+  for (const Task& task : tasks) {
+    const std::string key = KeyOf(task);
+    const bool there =
+        lines.empty() && confirmed_ < read_keys_.size() && read_keys_[confirmed_] == key;
+    if (there) {
+      ++confirmed_;
+    } else {
+      lines.push_back(JsonOf(key, known_.at(key)));
+    }
+  }
+  if (lines.empty()) return {};
+  if (confirmed_ < read_keys_.size()) {
+    read_keys_.resize(confirmed_);
+    read_.Keep(confirmed_);
+    Result<std::unique_ptr<LineJournal>> cut = LineJournal::Open(file_, read_);
+    if (!cut) return cut.error();
+    journal_ = *std::move(cut);
+  }
+  return journal_->Append(lines);
 }
 
 // From the start, so that it depends on the question alone.
 Result<void> CellTable::Repeat(const Task& task, const CellFacts& known) {
   MapCell again(task.cell->base(), task.cell->question());
+  again.StartFrom(task.cell->start());
   const Result<bool> done =
       again.Advance(task.rounds, task.settle, [&] { return SteadySeconds() >= repeat_until_; });
   if (!done) return done.error();
@@ -287,36 +334,47 @@ Result<bool> CellTable::Do(const std::vector<Task>& tasks, ThreadPool& pool,
                            const std::function<bool()>& stopped) {
   std::vector<Result<bool>> outcomes(tasks.size(), true);
   std::vector<size_t> open;
+  std::vector<bool> first(tasks.size());
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const auto known = known_.find(KeyOf(tasks[i]));
+    const std::string key = KeyOf(tasks[i]);
+    first[i] = !asked_.contains(key);
+    const auto known = known_.find(key);
     if (known == known_.end()) {
       open.push_back(i);
       continue;
     }
     tasks[i].cell->Take(known->second);
+    if (!first[i]) continue;
     ++recorded_;
     if (!replays_ || SteadySeconds() >= repeat_until_) continue;
     if (Result<void> repeated = Repeat(tasks[i], known->second); !repeated) return repeated.error();
   }
-  if (replays_) return open.empty();
-  pool.ParallelFor(std::ssize(open), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
-    for (int64_t k = begin; k < end; ++k) {
-      const Task& task = tasks[open[static_cast<size_t>(k)]];
-      outcomes[open[static_cast<size_t>(k)]] =
-          task.cell->Advance(task.rounds, task.settle, stopped);
-    }
-  });
-  RestOthers(tasks);
-  bool all = true;
+  if (!replays_) {
+    pool.ParallelFor(std::ssize(open), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
+      for (int64_t k = begin; k < end; ++k) {
+        const Task& task = tasks[open[static_cast<size_t>(k)]];
+        outcomes[open[static_cast<size_t>(k)]] =
+            task.cell->Advance(task.rounds, task.settle, stopped);
+      }
+    });
+    RestOthers(tasks);
+  }
   for (const size_t i : open) {
+    if (replays_) outcomes[i] = false;
     if (!outcomes[i]) return outcomes[i].error();
-    all = all && *outcomes[i];
     if (!*outcomes[i]) continue;
     ++computed_;
-    if (journal_ == nullptr) continue;
-    const std::vector<std::string> line = {JsonOf(KeyOf(tasks[i]), tasks[i].cell->facts())};
-    if (Result<void> written = journal_->Append(line); !written) return written.error();
+    known_[KeyOf(tasks[i])] = tasks[i].cell->facts();
   }
+  bool all = true;
+  std::vector<Task> done;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    all = all && *outcomes[i];
+    if (!*outcomes[i]) continue;
+    asked_.insert(KeyOf(tasks[i]));
+    if (first[i]) done.push_back(tasks[i]);
+  }
+  if (Result<void> written = Write(done); !written) return written.error();
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct CellFacts {
 // A question to the exact mapper about one layer and one machine.
 struct CellQuestion {
   Layer layer = {};
+  std::string name = {};  // of the layer, where constraints look at it; otherwise empty
   Accelerator accelerator = {};
   Objective objective = Objective::kLatency;
   // Bounds only: is there a mapping below this value? What is above it does not matter. None: the
@@ -46,6 +48,15 @@ struct CellQuestion {
   std::optional<double> threshold = {};
 
   std::string Key() const;  // equal questions have equal keys
+};
+
+// What is known of a cell before it is worked on: the best mapping of machines that differ from its
+// own only in having fewer entries at one level each. Whatever fits one of those need not be looked
+// at again (docs/explore.md).
+struct CellStart {
+  std::vector<std::optional<int64_t>> entries = {};  // of those machines, by that level
+  double value = 0;
+  std::string mapping = {};  // as JSON; empty: nothing is known
 };
 
 // Contract: members are called by one thread at a time; different cells by different threads.
@@ -60,6 +71,8 @@ class MapCell {
   const std::string& key() const { return key_; }
   const CellFacts& facts() const { return facts_; }
   void Take(CellFacts facts) { facts_ = std::move(facts); }
+  const CellStart& start() const { return start_; }
+  void StartFrom(CellStart start) { start_ = std::move(start); }
   bool done() const { return facts_.settled || !facts_.possible; }
 
   // Rounds until there were `rounds` of them, or nothing is left to do; `settle`: also what decides
@@ -73,11 +86,13 @@ class MapCell {
  private:
   struct Work;
   Result<void> Start();
+  Result<void> StartProof(Work& work);
   void Look(CellFacts& facts) const;
 
   const MapJob& base_;
   const CellQuestion question_;
   const std::string key_;
+  CellStart start_;
   CellFacts facts_;
   std::unique_ptr<Work> work_;
 };
@@ -102,8 +117,8 @@ class CellTable {
     int64_t rounds = 1;
     bool settle = false;
   };
-  // Does all of it on the pool's threads; each cell is named once. What was done is journalled in
-  // the order of the tasks. False if it was stopped: then some tasks may have been done.
+  // Does all of it on the pool's threads; each cell is named once. What was done is journalled,
+  // once, in the order of the tasks. False if it was stopped: then some tasks may have been done.
   Result<bool> Do(const std::vector<Task>& tasks, ThreadPool& pool,
                   const std::function<bool()>& stopped);
 
@@ -114,12 +129,21 @@ class CellTable {
 
  private:
   static std::string KeyOf(const Task& task);
-  Result<JournalText> ReadKnown(const JournalFile& file);
+  Result<void> ReadKnown(const JournalFile& file);
+  Result<void> Write(const std::vector<Task>& tasks);
   Result<void> Repeat(const Task& task, const CellFacts& known);
   void RestOthers(const std::vector<Task>& tasks);
 
   std::map<std::string, std::unique_ptr<MapCell>> cells_;
-  std::map<std::string, CellFacts> known_;  // by KeyOf
+  std::map<std::string, CellFacts> known_;  // by KeyOf: of the journal, and what was done since
+  std::set<std::string> asked_;             // in this sitting
+  // What the journal held at first, and how many of its lines were asked for in their order. After
+  // a stop some of the others may be earlier than a run without it would have them: they are
+  // written again when their turn comes, so that both runs leave the same bytes.
+  JournalFile file_;
+  JournalText read_;
+  std::vector<std::string> read_keys_;
+  size_t confirmed_ = 0;
   std::unique_ptr<LineJournal> journal_;
   std::vector<MapCell*> working_;  // the last ones that were worked on, the latest last
   bool replays_ = false;

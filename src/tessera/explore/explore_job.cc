@@ -1,6 +1,7 @@
 #include "tessera/explore/explore_job.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,8 +50,12 @@ Result<void> CheckSettings(const ExploreSettings& settings, size_t networks) {
 
 }  // namespace
 
-Result<MapJob> BaseJob(const MapSettings& given, const Network& network,
+Result<MapJob> BaseJob(const MapSettings& given, const std::vector<Network>& networks,
                        const MachineTemplate& machines, const std::string& folder) {
+  // One network of all layers, so that constraints may name those of any network.
+  Network network{.name = networks.front().name};
+  for (const Network& one : networks)
+    std::ranges::copy(one.layers, std::back_inserter(network.layers));
   MapSettings settings = given;
   settings.method = ProofMethod(ProofUse::kAlone);
   settings.budget = {};
@@ -90,7 +95,7 @@ Result<ExploreJob> MakeExploreJob(const ExploreSettings& settings, std::vector<N
                  .machines = std::make_shared<const MachineTemplate>(*std::move(machines))};
   // The least area is that of a machine on which everything can be mapped, however slowly.
   if (settings.objective != Objective::kArea) job.settings.map.objective = settings.objective;
-  Result<MapJob> base = BaseJob(job.settings.map, job.networks.front(), *job.machines, folder);
+  Result<MapJob> base = BaseJob(job.settings.map, job.networks, *job.machines, folder);
   if (!base) return base.error();
   job.base = *std::move(base);
   const Result<MachineLimits> limits = LimitsOf(job);
@@ -113,12 +118,18 @@ int64_t CountMachines(const ExploreJob& job) {
   return count;
 }
 
-Result<std::string> NetworkText(const Network& network) {
+Result<std::vector<std::string>> SaveNetworks(const std::vector<Network>& networks,
+                                              RunDirectory::Files& inputs) {
   const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
   if (!format) return format.error();
-  const Result<Export> text = (*format)->write(network);
-  if (!text) return text.error();
-  return text->files.front().contents;
+  std::vector<std::string> names;
+  for (const Network& network : networks) {
+    const Result<Export> text = (*format)->write(network);
+    if (!text) return text.error();
+    names.push_back(fmt::format("inputs/network-{}.yaml", names.size() + 1));
+    inputs[names.back()] = text->files.front().contents;
+  }
+  return names;
 }
 
 Result<MapSettings> SaveMapSettings(const MapJob& base, RunDirectory::Files& inputs) {
@@ -161,24 +172,22 @@ Result<RunDirectory> CreateExploreRun(const std::string& path, const ExploreJob&
   const Result<MapSettings> map = SaveMapSettings(job.base, inputs);
   if (!map) return map.error();
   inputs[std::string(kTemplateFile)] = job.template_text;
-  OrderedJson networks = OrderedJson::array(), pareto = OrderedJson::array(),
-              limits = OrderedJson::object();
-  for (size_t i = 0; i < job.networks.size(); ++i) {
-    const Result<std::string> text = NetworkText(job.networks[i]);
-    if (!text) return text.error();
-    const std::string name = fmt::format("inputs/network-{}.yaml", i + 1);
-    inputs[name] = *text;
-    networks.push_back(name);
-  }
+  const Result<std::vector<std::string>> networks = SaveNetworks(job.networks, inputs);
+  if (!networks) return networks.error();
+  OrderedJson pareto = OrderedJson::array(), limits = OrderedJson::object();
   for (const Objective objective : job.settings.pareto) pareto.push_back(ToString(objective));
   for (const auto& [name, most] : job.settings.limits) limits[name] = most;
-  const OrderedJson settings = {
-      {"networks", std::move(networks)},   {"machine", kTemplateFile},
-      {"map", FromText(ToJsonText(*map))}, {"objective", ToString(job.settings.objective)},
-      {"pareto", std::move(pareto)},       {"weights", job.settings.weights},
-      {"limits", std::move(limits)},       {"method", job.settings.method},
-      {"samples", job.settings.samples},   {"target_gap", job.settings.target_gap},
-      {"seconds", job.settings.seconds}};
+  const OrderedJson settings = {{"networks", *networks},
+                                {"machine", kTemplateFile},
+                                {"map", FromText(ToJsonText(*map))},
+                                {"objective", ToString(job.settings.objective)},
+                                {"pareto", std::move(pareto)},
+                                {"weights", job.settings.weights},
+                                {"limits", std::move(limits)},
+                                {"method", job.settings.method},
+                                {"samples", job.settings.samples},
+                                {"target_gap", job.settings.target_gap},
+                                {"seconds", job.settings.seconds}};
   return RunDirectory::Create(path,
                               {.kind = std::string(kExploreRun),
                                .origin = origin,

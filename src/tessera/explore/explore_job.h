@@ -3,6 +3,7 @@
 #define TESSERA_EXPLORE_EXPLORE_JOB_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -16,14 +17,21 @@
 namespace tessera {
 
 // The job of every machine of a template, by method exact; checked with one that can be built.
-Result<MapJob> BaseJob(const MapSettings& settings, const Network& network,
+Result<MapJob> BaseJob(const MapSettings& settings, const std::vector<Network>& networks,
                        const MachineTemplate& machines, const std::string& folder);
 
 // Settings of `map` for the folder of a run, and the file that they name.
 Result<MapSettings> SaveMapSettings(const MapJob& base, RunDirectory::Files& inputs);
 
-// A network as a file.
-Result<std::string> NetworkText(const Network& network);
+// Networks as files of that folder; their names.
+Result<std::vector<std::string>> SaveNetworks(const std::vector<Network>& networks,
+                                              RunDirectory::Files& inputs);
+
+// Fields of a sweep, and their values.
+using VariedValues = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+// Whether a field is a parameter of the network, not of the machine.
+bool IsOfNetwork(const std::string& field);
 
 // The settings of a run as JSON; an error with its place if they are damaged.
 class SavedSettings {

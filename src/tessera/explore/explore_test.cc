@@ -2,8 +2,11 @@
 #include "tessera/cooptimize.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -12,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/arch/template.h"
+#include "tessera/base/file.h"
 #include "tessera/explore/explorer.h"
 #include "tessera/explore/proposals.h"
 #include "tessera/explore/relax.h"
@@ -173,6 +177,29 @@ void CheckFront(const ExploreJob& job, const ExploreResult& result,
   EXPECT_EQ(result.gap, 0.0);
 }
 
+// Best machine and front against every machine, mapped by itself.
+void CheckAgainstEvery(const Network& network, const std::string& text, Objective objective) {
+  SCOPED_TRACE(ToString(objective));
+  const ExploreSettings settings{.objective = objective};
+  const Result<ExploreJob> job = MakeExploreJob(settings, {network}, text, "t.yaml");
+  ASSERT_TRUE(job) << ToString(job.error());
+  const std::vector<Mapped> all = MapEvery(*job);
+  const Result<ExploreResult> result = Explore(*job, 2);
+  if (all.empty()) {
+    EXPECT_FALSE(result);
+    return;
+  }
+  ASSERT_TRUE(result) << ToString(result.error());
+  CheckBest(*job, *result, all);
+  ExploreJob front = *job;
+  front.settings.pareto = {Objective::kLatency, Objective::kEnergy, Objective::kArea};
+  const Result<ExploreResult> explored = Explore(front, 2);
+  ASSERT_TRUE(explored) << ToString(explored.error());
+  CheckFront(front, *explored, all);
+}
+
+constexpr Objective kTurns[] = {Objective::kEdp, Objective::kEnergy, Objective::kLatency};
+
 TEST(Explore, FindsWhatMappingEveryMachineFinds) {
   const uint64_t cases = Cases(120, 1);
   for (uint64_t seed = 0; seed < cases; ++seed) {
@@ -181,26 +208,55 @@ TEST(Explore, FindsWhatMappingEveryMachineFinds) {
     const Network network = SomeNetwork(rng);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
     for (uint64_t turn = 0; turn < Cases(3, 1); ++turn) {
-      constexpr Objective kTurns[] = {Objective::kEdp, Objective::kEnergy, Objective::kLatency};
-      const Objective objective = kTurns[(seed + turn) % 3];
-      SCOPED_TRACE(ToString(objective));
-      ExploreSettings settings{.objective = objective};
-      const Result<ExploreJob> job = MakeExploreJob(settings, {network}, text, "t.yaml");
-      ASSERT_TRUE(job) << ToString(job.error());
-      const std::vector<Mapped> all = MapEvery(*job);
-      const Result<ExploreResult> result = Explore(*job, 2);
-      if (all.empty()) {
-        EXPECT_FALSE(result);
-        continue;
-      }
-      ASSERT_TRUE(result) << ToString(result.error());
-      CheckBest(*job, *result, all);
-      ExploreJob front = *job;
-      front.settings.pareto = {Objective::kLatency, Objective::kEnergy, Objective::kArea};
-      const Result<ExploreResult> explored = Explore(front, 2);
-      ASSERT_TRUE(explored) << ToString(explored.error());
-      CheckFront(front, *explored, all);
+      CheckAgainstEvery(network, text, kTurns[(seed + turn) % 3]);
     }
+  }
+}
+
+// `counts` values of the columns, of both memories and of a bus, from components at 22 nm.
+std::string TemplateOf(std::array<int, 4> counts) {
+  return fmt::format(
+      "format: tessera-accelerator-1\nname: t\nhierarchy:\n  node_nm: 22\n  bypass: false\n"
+      "  arithmetic: {{mesh_x: {{from: 2, to: {}, times: 2, as: columns}}, mesh_y: 4, word_bits: "
+      "8, "
+      "component: mac}}\n  levels:\n"
+      "  - {{name: RF, component: regfile, entries: {{from: 16, to: {}, times: 2}}, word_bits: 8, "
+      "mesh_x: {{as: columns}}, mesh_y: 4}}\n"
+      "  - {{name: GLB, component: sram, entries: {{from: 2K, to: {}, times: 2}}, word_bits: 8, "
+      "block_words: 8, read_words_per_cycle: {{from: 2, to: {}, times: 2, as: bus}}, "
+      "write_words_per_cycle: {{as: bus}}}}\n"
+      "  - {{name: DRAM, component: dram, type: lpddr4, word_bits: 8, read_words_per_cycle: 4, "
+      "write_words_per_cycle: 4}}\n",
+      2 << (counts[0] - 1), 16 << (counts[1] - 1), 2048 << (counts[2] - 1), 2 << (counts[3] - 1));
+}
+
+TEST(Explore, FindsWhatMappingThreeHundredMachinesFinds) {
+  constexpr std::array<int, 4> kCounts[] = {{1, 2, 2, 1}, {5, 5, 4, 3}, {4, 3, 5, 5}, {3, 4, 5, 4}};
+  const uint64_t cases = Cases(4, 1);
+  for (uint64_t seed = 0; seed < cases; ++seed) {
+    CounterRng rng(seed, StreamId("explore.large"));
+    const std::string text = TemplateOf(kCounts[seed]);
+    const Network network = SomeNetwork(rng);
+    SCOPED_TRACE(text);
+    for (uint64_t turn = 0; turn < Cases(3, 1); ++turn) {
+      CheckAgainstEvery(network, text, kTurns[(seed + turn) % 3]);
+    }
+  }
+}
+
+// Layers as they are, on a few machines each: mapping one takes up to a second.
+TEST(Explore, FindsWhatMappingLayersOfResnet18OnEveryMachineFinds) {
+  if (Cases(1, 0) == 0) GTEST_SKIP() << "takes minutes; with TESSERA_THOROUGH";
+  const Result<Network> resnet = LoadNetwork("resnet18");
+  ASSERT_TRUE(resnet) << ToString(resnet.error());
+  const size_t layers = resnet->layers.size();
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Network network = *resnet;
+    network.graph = {};
+    network.layers = {resnet->layers[seed * 2 % layers], resnet->layers[(seed * 5 + 3) % layers]};
+    const std::string text = TemplateOf({2 + static_cast<int>(seed % 2), 1, 3, 2});
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
+    for (const Objective objective : kTurns) CheckAgainstEvery(network, text, objective);
   }
 }
 
@@ -224,13 +280,51 @@ ExploreJob SmallJob(ExploreSettings settings) {
 
 TEST(Explore, TheSameOnAnyNumberOfThreads) {
   const ExploreJob job = SmallJob({.objective = Objective::kEdp});
-  const Result<ExploreResult> one = Explore(job, 1), eight = Explore(job, 8);
-  ASSERT_TRUE(one && eight);
-  EXPECT_EQ(one->best->number, eight->best->number);
-  EXPECT_EQ(one->turns, eight->turns);
-  for (size_t i = 0; i < one->records.size(); ++i) {
-    EXPECT_EQ(one->records[i].fate, eight->records[i].fate);
-    EXPECT_EQ(one->records[i].bound, eight->records[i].bound);
+  const Result<ExploreResult> one = Explore(job, 1);
+  ASSERT_TRUE(one);
+  for (const int threads : {2, 8}) {
+    const Result<ExploreResult> other = Explore(job, threads);
+    ASSERT_TRUE(other);
+    EXPECT_EQ(one->best->number, other->best->number);
+    EXPECT_EQ(one->turns, other->turns);
+    for (size_t i = 0; i < one->records.size(); ++i) {
+      EXPECT_EQ(one->records[i].fate, other->records[i].fate);
+      EXPECT_EQ(one->records[i].bound, other->records[i].bound);
+    }
+  }
+}
+
+// Runs a job in a folder of its own until nobody stops it any more, and returns its journal.
+// `patience`: how often a sitting may ask whether it is to stop; 0: for ever.
+template <typename Job, typename Create, typename Go>
+std::string JournalOf(const Job& job, const Create& create, const Go& go, int threads,
+                      int64_t patience) {
+  const std::string folder =
+      fmt::format("{}/explore-journal-{}-{}", testing::TempDir(), threads, patience);
+  std::filesystem::remove_all(folder);
+  const Result<RunDirectory> directory = create(folder, job, RunOrigin{});
+  EXPECT_TRUE(directory) << ToString(directory.error());
+  for (int64_t sitting = 1;; ++sitting) {
+    std::atomic<int64_t> asked = 0;
+    RunHooks hooks{.directory = &*directory};
+    if (patience > 0) hooks.stopped = [&] { return ++asked > sitting * patience; };
+    const auto result = go(job, threads, hooks);
+    EXPECT_TRUE(result) << ToString(result.error());
+    if (!result || !result->interrupted) break;
+  }
+  const Result<std::string> text = ReadFile(directory->Journal("cells").path);
+  EXPECT_TRUE(text);
+  std::filesystem::remove_all(folder);
+  return text ? *text : "";
+}
+
+TEST(Explore, StopsAndThreadsLeaveTheSameBytes) {
+  const ExploreJob job = SmallJob({.objective = Objective::kEdp});
+  const std::string whole = JournalOf(job, CreateExploreRun, Explore, 1, 0);
+  EXPECT_GT(std::ranges::count(whole, '\n'), 10);
+  for (const auto& [threads, patience] : {std::pair{1, 4'000}, {2, 0}, {8, 0}, {8, 1'500}}) {
+    EXPECT_EQ(JournalOf(job, CreateExploreRun, Explore, threads, patience), whole)
+        << threads << " " << patience;
   }
 }
 
@@ -358,6 +452,59 @@ TEST(Leakage, CountsInEnergyByTheCycle) {
           ExplainMapping(*job, network.layers.front(), *mapping->layers.front().mapping);
       ASSERT_TRUE(parts);
       EXPECT_NEAR(parts->parts.leakage_pj, leakage_mw * mapping->total.cycles, 1e-6);
+    }
+  }
+}
+
+// Buffers of all sizes, of which each starts from what is known of the smaller ones, two of them at
+// a time, against every point by itself; and the same bytes whatever happens.
+TEST(Sweep, SharesWhatIsKnownOfSmallerMachines) {
+  constexpr std::string_view kMachine = R"(format: tessera-accelerator-1
+name: m
+hierarchy:
+  arithmetic: {mesh_x: 4, mac_pj: 1}
+  levels:
+  - {name: RF, entries: 8, mesh_x: 4, read_pj: 0.3, fill_pj: 0.3, update_pj: 0.3}
+  - {name: GLB, entries: 64, read_pj: 4, fill_pj: 4, update_pj: 4, leakage_mw: 1, read_words_per_cycle: 3,
+     multiple_buffering: 1.5, network: {hop_pj: 0.1, router_pj: 0.2}}
+  - {name: DRAM, read_pj: 70, fill_pj: 70, update_pj: 70, read_words_per_cycle: 2}
+)";
+  for (uint64_t seed = 0; seed < Cases(40, 1); ++seed) {
+    CounterRng rng(seed, StreamId("explore.sweep"));
+    SCOPED_TRACE(seed);
+    Network network = SomeNetwork(rng);
+    // EDP is a product of sums, so that of one layer is compared.
+    if (kTurns[seed % 3] == Objective::kEdp) network.layers.resize(1);
+    SweepSettings settings{.map = {.objective = kTurns[seed % 3], .bypass = seed % 4 > 1},
+                           .vary = {{"levels.GLB.entries", {"24", "64", "99", "300"}},
+                                    {"levels.RF.entries", {"4", "9"}}}};
+    if (seed % 2 == 1) settings.vary.push_back({"levels.GLB.read_pj", {"4", "5"}});
+    const auto same = [&](const auto& /*parameters*/) { return Result<Network>(network); };
+    const Result<SweepJob> job = MakeSweepJob(settings, same, kMachine, "m.yaml");
+    ASSERT_TRUE(job) << ToString(job.error());
+    const Result<SweepResult> result = Sweep(*job, 2);
+    ASSERT_TRUE(result) << ToString(result.error());
+    for (const SweepPoint& point : result->points) {
+      ASSERT_TRUE(point.machine) << point.why;
+      EXPECT_EQ(point.machine->status, MapStatus::kOptimal);
+      const Result<Accelerator> accelerator = ParseAccelerator(point.machine->file, "a.yaml");
+      ASSERT_TRUE(accelerator) << ToString(accelerator.error());
+      MapSettings alone = settings.map;
+      alone.method = ProofMethod(ProofUse::kAlone);
+      const Result<MapJob> map = MakeMapJob(alone, network, *accelerator);
+      const Result<NetworkMapping> mapping = MapNetwork(*map, 1);
+      ASSERT_TRUE(mapping);
+      double sum = 0;
+      for (const LayerMapping& layer : mapping->layers) {
+        sum += static_cast<double>(layer.count) * layer.value;
+      }
+      EXPECT_TRUE(Near(sum, point.machine->value)) << sum << " " << point.machine->value;
+    }
+    if (seed > 0) continue;
+    const std::string whole = JournalOf(*job, CreateSweepRun, Sweep, 1, 0);
+    for (const int threads : {2, 8}) {
+      const int64_t patience = threads == 2 ? 0 : 2'000;
+      EXPECT_EQ(JournalOf(*job, CreateSweepRun, Sweep, threads, patience), whole) << threads;
     }
   }
 }

@@ -25,12 +25,14 @@ namespace tessera {
 // A layer of some networks, and how much it counts in each: occurrences times weight.
 struct LayerUse {
   Layer layer = {};
-  std::string name = {};
+  std::string name = {};             // of the first
+  bool by_name = false;              // constraints look at the name
   std::vector<double> weights = {};  // by network
   double weight = 0;                 // of all
 };
-std::vector<LayerUse> UsesOf(const std::vector<Network>& networks,
-                             const std::vector<double>& weights);
+// Of all networks of a job. Equal layers are one, unless constraints tell them apart by their
+// names.
+std::vector<LayerUse> UsesOf(const ExploreJob& job);
 
 // Lower bounds of a layer's cost, or the cost itself.
 struct LayerLow {
@@ -55,6 +57,9 @@ struct Candidate {
   bool looked_at() const { return !cells.empty(); }
 };
 
+// Whether no mapping of its layer has a lower value than the one that it knows.
+bool IsProved(const MapCell& cell);
+
 // Machines with their mappings so far.
 class Machines {
  public:
@@ -75,6 +80,9 @@ class Machines {
   const std::vector<LayerUse>& uses() const { return uses_; }
   const MapJob& base() const { return job_.base; }
   const MachineLimits& limits() const { return limits_; }
+
+  // A question about a layer, on one of them or on one that stands for several.
+  CellQuestion Question(const LayerUse& use, const Accelerator& accelerator) const;
 
   // Tasks that map the layers of a machine with so many rounds each, in those layers that have not
   // ended; `settle`: to the end of what `map` does.

@@ -15,31 +15,68 @@ namespace {
 
 constexpr int64_t kMostMachines = 1'000'000;
 
+// What is demanded of layers by their names.
+std::vector<Constraints::Demand> DemandsByName(const ExploreJob& job) {
+  std::vector<Constraints::Demand> demands;
+  for (const Constraints* const constraints :
+       {&job.base.problem.space.constraints, &job.base.accelerator.constraints}) {
+    for (const Constraints::Demand& demand : constraints->demands) {
+      if (!demand.layer.empty()) demands.push_back(demand);
+    }
+  }
+  return demands;
+}
+
+// Whether machines of a template differ in what they demand of layers by their names.
+bool ChoosesByName(const MachineTemplate& machines) {
+  return std::ranges::any_of(machines.fields(), [](const TemplateField& field) {
+    return field.path.starts_with("constraints.layers");
+  });
+}
+
+}  // namespace
+
 bool IsProved(const MapCell& cell) {
   const CellFacts& facts = cell.facts();
   return facts.mapped && StatusOf(facts.value, facts.bound) == MapStatus::kOptimal;
 }
 
-}  // namespace
-
 std::vector<std::string_view> MachineLimitNames() { return MachineLimits::Names(); }
 
-std::vector<LayerUse> UsesOf(const std::vector<Network>& networks,
-                             const std::vector<double>& weights) {
+std::vector<LayerUse> UsesOf(const ExploreJob& job) {
+  const std::vector<Constraints::Demand> demands = DemandsByName(job);
+  const bool chosen = ChoosesByName(*job.machines), by_name = chosen || !demands.empty();
+  const auto alike = [&](const LayerUse& use, const Layer& layer, const std::string& name) {
+    if (use.layer != layer) return false;
+    if (chosen && use.name != name) return false;
+    const std::string_view type = TypeName(layer);
+    return std::ranges::all_of(demands, [&](const Constraints::Demand& demand) {
+      return demand.IsAbout(type, use.name) == demand.IsAbout(type, name);
+    });
+  };
   std::vector<LayerUse> uses;
-  for (size_t n = 0; n < networks.size(); ++n) {
-    const double weight = weights.empty() ? 1 : weights[n];
-    for (const NetworkLayer& layer : networks[n].layers) {
-      auto use = std::ranges::find(uses, layer.layer, &LayerUse::layer);
+  for (size_t n = 0; n < job.networks.size(); ++n) {
+    const double weight = job.settings.weights.empty() ? 1 : job.settings.weights[n];
+    const auto add = [&](const Layer& layer, const std::string& name, int64_t count) {
+      auto use = std::ranges::find_if(
+          uses, [&](const LayerUse& other) { return alike(other, layer, name); });
       if (use == uses.end()) {
-        uses.push_back({.layer = layer.layer,
-                        .name = layer.name,
-                        .weights = std::vector<double>(networks.size(), 0)});
+        uses.push_back({.layer = layer,
+                        .name = name,
+                        .by_name = by_name,
+                        .weights = std::vector<double>(job.networks.size(), 0)});
         use = uses.end() - 1;
       }
-      const double times = weight * static_cast<double>(layer.count);
+      const double times = weight * static_cast<double>(count);
       use->weights[n] += times;
       use->weight += times;
+    };
+    for (const NetworkLayer& entry : job.networks[n].layers) {
+      const int64_t others = by_name ? std::ssize(entry.also) : 0;
+      add(entry.layer, entry.name, entry.count - others);
+      for (int64_t k = 0; k < others; ++k) {
+        add(entry.layer, entry.also[static_cast<size_t>(k)], 1);
+      }
     }
   }
   return uses;
@@ -106,7 +143,7 @@ Machines::Machines(const ExploreJob& job, ThreadPool& pool, CellTable& table,
       pool_(pool),
       table_(table),
       stopped_(std::move(stopped)),
-      uses_(UsesOf(job.networks, job.settings.weights)),
+      uses_(UsesOf(job)),
       limits_(*LimitsOf(job)) {}
 
 Result<std::vector<LayerLow>> Machines::FirstBounds(const Accelerator& accelerator) const {
@@ -172,13 +209,19 @@ Result<void> Machines::List(std::vector<MachineRecord>& records) {
   return {};
 }
 
+CellQuestion Machines::Question(const LayerUse& use, const Accelerator& accelerator) const {
+  return {.layer = use.layer,
+          .name = use.by_name ? use.name : "",
+          .accelerator = accelerator,
+          .objective = job_.base.problem.objective};
+}
+
 void Machines::AddTasks(Candidate& candidate, int64_t rounds, bool settle,
                         std::vector<CellTable::Task>& tasks) {
   if (!candidate.looked_at()) {
     for (const LayerUse& use : uses_) {
-      candidate.cells.push_back(&table_.At(job_.base, {.layer = use.layer,
-                                                       .accelerator = candidate.machine.accelerator,
-                                                       .objective = job_.base.problem.objective}));
+      candidate.cells.push_back(
+          &table_.At(job_.base, Question(use, candidate.machine.accelerator)));
     }
   }
   for (MapCell* const cell : candidate.cells) {

@@ -9,12 +9,8 @@
 #include <variant>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tessera/accelerator.h"
-#include "tessera/arch/template_values.h"
-#include "tessera/base/file.h"
-#include "tessera/base/json_text.h"
 #include "tessera/explore/explore_job.h"
 #include "tessera/explore/explorer.h"
 #include "tessera/explore/relax.h"
@@ -24,40 +20,69 @@
 namespace tessera {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-using Vary = std::vector<std::pair<std::string, std::vector<std::string>>>;
+// How the machines of a sweep compare.
+struct Comparison {
+  // [a][b]: a is at least as good as b in every respect.
+  std::vector<std::vector<bool>> good;
+  // Machines with equal numbers here differ in entries of levels alone.
+  std::vector<size_t> family;
 
-constexpr std::string_view kNetworkPrefix = "network.";
-constexpr std::string_view kAcceleratorFile = "inputs/accelerator.yaml";
+  explicit Comparison(size_t machines)
+      : good(machines, std::vector<bool>(machines, false)), family(machines) {
+    for (size_t i = 0; i < machines; ++i) family[i] = i;
+  }
 
-bool OfNetwork(const std::string& field) { return field.starts_with(kNetworkPrefix); }
+  // Whether a has to be looked at before b: within a family less comes first, because what is best
+  // on it is a start for more; otherwise the better one, because its best may run on the lesser.
+  bool Before(size_t a, size_t b) const {
+    if (family[a] != family[b]) return good[a][b];
+    if (good[a][b] && good[b][a]) return a < b;
+    return good[b][a];
+  }
+};
 
-// Which machines are at least as good as which others in every respect: [a][b] if a is.
-std::vector<std::vector<bool>> AsGoodAs(const std::vector<Candidate>& candidates,
-                                        loopnest::Semantics semantics, bool constrained) {
-  std::vector<std::vector<bool>> good(candidates.size(),
-                                      std::vector<bool>(candidates.size(), false));
+Comparison Compare(const std::vector<Candidate>& candidates, loopnest::Semantics semantics,
+                   bool constrained) {
+  Comparison made(candidates.size());
   // Of more points than that, looking at all pairs would take longer than it saves.
   constexpr size_t kMost = 500;
-  if (candidates.size() > kMost) return good;
+  if (candidates.size() > kMost) return made;
   std::vector<std::string> keys;
-  std::vector<Hierarchy> alone;
+  std::vector<Hierarchy> alone, sizeless;
   for (const Candidate& candidate : candidates) {
     const Accelerator* const one[] = {&candidate.machine.accelerator};
     keys.push_back(StructureKey(*one[0], semantics, constrained));
     alone.push_back(*Relaxed(one).hierarchy);
+    sizeless.push_back(alone.back());
+    for (MemoryLevel& level : sizeless.back().levels) {
+      if (level.entries) level.entries = 1;
+    }
   }
   for (size_t a = 0; a < candidates.size(); ++a) {
     const Accelerator& first = candidates[a].machine.accelerator;
     for (size_t b = 0; b < candidates.size(); ++b) {
       const Accelerator& second = candidates[b].machine.accelerator;
       if (a == b || keys[a] != keys[b]) continue;
+      if (a < b && sizeless[a] == sizeless[b]) made.family[b] = made.family[a];
       if (LeakageMw(*first.hierarchy) > LeakageMw(*second.hierarchy)) continue;
       const Accelerator* const both[] = {&first, &second};
-      good[a][b] = *Relaxed(both).hierarchy == alone[a];
+      made.good[a][b] = *Relaxed(both).hierarchy == alone[a];
     }
   }
-  return good;
+  return made;
+}
+
+// The one level at which a machine has fewer entries than another of its family.
+std::optional<size_t> FewerAt(const Accelerator& lesser, const Accelerator& machine) {
+  std::optional<size_t> at;
+  for (size_t i = 0; i < machine.hierarchy->levels.size(); ++i) {
+    const std::optional<int64_t>& few = lesser.hierarchy->levels[i].entries;
+    const std::optional<int64_t>& many = machine.hierarchy->levels[i].entries;
+    if (few == many) continue;
+    if (at || !few || !many || *few > *many) return std::nullopt;
+    at = i;
+  }
+  return at;
 }
 
 // How the combinations of a sweep are counted: the last value varies fastest.
@@ -68,7 +93,7 @@ struct Combination {
 };
 
 std::vector<Combination> CombinationsOf(const SweepJob& job) {
-  const Vary& vary = job.settings.vary;
+  const VariedValues& vary = job.settings.vary;
   size_t count = 1;
   for (const auto& [field, values] : vary) count *= values.size();
   std::vector<Combination> all;
@@ -86,7 +111,7 @@ std::vector<Combination> CombinationsOf(const SweepJob& job) {
       const Result<double> number = ParseDouble(text);
       combination.values.push_back(
           {field, text, number ? std::optional<double>(*number) : std::nullopt});
-      if (OfNetwork(field)) {
+      if (IsOfNetwork(field)) {
         combination.network = combination.network * values.size() + places[i];
         continue;
       }
@@ -97,29 +122,6 @@ std::vector<Combination> CombinationsOf(const SweepJob& job) {
     all.push_back(std::move(combination));
   }
   return all;
-}
-
-// The networks of all combinations of parameters, in the order of CombinationsOf.
-Result<std::vector<Network>> NetworksOf(const SweepSettings& settings, const NetworkWith& make) {
-  std::vector<std::vector<std::pair<std::string, std::string>>> combinations(1);
-  for (const auto& [field, values] : settings.vary) {
-    if (!OfNetwork(field)) continue;
-    std::vector<std::vector<std::pair<std::string, std::string>>> more;
-    for (const auto& combination : combinations) {
-      for (const std::string& value : values) {
-        more.push_back(combination);
-        more.back().emplace_back(field.substr(kNetworkPrefix.size()), value);
-      }
-    }
-    combinations = std::move(more);
-  }
-  std::vector<Network> networks;
-  for (const auto& combination : combinations) {
-    Result<Network> network = make(combination);
-    if (!network) return network.error();
-    networks.push_back(*std::move(network));
-  }
-  return networks;
 }
 
 class Sweeper {
@@ -162,8 +164,6 @@ class Sweeper {
  private:
   bool Over() const { return (hooks_.stopped && hooks_.stopped()) || SteadySeconds() >= deadline_; }
 
-  using Good = std::vector<std::vector<bool>>;
-
   // All points of one network.
   Result<void> MapAll(size_t network) {
     // Cells refer to the job for as long as they live.
@@ -186,13 +186,13 @@ class Sweeper {
       places.push_back(i);
       candidates.push_back(*std::move(candidate));
     }
-    const Good good = AsGoodAs(candidates, *job_.base.settings.model->semantics(),
-                               !job_.base.problem.space.constraints.demands.empty());
+    const Comparison comparison = Compare(candidates, *job_.base.settings.model->semantics(),
+                                          !job_.base.problem.space.constraints.demands.empty());
     std::vector<bool> ready(candidates.size(), false);
     while (!Over()) {
-      const std::vector<size_t> turn = NextTurn(good, ready);
+      const std::vector<size_t> turn = NextTurn(comparison, ready);
       if (turn.empty()) break;
-      if (Result<void> solved = Solve(machines, candidates, good, turn, ready); !solved)
+      if (Result<void> solved = Solve(machines, candidates, comparison, turn, ready); !solved)
         return solved;
     }
     for (size_t k = 0; k < candidates.size(); ++k) {
@@ -209,31 +209,28 @@ class Sweeper {
     return {};
   }
 
-  // Those that no other one which is still to come is as good as.
-  static std::vector<size_t> NextTurn(const Good& good, const std::vector<bool>& ready) {
+  // Those that nothing which is still to come has to come before.
+  static std::vector<size_t> NextTurn(const Comparison& comparison,
+                                      const std::vector<bool>& ready) {
     std::vector<size_t> turn;
-    for (size_t b = 0; b < good.size(); ++b) {
-      if (ready[b]) continue;
-      bool first = true;
-      for (size_t a = 0; a < good.size() && first; ++a) {
-        if (ready[a] || !good[a][b]) continue;
-        // Of equal machines the first is the first.
-        first = good[b][a] && b < a;
+    for (size_t b = 0; b < ready.size(); ++b) {
+      bool first = !ready[b];
+      for (size_t a = 0; a < ready.size() && first; ++a) {
+        first = ready[a] || a == b || !comparison.Before(a, b);
       }
       if (first) turn.push_back(b);
     }
     return turn;
   }
 
-  Result<void> Solve(Machines& machines, std::vector<Candidate>& candidates, const Good& good,
-                     const std::vector<size_t>& turn, std::vector<bool>& ready) {
+  Result<void> Solve(Machines& machines, std::vector<Candidate>& candidates,
+                     const Comparison& comparison, const std::vector<size_t>& turn,
+                     std::vector<bool>& ready) {
     for (const size_t b : turn) {
+      std::vector<CellTable::Task> none;
+      machines.AddTasks(candidates[b], 1, false, none);
       for (size_t a = 0; a < candidates.size(); ++a) {
-        if (!ready[a] || !good[a][b] || !machines.Proved(candidates[a])) {
-          continue;
-        }
-        std::vector<CellTable::Task> none;
-        machines.AddTasks(candidates[b], 1, false, none);
+        if (!ready[a] || !comparison.good[a][b] || !machines.Proved(candidates[a])) continue;
         for (size_t i = 0; i < candidates[b].cells.size(); ++i) {
           if (Result<void> taken = Inherit(*candidates[a].cells[i], *candidates[b].cells[i]);
               !taken) {
@@ -241,6 +238,7 @@ class Sweeper {
           }
         }
       }
+      StartFromLesser(candidates, comparison, ready, b);
     }
     // All rounds at once: nothing here depends on how far the others are.
     std::vector<CellTable::Task> tasks;
@@ -252,6 +250,30 @@ class Sweeper {
     if (!done) return done.error();
     Tell(std::ranges::count(ready, true));
     return {};
+  }
+
+  // What is best on machines with fewer entries at one level: the best of all that fits them.
+  static void StartFromLesser(std::vector<Candidate>& candidates, const Comparison& comparison,
+                              const std::vector<bool>& ready, size_t b) {
+    const Accelerator& machine = candidates[b].machine.accelerator;
+    for (size_t i = 0; i < candidates[b].cells.size(); ++i) {
+      CellStart start{.entries = std::vector<std::optional<int64_t>>(
+                          machine.hierarchy->levels.size(), std::nullopt)};
+      for (size_t a = 0; a < candidates.size(); ++a) {
+        if (!ready[a] || comparison.family[a] != comparison.family[b]) continue;
+        const Accelerator& lesser = candidates[a].machine.accelerator;
+        const std::optional<size_t> level = FewerAt(lesser, machine);
+        const MapCell& cell = *candidates[a].cells[i];
+        if (!level || !IsProved(cell)) continue;
+        start.entries[*level] =
+            std::max(start.entries[*level], lesser.hierarchy->levels[*level].entries);
+        if (start.mapping.empty() || cell.facts().value < start.value) {
+          start.value = cell.facts().value;
+          start.mapping = cell.facts().mapping;
+        }
+      }
+      if (!start.mapping.empty()) candidates[b].cells[i]->StartFrom(std::move(start));
+    }
   }
 
   // What is best on a machine is best on a lesser one, if it runs there at the same value.
@@ -332,137 +354,6 @@ class Sweeper {
 };
 
 }  // namespace
-
-Result<SweepJob> MakeSweepJob(const SweepSettings& settings, const NetworkWith& network,
-                              std::string_view accelerator_text, const std::string& file,
-                              const std::string& folder) {
-  constexpr size_t kMostPoints = 100'000;
-  Vary fields;
-  size_t count = 1;
-  for (const auto& [field, values] : settings.vary) {
-    count *= std::max<size_t>(1, values.size());
-    if (count > kMostPoints) {
-      return Error{.kind = ErrorKind::kUsage,
-                   .message = fmt::format("more than {} points", kMostPoints),
-                   .hint = "use tessera explore, which maps only what may be best"};
-    }
-    if (!OfNetwork(field)) fields.emplace_back(field, values);
-    const auto twice = [&](const auto& other) { return other.first == field; };
-    if (std::ranges::count_if(settings.vary, twice) > 1) {
-      return Error{.kind = ErrorKind::kUsage, .message = fmt::format("{} is varied twice", field)};
-    }
-  }
-  if (settings.vary.empty()) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = "nothing is varied",
-                 .hint = "for example --vary levels.GLB.entries=16K..1M:x2"};
-  }
-  Result<std::vector<Network>> networks = NetworksOf(settings, network);
-  if (!networks) return networks.error();
-  Result<MachineTemplate> machines = MachineTemplate::Vary(accelerator_text, file, fields);
-  if (!machines) return machines.error();
-  SweepJob job{.settings = settings,
-               .networks = *std::move(networks),
-               .accelerator_text = std::string(accelerator_text),
-               .machines = std::make_shared<const MachineTemplate>(*std::move(machines))};
-  if (job.machines->fields().size() != fields.size()) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("{} has choices of its own", file),
-                 .hint = "use tessera explore"};
-  }
-  Result<MapJob> base = BaseJob(settings.map, job.networks.front(), *job.machines, folder);
-  if (!base) return base.error();
-  job.base = *std::move(base);
-  return job;
-}
-
-Result<RunDirectory> CreateSweepRun(const std::string& path, const SweepJob& job,
-                                    const RunOrigin& origin) {
-  RunDirectory::Files inputs;
-  const Result<MapSettings> map = SaveMapSettings(job.base, inputs);
-  if (!map) return map.error();
-  inputs[std::string(kAcceleratorFile)] = job.accelerator_text;
-  OrderedJson networks = OrderedJson::array(), vary = OrderedJson::array();
-  for (size_t i = 0; i < job.networks.size(); ++i) {
-    const Result<std::string> text = NetworkText(job.networks[i]);
-    if (!text) return text.error();
-    const std::string name = fmt::format("inputs/network-{}.yaml", i + 1);
-    inputs[name] = *text;
-    networks.push_back(name);
-  }
-  for (const auto& [field, values] : job.settings.vary) {
-    vary.push_back({{"field", field}, {"values", values}});
-  }
-  const OrderedJson settings = {{"networks", std::move(networks)},
-                                {"accelerator", kAcceleratorFile},
-                                {"map", FromText(ToJsonText(*map))},
-                                {"vary", std::move(vary)},
-                                {"seconds", job.settings.seconds}};
-  return RunDirectory::Create(path,
-                              {.kind = std::string(kSweepRun),
-                               .origin = origin,
-                               .settings = settings.dump(),
-                               .seed = job.settings.map.seed},
-                              inputs);
-}
-
-Result<SweepJob> LoadSweepJob(const RunDirectory& directory) {
-  Result<SavedSettings> saved = SavedSettings::Read(directory);
-  if (!saved) return saved.error();
-  SweepSettings settings;
-  const auto networks = saved->Get<std::vector<std::string>>("networks");
-  settings.accelerator = saved->Get<std::string>("accelerator");
-  settings.seconds = saved->Get<double>("seconds");
-  for (const OrderedJson& item : saved->At("vary")) {
-    const bool good = item.is_object() && item.contains("field") && item["field"].is_string() &&
-                      item.contains("values") && item["values"].is_array();
-    if (!good) {
-      saved->Damaged("vary");
-      break;
-    }
-    std::vector<std::string> values;
-    for (const OrderedJson& value : item["values"]) {
-      if (value.is_string()) values.push_back(value.get<std::string>());
-    }
-    settings.vary.emplace_back(item["field"].get<std::string>(), std::move(values));
-  }
-  const OrderedJson map = saved->At("map");
-  if (!saved->status()) return saved->status().error();
-  Result<MapSettings> parsed = ParseMapSettings(map.dump(), saved->file());
-  if (!parsed) return parsed.error();
-  settings.map = *std::move(parsed);
-  settings.map.seed = directory.header().seed;
-  const Result<std::string> text = ReadTextFile(directory.File(settings.accelerator));
-  if (!text) return text.error();
-  // The folder has the networks of all combinations, in their order.
-  size_t next = 0;
-  const NetworkWith load = [&](const auto& /*parameters*/) -> Result<Network> {
-    if (next >= networks.size()) {
-      return Error{.kind = ErrorKind::kSyntax,
-                   .message = "a network is missing",
-                   .where = {.file = saved->file()}};
-    }
-    return LoadNetwork(directory.File(networks[next++]));
-  };
-  return MakeSweepJob(settings, load, *text, directory.File(settings.accelerator),
-                      directory.path());
-}
-
-Result<std::vector<std::string>> ParseVariedValues(std::string_view text) {
-  return ParseValues(text);
-}
-
-Result<std::string> AcceleratorText(const std::string& name_or_path) {
-  for (const EmbeddedFile& preset : AcceleratorPresets()) {
-    if (preset.name == name_or_path) return std::string(preset.contents);
-  }
-  const Result<Accelerator> accelerator = LoadAccelerator(name_or_path);
-  if (!accelerator) return accelerator.error();
-  const Result<std::string> text = ReadTextFile(name_or_path);
-  if (!text) return text.error();
-  const AcceleratorFormat* const own = AcceleratorFormats().front();
-  return RecogniseAccelerator(*text) == own ? *text : AcceleratorText(*accelerator);
-}
 
 Result<SweepResult> SweepAgain(const RunDirectory& directory, const VerifyOptions& options,
                                Verification& found) {

@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-Result<void> LayerProver::Make(int64_t max_nodes) {
+Result<void> LayerProver::Make(int64_t max_nodes, std::vector<std::optional<int64_t>> known) {
   const Result<std::unique_ptr<MappingProblem>> problem =
       ProblemOf(job_, layer_.layer, layer_.name);
   if (!problem) return problem.error();
@@ -28,6 +28,8 @@ Result<void> LayerProver::Make(int64_t max_nodes) {
   constexpr int64_t kSplitSteps = 500'000;  // bounds a round's work
   options->split_steps = kSplitSteps;
   options->stopped = [this] { return SteadySeconds() >= stop_at_ || (stopped_ && stopped_()); };
+  if (!known.empty()) options->dive_width = 0;  // What is offered is a better start.
+  options->known_entries = std::move(known);
   options_ = *options;
   for (const Objective objective : job_.problem.ties) {
     if (exact::GoalOf(objective)) next_.push_back(objective);
@@ -192,6 +194,9 @@ void LayerProver::FinishFirst(MapStop stop) {
 Result<void> LayerProver::StartNext() {
   exact::MapperOptions options = options_;
   options.goal = *exact::GoalOf(next_[at_]);
+  // What is best of what is known need not be best among equals.
+  options.known_entries.clear();
+  options.dive_width = exact::MapperOptions{}.dive_width;
   const auto limit = [&](Objective objective, double most) {
     double& old = objective == Objective::kLatency  ? options.limits.cycles
                   : objective == Objective::kEnergy ? options.limits.energy_pj
@@ -332,15 +337,15 @@ void LayerProver::Publish() {
 double LayerProver::Urgency() const {
   if (!layer_.mapping) return std::numeric_limits<double>::infinity();
   if (first_done_) return -spent_seconds_;  // Gaps come first.
-  // A first look at every choice of kept tensors is worth more than closing gaps.
-  constexpr double kFirstLooks = 1e200;
-  if (choices_unseen_ > 0) return kFirstLooks / (1 + spent_seconds_);
   // A network's EDP is bounded by the square of a sum of roots, so roots are what adds up.
   const bool edp = job_.problem.objective == Objective::kEdp;
   const double bound = layer_.bound.value_or(0);
   const double share = edp ? std::sqrt(layer_.value) - std::sqrt(bound) : layer_.value - bound;
   constexpr double kStart = 0.1;  // seconds; the first ones are the most rewarding
-  return static_cast<double>(layer_.count) * share / (kStart + spent_seconds_);
+  const double urgency = static_cast<double>(layer_.count) * share / (kStart + spent_seconds_);
+  // A first look at every choice of kept tensors is worth more than closing gaps.
+  constexpr double kFirstLooks = 1e100;
+  return choices_unseen_ > 0 ? kFirstLooks * urgency : urgency;
 }
 
 }  // namespace tessera

@@ -28,8 +28,9 @@ class LayerProver {
   LayerProver(const MapJob& job, LayerMapping& layer, std::function<bool()> stopped)
       : job_(job), layer_(layer), stopped_(std::move(stopped)) {}
 
-  // Prepares the search with at most so many open nodes.
-  Result<void> Make(int64_t max_nodes);
+  // Prepares the search with at most so many open nodes. `known`: as of exact::MapperOptions; the
+  // best mapping of what is known is then offered.
+  Result<void> Make(int64_t max_nodes, std::vector<std::optional<int64_t>> known = {});
 
   // Writes every round to this file. With `restore`, what the file holds counts as known;
   // otherwise the rounds start again, and so does the file.

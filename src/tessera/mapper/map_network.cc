@@ -139,11 +139,6 @@ class NetworkMapper {
         !ready) {
       return ready.error();
     }
-    // A policy gives the proofs something to beat from their first round on.
-    const bool ahead = job_.prove && job_.policy != nullptr;
-    if (ahead) {
-      if (Result<void> searched = SearchAll(); !searched) return searched.error();
-    }
     if (job_.prove) {
       // A first answer for everything before any layer is looked into.
       constexpr double kStartShare = 0.2;
@@ -151,7 +146,7 @@ class NetworkMapper {
       if (Result<void> started = prover_.Start(seconds); !started) return started.error();
       started_ = true;
     }
-    if (job_.method && !ahead) {
+    if (job_.method || job_.policy != nullptr) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
     if (job_.prove) {
@@ -231,14 +226,17 @@ class NetworkMapper {
   }
 
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
-    const Budget budget = LayerBudget();
+    // What the first look at a layer leaves open, a policy's proposals are to be beaten by; where
+    // it makes none, or none is wanted, the method searches.
+    const bool proposes = job_.prove && PolicyPlays(job_, problem);
+    if (!proposes && !job_.method) return {};
+    const Budget budget = LayerBudget(proposes);
     const std::span<const LayerMapping> solved(mapping_.layers.data(), solved_);
     const uint64_t seed = LayerSeed(job_.settings.seed, made.layer);
     std::vector<Point> hints = PolicyHints(job_, problem, seed);
     const std::vector<Point> similar = HintsOf(solved, made.layer, problem, job_);
     hints.insert(hints.end(), similar.begin(), similar.end());
-    const MethodChoice& method =
-        started_ || job_.policy == nullptr || !job_.prove ? *job_.method : PolicyChoice();
+    const MethodChoice& method = proposes ? PolicyChoice() : *job_.method;
     const Result<std::unique_ptr<Searcher>> searcher = method.Make({.space = problem.space(),
                                                                     .seed = seed,
                                                                     .samples = budget.samples,
@@ -253,7 +251,8 @@ class NetworkMapper {
       journal = *std::move(opened);
     }
     SearchOptions options{.budget = budget,
-                          .batch = job_.settings.points,
+                          // One that meets the bound leaves nothing to propose.
+                          .batch = proposes ? kProposalBatch : job_.settings.points,
                           .bound = made.bound,
                           .target_gap = job_.settings.target_gap,
                           .interrupted = hooks_.stopped,
@@ -302,12 +301,10 @@ class NetworkMapper {
 
   // Seconds are for the whole run, so each layer gets its part of the threads' time; with proofs
   // after it, searches get half of it.
-  Budget LayerBudget() const {
+  Budget LayerBudget(bool proposes) const {
     Budget budget = job_.settings.budget;
     if (job_.prove) budget.seconds /= 2;
-    // What a policy knows it says with its first proposals.
-    constexpr int64_t kProposals = 16;
-    if (job_.prove && job_.policy != nullptr) budget.samples = std::min(budget.samples, kProposals);
+    if (proposes) budget.samples = std::min(budget.samples, kProposals);
     budget.seconds *= static_cast<double>(pool_.threads()) /
                       static_cast<double>(std::max<size_t>(1, job_.network.layers.size()));
     return budget;
@@ -331,6 +328,9 @@ class NetworkMapper {
     made.value = made.search.best->outcome.value;
     made.status = StatusOf(made.value, made.bound);
   }
+
+  // Of a policy before proofs: in all, and at a time.
+  static constexpr int64_t kProposals = 16, kProposalBatch = 4;
 
   const MapJob& job_;
   const RunHooks& hooks_;
@@ -372,14 +372,15 @@ Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const L
   const auto make = [&](const MappingProblemOptions& options) {
     return MappingProblem::Make(layer, job.accelerator, job.settings.model, options);
   };
-  const bool searched = job.policy == nullptr;  // A policy knows what to pass by.
-  if (searched && job.prove && job.problem.space.decide_keep &&
-      job.problem.space.constraints.demands.empty()) {
-    MappingProblemOptions held = ProblemOptionsOf(job, name);
-    held.space.decide_keep = false;
-    if (Result<std::unique_ptr<MappingProblem>> problem = make(held)) return problem;
-  }
-  return make(ProblemOptionsOf(job, name));
+  Result<std::unique_ptr<MappingProblem>> whole = make(ProblemOptionsOf(job, name));
+  const bool narrower =
+      job.prove && job.problem.space.decide_keep && job.problem.space.constraints.demands.empty();
+  // A policy knows what to pass by.
+  if (!whole || !narrower || PolicyPlays(job, **whole)) return whole;
+  MappingProblemOptions options = ProblemOptionsOf(job, name);
+  options.space.decide_keep = false;
+  Result<std::unique_ptr<MappingProblem>> held = make(options);
+  return held ? std::move(held) : std::move(whole);
 }
 
 JournalFile SearchJournal(const RunDirectory& directory, size_t layer) {

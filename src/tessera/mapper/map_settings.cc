@@ -398,11 +398,14 @@ Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer
   return job.settings.model->Make(layer, job.accelerator);
 }
 
-// The policy that the settings name, or that their method acts by.
+// The policy that the settings name, or that their method takes by default. Of runs that do not
+// name one, methods with proofs took none when they were begun.
 static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
   std::string name = job.settings.policy;
   const bool acts = job.method && job.method->method->name == kPolicyMethod;
-  if (name.empty()) name = acts ? "default" : "none";
+  const bool helps = job.prove && job.method && folder.empty() &&
+                     policy::DefaultPolicy(job.settings.model.info().name) != nullptr;
+  if (name.empty()) name = acts || helps ? "default" : "none";
   if (name == "none") {
     if (!acts) return {};
     return Error{.kind = ErrorKind::kUsage, .message = "method policy needs a policy"};
@@ -500,13 +503,16 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
         i == 0 ? "inputs/constraints.yaml" : fmt::format("inputs/constraints-{}.yaml", i + 1);
     if (Result<void> copied = copy(settings.constraints[i], to); !copied) return copied.error();
   }
+  if (settings.policy.empty() && job.prove && job.policy != nullptr) settings.policy = "default";
   const auto shipped = Policies();
   const bool named =
       settings.policy.empty() || settings.policy == "default" || settings.policy == "none" ||
       std::ranges::find(shipped, settings.policy, &PolicyInfo::name) != shipped.end();
   if (!named) {
-    Result<void> copied = copy(settings.policy, "inputs/policy.safetensors");
-    if (!copied) return copied.error();
+    Result<std::string> bytes = ReadFile(settings.policy);
+    if (!bytes) return bytes.error();
+    settings.policy = "inputs/policy.safetensors";
+    saved.inputs[settings.policy] = *std::move(bytes);
   }
   if (!job.prove && job.method) {
     MethodChoice method = *job.method;

@@ -122,7 +122,6 @@ Result<void> Prover::Start(double seconds) {
       const JournalFile file = ProofJournal(*hooks_.directory, i);
       if (Result<void> opened = prover->OpenJournal(file, !Reproducible()); !opened) return opened;
     }
-    prover->Offer();    // What a policy proposed.
     ThreadPool one(1);  // Layers are what runs side by side.
     if (!prover->done() && !(hooks_.stopped && hooks_.stopped())) {
       const double end = SteadySeconds() + share;

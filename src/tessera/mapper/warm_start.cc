@@ -54,6 +54,12 @@ std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& la
   return hints;
 }
 
+bool PolicyPlays(const MapJob& job, const MappingProblem& problem) {
+  if (job.policy == nullptr) return false;
+  const std::unique_ptr<policy::Game> game = policy::MakeGame(problem);
+  return game != nullptr && game->features() == job.policy->features();
+}
+
 std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed) {
   if (job.policy == nullptr || job.prove || !job.method->method->takes_hints) return {};
   const std::unique_ptr<policy::Game> game = policy::MakeGame(problem);

@@ -26,6 +26,10 @@ size_t WaveEnd(size_t begin, size_t layers);
 std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& layer,
                            const MappingProblem& problem, const MapJob& job);
 
+// Whether the job has a policy that makes mappings of a problem: not of machines larger than its
+// games, nor of another cost model.
+bool PolicyPlays(const MapJob& job, const MappingProblem& problem);
+
 // What the job's policy proposes for a problem, for methods that start from hints; most of them
 // then learn from there. Empty: there is no policy, or the method takes no hints.
 std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed);

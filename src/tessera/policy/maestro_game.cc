@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tessera/space.h"
+#include "tessera/space/nest_features.h"
 
 namespace tessera::policy {
 namespace {
@@ -35,7 +37,8 @@ struct Facts {
   std::array<std::vector<size_t>, kLevels> tile = {};
   std::array<size_t, kLevels> order = {}, parallel = {};
   size_t cluster = kNothing;
-  double pes = 1;
+  double pes = 1, noc = 1;
+  std::shared_ptr<const NestFeatures> nest = {};
   std::array<double, kLevels> capacity = {};  // L2, L1
   std::vector<float> context = {};
 };
@@ -83,6 +86,8 @@ bool ReadSpace(const MappingProblem& problem, Facts& facts) {
 void FillContext(const MappingProblem& problem, Facts& facts) {
   const PeArray& array = *problem.array();
   facts.pes = static_cast<double>(array.num_pes);
+  facts.noc = static_cast<double>(array.noc_elements_per_cycle);
+  facts.nest = std::make_shared<const NestFeatures>(problem.space());
   facts.capacity = {static_cast<double>(array.l2_elements), static_cast<double>(array.l1_elements)};
   const auto add = [&](double value) { facts.context.push_back(static_cast<float>(value)); };
   for (const Objective objective : {Objective::kLatency, Objective::kEnergy, Objective::kEdp}) {
@@ -106,7 +111,35 @@ void FillContext(const MappingProblem& problem, Facts& facts) {
 
 constexpr size_t kShared = 13, kLoopNumbers = 8;
 constexpr FeatureCounts kCounts = {1, kShared + kLoopNumbers + 12, kShared + kLoopNumbers + 26,
-                                   kShared + kLoopNumbers + 17, kShared + 16};
+                                   kShared + kLoopNumbers + 17, kShared + 3 + 2 * 19 + 4};
+
+// In the estimate that drafts are ranked by: the price of a doubling beyond what fits, in doublings
+// of the cost.
+constexpr double kTooLarge = 4;
+
+// The numbers of NestFeatures by their names.
+class NestColumns {
+ public:
+  explicit NestColumns(const std::vector<double>& numbers) : numbers_(numbers) {}
+  double units(size_t level) const { return At(level, 0); }
+  double idle(size_t level) const { return At(level, 1); }
+  double inside(size_t level) const { return At(level, 2); }
+  double uneven(size_t level) const { return At(level, 3); }
+  double padding(size_t level) const { return At(level, 4); }
+  double words(size_t level) const { return At(level, 5); }
+  double fetched(size_t level) const { return At(level, 6); }
+  double streamed(size_t level) const { return At(level, 7); }
+  // Of a tensor: 0 the size of its tile, 1 words fetched into it, 2 words streamed.
+  double tile(size_t level, size_t tensor, size_t which) const {
+    return At(level, 8 + 3 * tensor + which);
+  }
+
+ private:
+  double At(size_t level, size_t column) const {
+    return numbers_[level * (8 + 3 * kTensorCount) + column];
+  }
+  const std::vector<double>& numbers_;
+};
 
 class MaestroEpisode final : public Episode {
  public:
@@ -146,7 +179,6 @@ class MaestroEpisode final : public Episode {
       Permutation order;
       for (const uint8_t item : placed_) order.items[order.size++] = item;
       point_[ask.decision] = space_.decisions()[ask.decision].IndexOfOrder(order);
-      orders_[ask.level] = placed_;
     } else {
       point_ = witnesses_[value];
       const Decision& decision = space_.decisions()[ask.decision];
@@ -180,39 +212,49 @@ class MaestroEpisode final : public Episode {
 
   const Point& point() const override { return point_; }
 
+  // What the mapping amounts to: busy units, words that stream into tiles and what tiles hold. The
+  // first three numbers are the estimate that drafts are ranked by: cycles of the busiest of units
+  // and networks, words that leave L2, and their product; what does not fit costs more.
   void Outline(std::vector<float>& row) const override {
     const auto add = [&](double value) { row.push_back(static_cast<float>(value)); };
-    // Words fetched into either level by its loops, in the order that was chosen.
-    std::array<double, kLevels> fetched{};
-    double busy = 1;
-    std::array<std::array<double, kTensorCount>, kLevels> by_tensor{};
-    for (size_t level = 0; level < kLevels; ++level) {
-      busy *= Spread(level);
-      for (size_t t = 0; t < kTensorCount; ++t) {
-        by_tensor[level][t] = Words(level, t) * Trips(level, t);
-        if (level == 1) by_tensor[level][t] *= AllTrips(0);
-        fetched[level] += by_tensor[level][t];
-      }
-    }
-    double macs = 1;
-    for (const double bound : facts_.bounds) macs *= bound;
-    const double cycles = Log2(facts_.pes / busy), words = Log2(fetched[0] + 0.2 * fetched[1]);
+    const NestFeatures& nest = *facts_.nest;
+    std::vector<double> numbers(nest.size());
+    nest.Encode(point_, numbers);
+    const NestColumns columns(numbers);
+    double macs = 0;
+    for (const double bound : facts_.bounds) macs += Log2(bound);
+    const double busy = std::min(numbers.back(), Log2(facts_.pes));
+    const double words = columns.streamed(0);
+    const double cycles = std::max(macs - busy, words - Log2(facts_.noc));
     const bool latency = facts_.context[0] > 0, energy = facts_.context[1] > 0;
-    // Tiles are held twice, one in use and one on its way; what does not fit is not feasible.
+    const std::array<double, kLevels> held = {columns.words(0), numbers[nest.size() - 2]};
     double excess = 0;
     for (size_t level = 0; level < kLevels; ++level) {
-      excess += std::max(0.0, Log2(2 * Held(level) / facts_.capacity[level]));
+      excess += std::max(0.0, 1 + held[level] - Log2(facts_.capacity[level]));  // held twice
     }
-    constexpr double kTooLarge = 4;
-    add((latency ? cycles : energy ? 0.3 * words : cycles + 0.3 * words) + kTooLarge * excess);
+    add((latency ? cycles : energy ? words : cycles + words) + kTooLarge * excess);
     add(cycles);
     add(words);
     for (size_t level = 0; level < kLevels; ++level) {
-      for (size_t t = 0; t < kTensorCount; ++t) add(Log2(by_tensor[level][t] / macs) / 8);
-      add(Log2(Held(level) / facts_.capacity[level]) / 12);
-      add(Held(level) > facts_.capacity[level] ? 1 : 0);
+      const double capacity = Log2(facts_.capacity[level]);
+      add(columns.units(level) / 8);
+      add(columns.idle(level));
+      add(columns.inside(level));
+      add(columns.uneven(level));
+      add(columns.padding(level));
+      add((held[level] - capacity) / 8);
+      add(1 + held[level] > capacity ? 1 : 0);
+      add(held[level] > capacity ? 1 : 0);
+      add((columns.fetched(level) - macs) / 8);
+      add((columns.streamed(level) - macs) / 8);
+      for (size_t t = 0; t < kTensorCount; ++t) {
+        add((columns.tile(level, t, 0) - capacity) / 8);
+        add((columns.tile(level, t, 1) - macs) / 8);
+        add((columns.tile(level, t, 2) - macs) / 8);
+      }
     }
-    add(Log2(busy) / 8);
+    add((busy - Log2(facts_.pes)) / 4);
+    add((macs - busy - words + Log2(facts_.noc)) / 8);  // which of the two takes longer
     add(Log2(cluster_) / 8);
     add(parallel_[0] == parallel_[1] ? 1 : 0);
     row.insert(row.end(), facts_.context.begin(), facts_.context.end());
@@ -248,11 +290,38 @@ class MaestroEpisode final : public Episode {
     return static_cast<size_t>(std::ranges::find(facts_.dims, label) - facts_.dims.begin());
   }
 
-  // A value is offered if there is a legal point with it and everything that was decided; Repair
-  // looks for one and never changes what was decided.
+  // Words of the tiles of a level, with one tile as large as this and those that are still to be
+  // decided as small as they can be.
+  double LeastHeld(const Ask& ask, double value) const {
+    std::array<double, kTensorCount> least = {1, 1, 1};
+    for (size_t d = 0; d < facts_.dims.size(); ++d) {
+      const double smallest =
+          static_cast<double>(space_.decisions()[facts_.tile[ask.level][d]].value(0));
+      const double size = d == ask.dim ? value : d > ask.dim ? smallest : tiles_[ask.level][d];
+      for (size_t t = 0; t < kTensorCount; ++t) {
+        if (!facts_.relevant[d][t]) continue;
+        const bool widened = t == 1 && facts_.window[d] != kNothing;
+        least[t] *= widened ? size + facts_.bounds[facts_.window[d]] - 1 : size;
+      }
+    }
+    return least[0] + least[1] + least[2];
+  }
+
+  // L1 holds its tiles twice, one in use and one on its way; L2 may hold more than these, never
+  // less.
+  bool Fits(const Ask& ask, double value) const {
+    const double held = (ask.level == 1 ? 2 : 1) * LeastHeld(ask, value);
+    return held <= facts_.capacity[ask.level];
+  }
+
+  // A value is offered if the memories have room for it, and if there is a legal point with it and
+  // everything that was decided; Repair looks for one and never changes what was decided.
   void ListValues(const Ask& ask) {
     const Decision& decision = space_.decisions()[ask.decision];
     for (int32_t i = 0; i < decision.size(); ++i) {
+      // The smallest stays in any case: then nothing fits, and the cost model says so.
+      const auto value = static_cast<double>(decision.value(i));
+      if (ask.kind == AgentKind::kTile && !choices_.empty() && !Fits(ask, value)) break;
       Point attempt = point_;
       attempt[ask.decision] = i;
       if (!space_.Check(attempt)) {
@@ -312,24 +381,6 @@ class MaestroEpisode final : public Episode {
     for (size_t t = 0; t < kTensorCount; ++t) words += Words(level, t);
     return words * (level == 0 ? Spread(0) : 1);
   }
-  double AllTrips(size_t level) const {
-    double trips = 1;
-    for (size_t d = 0; d < facts_.dims.size(); ++d) trips *= Steps(level, d);
-    return trips;
-  }
-  // How often a tensor's tile changes: the loops outside the innermost run that leaves it be.
-  double Trips(size_t level, size_t t) const {
-    double trips = 1;
-    bool stays = true;
-    const std::vector<uint8_t>& order = orders_[level];
-    for (size_t k = order.size(); k-- > 0;) {
-      const size_t d = order[k];
-      if (Steps(level, d) > 1) stays = stays && !facts_.relevant[d][t];
-      if (!stays) trips *= Steps(level, d);
-    }
-    return trips;
-  }
-
   // ---- Features
 
   void Describe(const Ask& ask, Turn& turn) {
@@ -415,20 +466,7 @@ class MaestroEpisode final : public Episode {
     }
     add(Log2(Held(ask.level) / facts_.capacity[ask.level]) / 12);
     // With what is still to decide as small as it can be.
-    std::array<double, kTensorCount> least = {1, 1, 1};
-    for (size_t d = 0; d < facts_.dims.size(); ++d) {
-      const bool open = d > ask.dim;
-      const double size =
-          open ? static_cast<double>(space_.decisions()[facts_.tile[ask.level][d]].value(0))
-               : tiles_[ask.level][d];
-      for (size_t t = 0; t < kTensorCount; ++t) {
-        if (!facts_.relevant[d][t]) continue;
-        least[t] *= t == 1 && facts_.window[d] != kNothing
-                        ? size + facts_.bounds[facts_.window[d]] - 1
-                        : size;
-      }
-    }
-    const double all = least[0] + least[1] + least[2];
+    const double all = LeastHeld(ask, value);
     add(Log2(all / facts_.capacity[ask.level]) / 12);
     add(all > facts_.capacity[ask.level] ? 1 : 0);
     add(2 * all > facts_.capacity[ask.level] ? 1 : 0);
@@ -483,7 +521,6 @@ class MaestroEpisode final : public Episode {
   std::array<std::vector<double>, kLevels> tiles_;  // L1 tiles count as large as L2's at first
   std::array<size_t, kLevels> parallel_ = {kNothing, kNothing};
   double cluster_ = 1;
-  std::array<std::vector<uint8_t>, kLevels> orders_;
   std::vector<uint8_t> placed_, left_;
   std::vector<int32_t> choices_;
   std::vector<Point> witnesses_;
@@ -508,6 +545,8 @@ std::unique_ptr<Game> MakeMaestroGame(const MappingProblem& problem) {
   Facts facts;
   if (!ReadSpace(problem, facts)) return nullptr;
   FillContext(problem, facts);
+  constexpr size_t kColumns = kLevels * (8 + 3 * kTensorCount) + 2;
+  if (facts.nest->size() != kColumns) return nullptr;
   return std::make_unique<MaestroGame>(std::move(facts));
 }
 

@@ -33,7 +33,6 @@ std::vector<ShippedPolicy> ReadShipped() {
   std::vector<ShippedPolicy> policies;
   for (const EmbeddedFile& file : PolicyFiles()) {
     ShippedPolicy made{.name = std::string(file.name), .bytes = file.contents};
-    made.sha256 = Sha256Hex(file.contents);
     for (const EmbeddedFile& notes : PolicyNotes()) {
       if (notes.name != file.name) continue;
       const Result<Node> node = ParseDocument(notes.contents, made.name + ".json");
@@ -49,6 +48,13 @@ std::vector<ShippedPolicy> ReadShipped() {
     policies.push_back(std::move(made));
   }
   return policies;
+}
+
+// Without their hashes, which take longer than everything else about them: most commands only look
+// for one.
+const std::vector<ShippedPolicy>& Embedded() {
+  static const std::vector<ShippedPolicy> kPolicies = ReadShipped();
+  return kPolicies;
 }
 
 // Readers of arrays map files; these bytes become one that has no name.
@@ -79,12 +85,16 @@ Result<std::shared_ptr<const Networks>> LoadShipped(const ShippedPolicy& policy)
 }  // namespace
 
 const std::vector<ShippedPolicy>& ShippedPolicies() {
-  static const std::vector<ShippedPolicy> kPolicies = ReadShipped();
+  static const std::vector<ShippedPolicy> kPolicies = [] {
+    std::vector<ShippedPolicy> policies = Embedded();
+    for (ShippedPolicy& policy : policies) policy.sha256 = Sha256Hex(policy.bytes);
+    return policies;
+  }();
   return kPolicies;
 }
 
 const ShippedPolicy* DefaultPolicy(std::string_view model) {
-  for (const ShippedPolicy& policy : ShippedPolicies()) {
+  for (const ShippedPolicy& policy : Embedded()) {
     if (policy.model == model) return &policy;
   }
   return nullptr;
@@ -99,7 +109,7 @@ Result<std::shared_ptr<const Networks>> LoadPolicy(const std::string& name_or_pa
                  .message = fmt::format("no policy for model {} ships with the program", model),
                  .hint = "train one (docs/policies.md), or take another method"};
   }
-  for (const ShippedPolicy& policy : ShippedPolicies()) {
+  for (const ShippedPolicy& policy : Embedded()) {
     if (policy.name == name_or_path) return LoadShipped(policy);
   }
   const Result<TensorReader> reader = TensorReader::Open(name_or_path);

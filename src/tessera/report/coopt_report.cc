@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json_text.h"
@@ -254,6 +255,15 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
                          .seed = job.seed,
                          .validity_filter = !job.settings.as_published},
                         problem, result, job.left_out);
+  if (job.policy_info) {
+    view.json["policy"] = {{"networks", job.policy_info->networks},
+                           {"measurements", job.policy_info->measurements},
+                           {"layers_seen", job.policy_info->layers_seen}};
+    view.remarks.push_back(
+        fmt::format("policies of {} measurements on {}; they have seen {} of these {} layers",
+                    job.policy_info->measurements, fmt::join(job.policy_info->networks, ", "),
+                    job.policy_info->layers_seen, problem.layers().size()));
+  }
   view.text = ToText(CooptTable(problem, result));
   if (!problem.hardware().fixed()) view.text += "\n" + ToText(ParetoTable(problem, result));
   view.text += "\n" + CooptSummary(problem, result) + LeftOutText(job);
@@ -279,6 +289,9 @@ Result<RunView> ViewOfCooptimize(const CooptimizeRunResult& made) {
   }
   view.files.push_back({std::string(problem.hardware().info().hardware_file),
                         problem.hardware().FileText(*result.hardware)});
+  if (!made.result.policies.empty()) {
+    view.files.push_back({std::string(coopt::kCooptPolicyFile), made.result.policies});
+  }
   view.files.push_back({"report.txt", report});
   view.files.push_back({"report.html", page});
   view.files.push_back({"result.json", ToText(view.json)});

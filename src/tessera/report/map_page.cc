@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "tessera/accelerator.h"
 #include "tessera/base/text.h"
 #include "tessera/base/xml.h"
 #include "tessera/map.h"
@@ -106,6 +110,56 @@ std::string Progress(const MapJob& job, const NetworkMapping& mapping) {
   return chart.curves.empty() ? "" : "<h2>How the search went</h2>\n" + ToSvg(chart);
 }
 
+// Words per cycle that the outermost level can move in and out; none where something is unlimited.
+std::optional<double> OuterWordsPerCycle(const Accelerator& accelerator) {
+  if (!accelerator.hierarchy || accelerator.hierarchy->levels.empty()) return std::nullopt;
+  const MemoryLevel& outer = accelerator.hierarchy->levels.back();
+  const auto instances = static_cast<double>(outer.instances());
+  std::optional<double> words;
+  if (outer.shared_words_per_cycle) words = outer.shared_words_per_cycle->ToDouble();
+  if (outer.read_words_per_cycle && outer.write_words_per_cycle) {
+    const double apart =
+        outer.read_words_per_cycle->ToDouble() + outer.write_words_per_cycle->ToDouble();
+    words = std::min(words.value_or(apart), apart);
+  }
+  return words && *words > 0 ? std::optional(*words * instances) : std::nullopt;
+}
+
+// Every layer below what MACs and the outermost level allow; empty for models that explain nothing.
+std::string Roofline(const MapJob& job, const NetworkMapping& mapping) {
+  Chart chart{.x_label = "MACs per word of the outermost level", .y_label = "MACs per cycle"};
+  double peak = 0, least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const LayerMapping& layer : mapping.layers) {
+    if (!layer.mapping) continue;
+    const Result<LayerExplanation> explained = ExplainMapping(
+        job, {.name = layer.name, .layer = layer.layer, .count = layer.count}, *layer.mapping);
+    if (!explained || explained->parts.levels.empty()) continue;
+    const CostBreakdown& parts = explained->parts;
+    const int64_t words = parts.levels.back().moved_words();
+    if (words <= 0 || parts.cost.cycles <= 0 || parts.cost.macs <= 0) continue;
+    const auto macs = static_cast<double>(parts.cost.macs);
+    const double intensity = macs / static_cast<double>(words);
+    chart.curves.push_back(
+        {.name = layer.name,
+         .points = {{intensity, macs / static_cast<double>(parts.cost.cycles)}}});
+    peak = static_cast<double>(parts.mac_units);
+    least = std::min(least, intensity);
+    most = std::max(most, intensity);
+  }
+  if (chart.curves.empty()) return "";
+  Curve roof{.name = fmt::format("{} MACs", WithThousands(static_cast<int64_t>(peak)))};
+  if (const std::optional<double> words = OuterWordsPerCycle(job.accelerator)) {
+    roof.name += fmt::format(", {:.4g} words per cycle", *words);
+    const double knee = peak / *words;
+    const double first = std::min(least, knee) / 2;
+    roof.points = {{first, first * *words}, {knee, peak}, {std::max(most, knee) * 2, peak}};
+  } else {
+    roof.points = {{least / 2, peak}, {most * 2, peak}};
+  }
+  chart.curves.insert(chart.curves.begin(), std::move(roof));
+  return "<h2>Roofline</h2>\n" + ToSvg(chart);
+}
+
 // The form of a mapping that people read best: a loop nest, or MAESTRO's directives.
 Result<std::string> MappingText(const MapJob& job, const LayerMapping& layer) {
   const Result<std::vector<ExportedFile>> files =
@@ -156,6 +210,7 @@ Result<std::string> MapPage(const MapJob& job, const NetworkMapping& mapping) {
   html += Cards(mapping.total);
   html += "<h2>Layers</h2>\n" + LayersTable(mapping);
   html += Progress(job, mapping);
+  html += Roofline(job, mapping);
   return html + *mappings + "</body>\n</html>\n";
 }
 

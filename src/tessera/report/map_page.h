@@ -1,5 +1,5 @@
 // A mapping run as one page that a browser opens without anything else: totals, layers, how the
-// search went, and every mapping.
+// search went, a roofline, and every mapping.
 #ifndef TESSERA_REPORT_MAP_PAGE_H_
 #define TESSERA_REPORT_MAP_PAGE_H_
 

@@ -59,5 +59,21 @@ TEST(MapPage, ShowsWhatWasFoundAndWhatWasNot) {
   EXPECT_EQ(*page, *MapPage(*job, mapping));
 }
 
+TEST(MapPage, LayersLieBelowTheRoof) {
+  const Result<Network> network = LoadNetwork("alexnet");
+  ASSERT_TRUE(network) << network.error();
+  const Result<MapJob> job =
+      MakeMapJob({.method = *ParseMapMethod("random"), .budget = {.samples = 20}},
+                 OnlyLayer(*network, network->layers[2]), *LoadAccelerator("simple3"));
+  ASSERT_TRUE(job) << job.error();
+  const Result<NetworkMapping> mapping = MapNetwork(*job);
+  ASSERT_TRUE(mapping) << mapping.error();
+  const Result<std::string> page = MapPage(*job, *mapping);
+  ASSERT_TRUE(page) << page.error();
+  EXPECT_NE(page->find("<h2>Roofline</h2>"), std::string::npos);
+  EXPECT_EQ(Count(*page, "<svg"), 2u);
+  EXPECT_EQ(page->find("nan"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tessera

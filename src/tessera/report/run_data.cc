@@ -141,8 +141,8 @@ void Thin(Json& result) {
 }
 
 // Kinds that the page has a view of (web/src/main.ts).
-constexpr std::array<std::string_view, 5> kShown = {kMapRun, kCompareRun, coopt::kCooptimizeRun,
-                                                    kTrainRun, kStudyRun};
+constexpr std::array<std::string_view, 7> kShown = {
+    kMapRun, kCompareRun, coopt::kCooptimizeRun, kTrainRun, kStudyRun, kExploreRun, kSweepRun};
 
 }  // namespace
 

@@ -12,20 +12,12 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kHiddenUnits = 64, kHiddenLayers = 2, kMostChoices = 8;
-
-Error NotOnDevice(std::string what, std::string hint) {
-  return Error{.kind = ErrorKind::kUnsupported,
-               .message = fmt::format("{} on --device cuda", what),
-               .hint = std::move(hint)};
-}
+constexpr int64_t kMostChoices = 8;
 
 Result<void> CheckSettings(OffPolicyAgents& twin) {
   const OffPolicyOptions& options = twin.options();
-  if (options.hidden != kHiddenUnits || options.layers != kHiddenLayers) {
-    return NotOnDevice(
-        fmt::format("{} hidden layers of {} units are not", options.layers, options.hidden),
-        "take layers=2 and hidden=64, or --device cpu");
+  if (Result<void> checked = CheckDeviceNetworks(options.layers, options.hidden); !checked) {
+    return checked;
   }
   if (options.shared_batch) {
     return NotOnDevice("shared_batch is not", "take together=true, or --device cpu");
@@ -93,9 +85,6 @@ cuda::EngineSpec SpecOf(const LearnerSetup& setup, OffPolicyAgents& twin,
   const OffPolicyOptions& options = twin.options();
   const RingImage ring = *twin.mutable_replay().image();
   const FeatureLayout& features = twin.replay().layout();
-  const auto precision = std::find(std::begin(cuda::kPrecisionNames),
-                                   std::end(cuda::kPrecisionNames), options.precision) -
-                         std::begin(cuda::kPrecisionNames);
   cuda::EngineSpec engine{.agents = static_cast<int>(spec.num_agents()),
                           .critics = static_cast<int>(twin.num_critics()),
                           .lanes = static_cast<int>(setup.lanes),
@@ -111,8 +100,6 @@ cuda::EngineSpec SpecOf(const LearnerSetup& setup, OffPolicyAgents& twin,
                           .act_with_target = options.act_with_target,
                           .gamma = options.gamma,
                           .tau = options.tau,
-                          .actor_rate = options.actor_rate,
-                          .critic_rate = options.critic_rate,
                           .epsilon = options.epsilon,
                           .tensorflow = options.adam == "tensorflow",
                           .clip = options.clip == "none"     ? 0
@@ -122,15 +109,17 @@ cuda::EngineSpec SpecOf(const LearnerSetup& setup, OffPolicyAgents& twin,
                           .entropy = algorithm.entropy,
                           .term_weight = algorithm.term_weight,
                           .together = options.together,
-                          .precision = static_cast<cuda::Precision>(precision),
+                          .precision = PrecisionOf(options.precision),
                           .seed = setup.seed};
   for (int64_t a = 0; a < spec.num_agents(); ++a) {
     engine.observation_size.push_back(
         static_cast<int>(spec.agents[static_cast<size_t>(a)].observation_size));
     engine.choices.push_back(static_cast<int>(twin.choices(a)));
     engine.actors.push_back(ActorSpec(spec, ring.compact, a, twin.choices(a)));
+    engine.actors.back().rate = options.actor_rate;
   }
   engine.critic = CriticSpec(spec, engine.actors, features.base);
+  engine.critic.rate = options.critic_rate;
   return engine;
 }
 

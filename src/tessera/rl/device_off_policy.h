@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tessera/cuda/off_policy_engine.h"
+#include "tessera/rl/device_learner.h"
 #include "tessera/rl/off_policy.h"
 
 namespace tessera {
@@ -18,7 +19,7 @@ struct DeviceAlgorithm {
   double term_weight = 0;
 };
 
-class DeviceOffPolicy final : public Learner {
+class DeviceOffPolicy final : public DeviceLearner {
  public:
   // Errors: no device; settings or layouts that the device does not have, each with what to do.
   static Result<std::unique_ptr<Learner>> Make(const LearnerSetup& setup,
@@ -36,16 +37,11 @@ class DeviceOffPolicy final : public Learner {
   }
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override;
 
-  // ---- For loops that keep the environments on the device, too ---------------------------------
-
-  // Steps of every lane before the next round falls due, at most `most`.
-  int64_t StepsToUpdate(int64_t most) const;
-  // Starts `steps` steps in `worlds` and the rounds that fall due after the last of them.
-  Result<void> Play(cuda::WorldBatch& worlds, int64_t steps, int64_t horizon);
-  // Waits for what was started.
-  Result<UpdateReport> Finish();
-  int64_t lanes() const { return setup_.lanes; }
-  int64_t rounds() const { return twin_->round(); }
+  int64_t StepsToUpdate(int64_t most) const override;
+  Result<void> Play(cuda::WorldBatch& worlds, int64_t steps, int64_t horizon) override;
+  Result<UpdateReport> Finish() override;
+  int64_t lanes() const override { return setup_.lanes; }
+  int64_t rounds() const override { return twin_->round(); }
 
   cuda::OffPolicyEngine& engine() { return *engine_; }
 

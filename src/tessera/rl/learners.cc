@@ -63,11 +63,6 @@ Result<std::unique_ptr<Learner>> MakeLearner(const LearnerInfo& info, std::strin
     if (!overruled) all.emplace_back(name, value);
   }
   all.insert(all.end(), assignments.begin(), assignments.end());
-  if (setup.device == Device::kCuda && !info.replays) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("algorithm {} is not on --device cuda", info.name),
-                 .hint = "take maddpg or masac, or --device cpu"};
-  }
   return info.make(setup, all);
 }
 

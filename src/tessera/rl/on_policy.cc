@@ -12,7 +12,9 @@
 #include "tessera/part.h"
 #include "tessera/result.h"
 #include "tessera/rl/check_rewards.h"
+#include "tessera/rl/device_on_policy.h"
 #include "tessera/rl/network_memory.h"
+#include "tessera/rl/policy_team.h"
 #include "tessera/rl/policy_unit.h"
 #include "tessera/rl/profiler.h"
 
@@ -21,64 +23,24 @@ namespace {
 
 constexpr int64_t R = kBlockRows;
 
-// Agents that share a policy, group by group.
-std::vector<std::vector<int64_t>> DecidingTogether(const EnvSpec& spec) {
-  std::vector<std::vector<int64_t>> groups;
-  for (int64_t agent = 0; agent < spec.num_agents(); ++agent) {
-    const bool joins = agent > 0 && spec.agents[static_cast<size_t>(agent)].with_previous;
-    if (!joins) groups.emplace_back();
-    groups.back().push_back(agent);
-  }
-  return groups;
-}
-
-int64_t SeenBy(const EnvSpec& spec, std::span<const int64_t> members) {
-  int64_t size = 0;
-  for (const int64_t agent : members) {
-    size += spec.agents[static_cast<size_t>(agent)].observation_size;
-  }
-  return size;
-}
-
 class Ppo final : public OnPolicyLearner {
  public:
   Ppo(const LearnerSetup& setup, const PpoOptions& options, UnitKind kind)
       : setup_(setup),
-        spec_(*setup.spec),
-        options_(options),
         kernels_(BestKernels()),
         shared_critic_(kind == UnitKind::kShared),
-        rows_(options.steps * setup.lanes),
-        features_(spec_.observation_size(), rows_),
-        order_(static_cast<size_t>(rows_)),
-        pointers_(static_cast<size_t>(rows_)),
-        observations_(static_cast<size_t>(rows_ * spec_.observation_size())),
-        next_observations_(observations_.size()),
-        ends_(static_cast<size_t>(rows_)) {
-    const InputMap all = InputMap::Range(0, spec_.observation_size());
-    std::vector<int64_t> everyone(static_cast<size_t>(spec_.num_agents()));
-    std::iota(everyone.begin(), everyone.end(), 0);
-    if (kind == UnitKind::kJoint) {
-      units_.push_back(std::make_unique<PolicyUnit>(setup, options, everyone, all, all, 0, rows_));
-    } else {
-      for (const std::vector<int64_t>& members : DecidingTogether(spec_)) {
-        const InputMap own =
-            InputMap::Range(spec_.observation_offset(members.front()), SeenBy(spec_, members));
-        units_.push_back(std::make_unique<PolicyUnit>(setup, options, members, own,
-                                                      kind == UnitKind::kIndependent ? own : all,
-                                                      std::ssize(units_), rows_));
-      }
-    }
+        team_(setup, options, kind, RolloutRows(setup, options)),
+        features_(team_.spec.observation_size(), team_.rows),
+        order_(static_cast<size_t>(team_.rows)),
+        pointers_(static_cast<size_t>(team_.rows)) {
     int64_t scratch = 0, outputs = 0;
-    for (const auto& unit : units_) {
+    for (const auto& unit : team_.units) {
       scratch = std::max(scratch, ForwardRowsScratch(unit->actor_layout(), setup_.lanes));
       outputs = std::max(outputs, unit->outputs());
       Rollout& rollout = unit->rollout();
-      rollout.actions.resize(static_cast<size_t>(rows_ * unit->stored()));
-      rollout.acted.resize(static_cast<size_t>(rows_) * unit->members().size());
       for (std::vector<float>* values : {&rollout.log_p, &rollout.values, &rollout.next_values,
-                                         &rollout.rewards, &rollout.advantages, &rollout.returns}) {
-        values->resize(static_cast<size_t>(rows_));
+                                         &rollout.advantages, &rollout.returns}) {
+        values->resize(static_cast<size_t>(team_.rows));
       }
       chosen_.emplace_back(static_cast<size_t>(setup_.lanes * unit->stored()));
     }
@@ -93,103 +55,98 @@ class Ppo final : public OnPolicyLearner {
            std::span<float> actions) override {
     TESSERA_CHECK(rows <= setup_.lanes);
     const PhaseScope scope(setup_.profiler, Phase::kActing);
-    for (size_t u = 0; u < units_.size(); ++u) {
-      PolicyUnit& unit = *units_[u];
-      const int64_t first = spec_.observation_offset(unit.members()[0]);
+    for (size_t u = 0; u < team_.units.size(); ++u) {
+      PolicyUnit& unit = *team_.units[u];
+      const int64_t first = team_.spec.observation_offset(unit.members()[0]);
       ForwardRows(kernels_, unit.actor_layout(), unit.actor(), rows, observations.data() + first,
-                  spec_.observation_size(), act_rows_.data(), act_scratch_.span());
+                  team_.spec.observation_size(), act_rows_.data(), act_scratch_.span());
       for (int64_t b = 0; b * R < rows; ++b) ActBlock(u, b, rows, mode, actions);
     }
-    if (mode == ActMode::kExplore) ++acts_;
+    if (mode == ActMode::kExplore) ++team_.acts;
   }
 
   Result<void> Observe(const TransitionBatch& batch) override {
     TESSERA_CHECK(!UpdateDue());
     const PhaseScope scope(setup_.profiler, Phase::kOther);
-    if (Result<void> checked = CheckRewards(spec_, batch.rewards); !checked) return checked;
-    const int64_t first = step_ * setup_.lanes, size = spec_.observation_size();
+    if (Result<void> checked = CheckRewards(team_.spec, batch.rewards); !checked) return checked;
+    const int64_t first = team_.step * setup_.lanes, size = team_.spec.observation_size();
     std::copy(batch.observations.begin(), batch.observations.end(),
-              observations_.begin() + first * size);
+              team_.observations.begin() + first * size);
     std::copy(batch.next_observations.begin(), batch.next_observations.end(),
-              next_observations_.begin() + first * size);
-    std::transform(batch.ends.begin(), batch.ends.end(), ends_.begin() + first,
+              team_.next_observations.begin() + first * size);
+    std::transform(batch.ends.begin(), batch.ends.end(), team_.ends.begin() + first,
                    [](EpisodeEnd end) { return static_cast<uint8_t>(end); });
-    for (size_t u = 0; u < units_.size(); ++u) {
-      PolicyUnit& unit = *units_[u];
+    for (size_t u = 0; u < team_.units.size(); ++u) {
+      PolicyUnit& unit = *team_.units[u];
       std::copy(chosen_[u].begin(), chosen_[u].end(),
                 unit.rollout().actions.begin() + first * unit.stored());
       for (int64_t e = 0; e < setup_.lanes; ++e) {
-        double reward = 0;
         auto acted = unit.rollout().acted.begin() + (first + e) * std::ssize(unit.members());
         for (const int64_t member : unit.members()) {
-          const auto at = static_cast<size_t>(e * spec_.num_agents() + member);
-          reward += batch.rewards[at];
+          const auto at = static_cast<size_t>(e * team_.spec.num_agents() + member);
           *acted++ = batch.acted.empty() ? uint8_t{1} : batch.acted[at];
         }
         unit.rollout().rewards[static_cast<size_t>(first + e)] =
-            static_cast<float>(reward / static_cast<double>(unit.members().size()));
+            team_.RewardOf(unit, batch.rewards, e);
       }
     }
-    ++step_;
+    ++team_.step;
     return {};
   }
 
-  bool UpdateDue() const override { return step_ == options_.steps; }
+  bool UpdateDue() const override { return team_.step == team_.options.steps; }
 
   Result<UpdateReport> Update() override {
     UpdateReport report;
     {
       const PhaseScope scope(setup_.profiler, Phase::kTargetQ);
-      Gather(next_observations_, AllRows());
+      Gather(team_.next_observations, AllRows());
       EachCritic([&](PolicyUnit& unit) {
         unit.Values(features_, setup_.pool, unit.rollout().next_values.data());
       });
-      Gather(observations_, AllRows());
+      Gather(team_.observations, AllRows());
       EachCritic([&](PolicyUnit& unit) {
         unit.Values(features_, setup_.pool, unit.rollout().values.data());
       });
-      for (auto& unit : units_) {
+      for (auto& unit : team_.units) {
         unit->LogProbabilities(features_, setup_.pool, 0);
         if (shared_critic_) TakeValues(*unit);
         FillAdvantages(*unit);
       }
       if (shared_critic_) MeanReturns();
     }
-    const int64_t batches = std::min(options_.minibatches, rows_);
-    for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
-      AllRows();
-      CounterRng rng(setup_.seed, StreamId("shuffle"),
-                     static_cast<uint64_t>(updates_ * options_.epochs + epoch));
-      rng.Shuffle(std::span(order_));
+    const int64_t batches = std::min(team_.options.minibatches, team_.rows);
+    for (int64_t epoch = 0; epoch < team_.options.epochs; ++epoch) {
+      OrderRows(team_, epoch, std::span(order_));
       for (int64_t m = 0; m < batches; ++m) {
-        const int64_t begin = m * rows_ / batches, end = (m + 1) * rows_ / batches;
+        const int64_t begin = m * team_.rows / batches, end = (m + 1) * team_.rows / batches;
         const std::span<const int64_t> ids =
             std::span(order_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
         {
           const PhaseScope scope(setup_.profiler, Phase::kSampling);
-          Gather(observations_, ids);
+          Gather(team_.observations, ids);
         }
         const PhaseScope scope(setup_.profiler, Phase::kPLoss);
-        for (auto& unit : units_) {
+        for (auto& unit : team_.units) {
           unit->Learn(features_, ids, HasCritic(*unit), setup_.pool, report);
         }
       }
     }
-    const double count =
-        static_cast<double>(options_.epochs * batches) * static_cast<double>(units_.size());
+    const double count = static_cast<double>(team_.options.epochs * batches) *
+                         static_cast<double>(team_.units.size());
     report.q_loss /= count;
     report.p_loss /= count;
     report.entropy /= count;
-    step_ = 0;
-    ++updates_;
+    team_.step = 0;
+    ++team_.updates;
     return report;
   }
 
   void Values(int64_t rows, std::span<const float> observations, std::span<float> values) override {
-    const int64_t size = spec_.observation_size();
-    std::vector<float> one(static_cast<size_t>(rows_));
-    for (int64_t first = 0; first < rows; first += rows_) {
-      const int64_t count = std::min(rows_, rows - first);
+    const int64_t size = team_.spec.observation_size();
+    std::vector<float> one(static_cast<size_t>(team_.rows));
+    for (int64_t first = 0; first < rows; first += team_.rows) {
+      const int64_t count = std::min(team_.rows, rows - first);
       features_.FromRows(kernels_, observations.data() + first * size, size, count);
       std::fill_n(values.begin() + first, count, 0.0f);
       EachCritic([&](PolicyUnit& unit) {
@@ -202,74 +159,58 @@ class Ppo final : public OnPolicyLearner {
     }
   }
 
-  void Save(const std::string& prefix, TensorWriter& writer) const override {
-    for (size_t u = 0; u < units_.size(); ++u) {
-      units_[u]->Save(fmt::format("{}unit{}.", prefix, u), writer);
-    }
-    writer.AddInt(prefix + "step", step_);
-    writer.AddInt(prefix + "acts", acts_);
-    writer.AddInt(prefix + "updates", updates_);
-    writer.Add(prefix + "observations", std::span(observations_));
-    writer.Add(prefix + "next_observations", std::span(next_observations_));
-    writer.Add(prefix + "ends", std::span(ends_));
+  void Prefer(int64_t agent, std::span<const float> logarithms) override {
+    for (auto& unit : team_.units) unit->Prefer(agent, logarithms);
   }
 
+  void SaveNetworks(const std::string& prefix, TensorWriter& writer) const override {
+    for (size_t u = 0; u < team_.units.size(); ++u) {
+      team_.units[u]->SaveNetworks(fmt::format("{}unit{}.", prefix, u), writer);
+    }
+  }
+
+  Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader) override {
+    for (size_t u = 0; u < team_.units.size(); ++u) {
+      const std::string name = fmt::format("{}unit{}.", prefix, u);
+      if (Result<void> r = team_.units[u]->LoadNetworks(name, reader); !r) return r;
+    }
+    return {};
+  }
+
+  void Save(const std::string& prefix, TensorWriter& writer) const override {
+    team_.Save(prefix, writer);
+  }
   Result<void> Load(const std::string& prefix, const TensorReader& reader) override {
-    for (size_t u = 0; u < units_.size(); ++u) {
-      if (Result<void> r = units_[u]->Load(fmt::format("{}unit{}.", prefix, u), reader); !r) {
-        return r;
-      }
-    }
-    const struct {
-      const char* name;
-      int64_t* counter;
-      int64_t most;
-    } counters[] = {{"step", &step_, options_.steps},
-                    {"acts", &acts_, TensorReader::kMostCounted},
-                    {"updates", &updates_, TensorReader::kMostCounted}};
-    for (const auto& [name, counter, most] : counters) {
-      const Result<int64_t> value = reader.ReadIntWithin(prefix + name, 0, most);
-      if (!value) return value.error();
-      *counter = *value;
-    }
-    if (Result<void> r = reader.Read(prefix + "observations", std::span(observations_)); !r) {
-      return r;
-    }
-    if (Result<void> r = reader.Read(prefix + "next_observations", std::span(next_observations_));
-        !r) {
-      return r;
-    }
-    return reader.ReadWithin(prefix + "ends", std::span(ends_), uint8_t{0},
-                             static_cast<uint8_t>(EpisodeEnd::kTruncated));
+    return team_.Load(prefix, reader);
   }
 
  private:
   // Where one critic serves all, it is that of the first unit.
   bool HasCritic(const PolicyUnit& unit) const {
-    return !shared_critic_ || &unit == units_.front().get();
+    return !shared_critic_ || &unit == team_.units.front().get();
   }
-  size_t critics() const { return shared_critic_ ? 1 : units_.size(); }
+  size_t critics() const { return shared_critic_ ? 1 : team_.units.size(); }
 
   template <typename Do>
   void EachCritic(const Do& what) {
-    for (auto& unit : units_) {
+    for (auto& unit : team_.units) {
       if (HasCritic(*unit)) what(*unit);
     }
   }
 
   void TakeValues(PolicyUnit& unit) const {
-    Rollout& first = units_.front()->rollout();
+    Rollout& first = team_.units.front()->rollout();
     unit.rollout().values = first.values;
     unit.rollout().next_values = first.next_values;
   }
 
   // What the shared critic learns: the mean of the units' returns.
   void MeanReturns() {
-    std::vector<float>& mean = units_.front()->rollout().returns;
+    std::vector<float>& mean = team_.units.front()->rollout().returns;
     for (size_t row = 0; row < mean.size(); ++row) {
       double sum = 0;
-      for (const auto& unit : units_) sum += unit->rollout().returns[row];
-      mean[row] = static_cast<float>(sum / static_cast<double>(units_.size()));
+      for (const auto& unit : team_.units) sum += unit->rollout().returns[row];
+      mean[row] = static_cast<float>(sum / static_cast<double>(team_.units.size()));
     }
   }
 
@@ -282,7 +223,7 @@ class Ppo final : public OnPolicyLearner {
   void Gather(const std::vector<float>& from, std::span<const int64_t> ids) {
     features_.set_rows(std::ssize(ids));
     for (size_t i = 0; i < ids.size(); ++i) {
-      pointers_[i] = from.data() + ids[i] * spec_.observation_size();
+      pointers_[i] = from.data() + ids[i] * team_.spec.observation_size();
     }
     for (int64_t b = 0; b < features_.blocks(); ++b) {
       kernels_.gather(features_.RowsIn(b), features_.features(), pointers_.data() + b * R,
@@ -292,14 +233,14 @@ class Ppo final : public OnPolicyLearner {
 
   // Choices of one unit for the rows of one block.
   void ActBlock(size_t u, int64_t b, int64_t rows, ActMode mode, std::span<float> actions) {
-    const PolicyUnit& unit = *units_[u];
+    const PolicyUnit& unit = *team_.units[u];
     const int64_t outputs = unit.outputs(), count = std::min(R, rows - b * R);
     float* const out = act_outputs_.data();
     float* const noise = act_noise_.data();
     kernels_.transpose(count, outputs, act_rows_.data() + b * R * outputs, outputs, out, R);
     const bool explore = mode == ActMode::kExplore;
     if (explore) {
-      FillGumbel(kernels_, setup_.seed, StreamId("act", u), static_cast<uint64_t>(acts_),
+      FillGumbel(kernels_, setup_.seed, StreamId("act", u), static_cast<uint64_t>(team_.acts),
                  b * outputs * R, outputs * R, noise);
     }
     for (const PolicyHead& head : unit.heads()) {
@@ -315,7 +256,7 @@ class Ppo final : public OnPolicyLearner {
       }
       for (int64_t r = 0; r < count; ++r) {
         const int64_t row = b * R + r;
-        float* const action = actions.data() + row * spec_.action_size() + head.action_first;
+        float* const action = actions.data() + row * team_.spec.action_size() + head.action_first;
         float* const kept = chosen_[u].data() + row * unit.stored() + head.stored;
         WriteAction(head, head.is_box() ? out + head.output * R + r : head_noise + r, action,
                     explore ? kept : nullptr);
@@ -337,7 +278,7 @@ class Ppo final : public OnPolicyLearner {
   void FillNormal(size_t u, int64_t b, const PolicyHead& head, float* noise) const {
     CounterRng rng(setup_.seed,
                    StreamId("act.normal", u * 4096 + static_cast<uint64_t>(head.output)),
-                   static_cast<uint64_t>(acts_ * 4096 + b));
+                   static_cast<uint64_t>(team_.acts * 4096 + b));
     for (int64_t i = 0; i < head.action.size * R; ++i) noise[i] = static_cast<float>(rng.Normal());
   }
 
@@ -347,18 +288,19 @@ class Ppo final : public OnPolicyLearner {
     Rollout& rollout = unit.rollout();
     for (int64_t e = 0; e < setup_.lanes; ++e) {
       double advantage = 0;
-      for (int64_t t = options_.steps - 1; t >= 0; --t) {
+      for (int64_t t = team_.options.steps - 1; t >= 0; --t) {
         const size_t row = static_cast<size_t>(t * setup_.lanes + e);
-        const EpisodeEnd end = static_cast<EpisodeEnd>(ends_[row]);
+        const EpisodeEnd end = static_cast<EpisodeEnd>(team_.ends[row]);
         const double next = end == EpisodeEnd::kTerminated ? 0 : rollout.next_values[row];
-        const double error = rollout.rewards[row] + options_.gamma * next - rollout.values[row];
+        const double error =
+            rollout.rewards[row] + team_.options.gamma * next - rollout.values[row];
         const double carried = end == EpisodeEnd::kNone ? advantage : 0;
-        advantage = error + options_.gamma * options_.lambda * carried;
+        advantage = error + team_.options.gamma * team_.options.lambda * carried;
         rollout.advantages[row] = static_cast<float>(advantage);
         rollout.returns[row] = static_cast<float>(advantage + rollout.values[row]);
       }
     }
-    if (!options_.normalize_advantages) return;
+    if (!team_.options.normalize_advantages) return;
     double sum = 0, squares = 0, n = 0;
     for (size_t row = 0; row < rollout.advantages.size(); ++row) {
       if (!unit.AnyActed(static_cast<int64_t>(row))) continue;
@@ -370,25 +312,19 @@ class Ppo final : public OnPolicyLearner {
     if (n == 0) return;
     const double mean = sum / n, deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
     for (float& a : rollout.advantages) {
-      a = static_cast<float>((a - mean) / (deviation + options_.advantage_floor));
+      a = static_cast<float>((a - mean) / (deviation + team_.options.advantage_floor));
     }
   }
 
   const LearnerSetup setup_;
-  const EnvSpec spec_;
-  const PpoOptions options_;
   const Kernels& kernels_;
   const bool shared_critic_;
-  const int64_t rows_;  // of a rollout: steps * lanes, step by step
-  std::vector<std::unique_ptr<PolicyUnit>> units_;
+  PolicyTeam team_;
   FeatureBatch features_;
   std::vector<int64_t> order_;
   std::vector<const float*> pointers_;
-  std::vector<float> observations_, next_observations_;
-  std::vector<uint8_t> ends_;
   std::vector<std::vector<float>> chosen_;  // per unit: stored actions of the last Act
   AlignedBuffer<float> act_scratch_, act_rows_, act_outputs_, act_noise_;
-  int64_t step_ = 0, acts_ = 0, updates_ = 0;
 };
 
 }  // namespace
@@ -413,7 +349,11 @@ const ParameterList<PpoOptions>& PpoParameters() {
        "log of the first deviation of continuous actions"},
       {"normalize_advantages", &O::normalize_advantages, "scale advantages of a rollout"},
       {"advantage_floor", &O::advantage_floor, Range{0, 1e9},
-       "what normalised advantages are divided by at least: smaller differences count less"}};
+       "what normalised advantages are divided by at least: smaller differences count less"},
+      {"precision",
+       &O::precision,
+       {"fp32", "tf32", "bf16"},
+       "of products on --device cuda; sums are fp32, and so is everything on the cpu"}};
   return parameters;
 }
 
@@ -424,10 +364,11 @@ std::unique_ptr<OnPolicyLearner> MakeOnPolicy(const LearnerSetup& setup, const P
 
 namespace {
 
-// Rollout and networks: what MakeOnPolicy takes.
+// Rollout and networks: what MakeOnPolicy takes, or the twin of a device, which computes nothing.
 Result<void> CheckMemory(const EnvSpec& spec, int64_t lanes, const PpoOptions& options,
-                         UnitKind kind) {
+                         UnitKind kind, Device device) {
   const double rows = static_cast<double>(options.steps) * static_cast<double>(lanes);
+  const double passed = device == Device::kCpu ? rows : 1;
   const bool joint = kind == UnitKind::kJoint;
   const double units = joint ? 1 : static_cast<double>(spec.num_agents());
   const int64_t everything = spec.observation_size();
@@ -442,7 +383,7 @@ Result<void> CheckMemory(const EnvSpec& spec, int64_t lanes, const PpoOptions& o
                                  48.0 * units);
   return RequireMemory(
       fmt::format("steps {}, hidden {}, layers {}", options.steps, options.hidden, options.layers),
-      rollout + units * (actor.TrainingBytes(rows, 1) + critic.TrainingBytes(rows, 1)),
+      rollout + units * (actor.TrainingBytes(passed, 1) + critic.TrainingBytes(passed, 1)),
       "lower 'steps', 'hidden', 'layers' or the number of environments");
 }
 
@@ -450,8 +391,15 @@ Result<void> CheckMemory(const EnvSpec& spec, int64_t lanes, const PpoOptions& o
 
 Result<std::unique_ptr<Learner>> MakePpo(const LearnerSetup& setup, const PpoOptions& options,
                                          UnitKind kind) {
-  if (Result<void> fits = CheckMemory(*setup.spec, setup.lanes, options, kind); !fits) {
+  if (Result<void> fits = CheckMemory(*setup.spec, setup.lanes, options, kind, setup.device);
+      !fits) {
     return fits.error();
+  }
+  if (setup.device == Device::kCuda) return DeviceOnPolicy::Make(setup, options, kind);
+  if (options.precision != "fp32") {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("precision {} is for --device cuda", options.precision),
+                 .hint = "leave it out: the cpu computes in fp32"};
   }
   return std::unique_ptr<Learner>(MakeOnPolicy(setup, options, kind));
 }

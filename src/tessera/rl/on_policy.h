@@ -25,6 +25,8 @@ struct PpoOptions {
   // What advantages are divided by at least, when they are normalised: differences far below it are
   // noise to which policies should not be driven. Default: 1e-8.
   double advantage_floor = 1e-8;
+  // Of products on a device; names of cuda/device.h. Default: "fp32".
+  std::string precision = "fp32";
 };
 
 const ParameterList<PpoOptions>& PpoParameters();
@@ -36,9 +38,17 @@ enum class UnitKind {
   kShared,       // the same with one critic for all, which learns the mean of their rewards
 };
 
-// A learner whose critics can be asked.
+// A learner whose critics can be asked, and whose agents can begin with what others have learned.
 class OnPolicyLearner : public Learner {
  public:
+  // How likely the choices of an agent are at first: the biases of its policy's outputs become
+  // these logarithms. For agents that choose.
+  virtual void Prefer(int64_t agent, std::span<const float> logarithms) = 0;
+
+  // The networks alone, for learners of the same agents with any number of lanes.
+  virtual void SaveNetworks(const std::string& prefix, TensorWriter& writer) const = 0;
+  virtual Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader) = 0;
+
   // What `rows` rows of all agents' observations are worth, to values: the mean over the units'
   // critics. Not between an Act and its Observe.
   virtual void Values(int64_t rows, std::span<const float> observations,

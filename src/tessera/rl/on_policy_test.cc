@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/temporary_folder.h"
+
 namespace tessera {
 namespace {
 
@@ -18,6 +20,36 @@ EnvSpec Spec(bool together) {
                            .with_previous = joins});
   }
   return spec;
+}
+
+// Agents begin with what they are told to prefer, and networks come back for any number of lanes.
+TEST(OnPolicy, PreferencesAndNetworksCarryOver) {
+  const EnvSpec spec = Spec(/*together=*/false);
+  const auto make = [&](int64_t lanes) {
+    return MakeOnPolicy({.spec = &spec, .lanes = lanes, .seed = 7}, {.hidden = 16, .steps = 2},
+                        UnitKind::kShared);
+  };
+  const auto first = make(kLanes), second = make(4);
+  const std::vector<float> sure = {-20, -20, 0, -20};
+  first->Prefer(/*agent=*/1, sure);
+  const TemporaryFolder folder;
+  TensorWriter writer;
+  first->SaveNetworks("x.", writer);
+  ASSERT_TRUE(writer.Write(folder.File("networks")));
+  const Result<void> loaded =
+      second->LoadNetworks("x.", *TensorReader::Open(folder.File("networks")));
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const std::vector<float> observations(4 * 4, 0.5f);
+  std::vector<float> actions(4 * 2);
+  double others = 0;
+  for (int i = 0; i < 20; ++i) {
+    second->Act(4, observations, ActMode::kExplore, actions);
+    for (size_t lane = 0; lane < 4; ++lane) {
+      EXPECT_EQ(actions[2 * lane + 1], 2);
+      others += actions[2 * lane] == 2 ? 0 : 1;
+    }
+  }
+  EXPECT_GT(others, 20);  // The other agent was told nothing.
 }
 
 struct Lesson {

@@ -84,11 +84,24 @@ void PolicyUnit::Learn(const FeatureBatch& x, std::span<const int64_t> ids, bool
   if (critic) report.q_loss += LearnCritic(x, pool);
 }
 
-void PolicyUnit::Save(const std::string& prefix, TensorWriter& writer) const {
+void PolicyUnit::Prefer(int64_t member, std::span<const float> logarithms) {
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (members_[i] != member) continue;
+    TESSERA_CHECK(!heads_[i].is_box() && std::ssize(logarithms) == heads_[i].outputs());
+    const int64_t bias = actor_layout_.layers().back().bias + heads_[i].output;
+    std::ranges::copy(logarithms, actor_.data() + bias);
+  }
+}
+
+void PolicyUnit::SaveNetworks(const std::string& prefix, TensorWriter& writer) const {
   SaveNet(prefix + "actor", actor_layout_, actor_.span(), writer);
   SaveNet(prefix + "critic", critic_layout_, critic_.span(), writer);
   writer.Add(prefix + "log_deviations",
              std::span(log_deviations(), static_cast<size_t>(deviations_)));
+}
+
+void PolicyUnit::Save(const std::string& prefix, TensorWriter& writer) const {
+  SaveNetworks(prefix, writer);
   actor_adam_.Save(prefix + "actor.adam.", writer);
   critic_adam_.Save(prefix + "critic.adam.", writer);
   writer.Add(prefix + "actions", std::span(rollout_.actions));
@@ -96,25 +109,41 @@ void PolicyUnit::Save(const std::string& prefix, TensorWriter& writer) const {
   writer.Add(prefix + "acted", std::span(rollout_.acted));
 }
 
-Result<void> PolicyUnit::Load(const std::string& prefix, const TensorReader& reader) {
+Result<void> PolicyUnit::LoadNetworks(const std::string& prefix, const TensorReader& reader) {
   if (Result<void> r = LoadNet(prefix + "actor", actor_layout_, actor_.span(), reader); !r) {
     return r;
   }
   if (Result<void> r = LoadNet(prefix + "critic", critic_layout_, critic_.span(), reader); !r) {
     return r;
   }
-  if (Result<void> r = reader.Read(
-          prefix + "log_deviations",
-          std::span(actor_.data() + actor_layout_.size(), static_cast<size_t>(deviations_)));
-      !r) {
-    return r;
-  }
+  return reader.Read(prefix + "log_deviations", std::span(actor_.data() + actor_layout_.size(),
+                                                          static_cast<size_t>(deviations_)));
+}
+
+Result<void> PolicyUnit::Load(const std::string& prefix, const TensorReader& reader) {
+  if (Result<void> r = LoadNetworks(prefix, reader); !r) return r;
   if (Result<void> r = actor_adam_.Load(prefix + "actor.adam.", reader); !r) return r;
   if (Result<void> r = critic_adam_.Load(prefix + "critic.adam.", reader); !r) return r;
   if (Result<void> r = reader.Read(prefix + "actions", std::span(rollout_.actions)); !r) return r;
   if (Result<void> r = CheckStoredActions(prefix + "actions"); !r) return r;
   if (Result<void> r = reader.Read(prefix + "rewards", std::span(rollout_.rewards)); !r) return r;
   return reader.ReadWithin(prefix + "acted", std::span(rollout_.acted), uint8_t{0}, uint8_t{1});
+}
+
+cuda::NetImage PolicyUnit::ActorImage() {
+  return {.parameters = actor_.span(),
+          .target = {},
+          .mean = actor_adam_.mean(),
+          .variance = actor_adam_.variance(),
+          .steps = actor_adam_.mutable_steps()};
+}
+
+cuda::NetImage PolicyUnit::CriticImage() {
+  return {.parameters = critic_.span(),
+          .target = {},
+          .mean = critic_adam_.mean(),
+          .variance = critic_adam_.variance(),
+          .steps = critic_adam_.mutable_steps()};
 }
 
 // A choice is an index, be it stored as a float.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/aligned_buffer.h"
+#include "tessera/cuda/off_policy_engine.h"
 #include "tessera/env.h"
 #include "tessera/nn/adam.h"
 #include "tessera/nn/batch.h"
@@ -67,8 +68,19 @@ class PolicyUnit {
   void Learn(const FeatureBatch& x, std::span<const int64_t> ids, bool critic, ThreadPool* pool,
              UpdateReport& report);
 
+  // The biases of a member's outputs become these numbers; nothing for one that is no member.
+  void Prefer(int64_t member, std::span<const float> logarithms);
+
+  // Actor and critic without their optimisers and the rollout.
+  void SaveNetworks(const std::string& prefix, TensorWriter& writer) const;
+  Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader);
+
   void Save(const std::string& prefix, TensorWriter& writer) const;
   Result<void> Load(const std::string& prefix, const TensorReader& reader);
+
+  // Networks and optimisers as they lie in memory, for engines that keep a copy of them elsewhere.
+  cuda::NetImage ActorImage();
+  cuda::NetImage CriticImage();
 
  private:
   std::vector<PolicyHead> MakeHeads(const EnvSpec& spec);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tessera/search/gp.h"
-#include "tessera/search/nest_features.h"
 #include "tessera/space/features.h"
+#include "tessera/space/nest_features.h"
 
 namespace tessera {
 

@@ -66,12 +66,38 @@ std::array<float, kObservedCosts> CostScale::Observation(const Outcome& outcome)
 }
 
 LearnerLanes::LearnerLanes(const DecisionSpace& space, const DecisionGroups& groups,
-                           ActionForm form, int64_t lanes, uint64_t seed, const MakeLearner& make)
+                           ActionForm form, int64_t lanes, uint64_t seed, const PpoOptions& options,
+                           UnitKind kind)
     : agents_(space, groups, form, "mapping", /*horizon=*/1), lanes_(lanes) {
   const EnvSpec& spec = agents_.spec();
   observations_.resize(static_cast<size_t>(lanes * spec.observation_size()));
   actions_.resize(static_cast<size_t>(lanes * spec.action_size()));
-  learner_ = make({.spec = &spec, .lanes = lanes, .seed = seed});
+  learner_ = MakeOnPolicy({.spec = &spec, .lanes = lanes, .seed = seed}, options, kind);
+}
+
+void LearnerLanes::Prefer(std::span<const Point> points, std::span<const double> weights,
+                          double unsure) {
+  const std::vector<AgentSpec>& agents = agents_.spec().agents;
+  std::vector<std::vector<double>> chances;
+  for (const AgentSpec& agent : agents) {
+    const auto size = static_cast<size_t>(agent.action.size);
+    chances.emplace_back(size, unsure / static_cast<double>(size));
+  }
+  double total = 0;
+  for (const double weight : weights) total += weight;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const std::vector<float> actions = agents_.Encode(points[i]);
+    for (size_t a = 0; a < agents.size(); ++a) {
+      chances[a][static_cast<size_t>(actions[a])] += (1 - unsure) * weights[i] / total;
+    }
+  }
+  for (size_t a = 0; a < agents.size(); ++a) {
+    std::vector<float> logarithms;
+    for (const double chance : chances[a]) {
+      logarithms.push_back(static_cast<float>(std::log(chance)));
+    }
+    learner_->Prefer(static_cast<int64_t>(a), logarithms);
+  }
 }
 
 std::vector<Point> LearnerLanes::Draw() {

@@ -14,6 +14,7 @@
 
 #include "tessera/env.h"
 #include "tessera/env/decision_agents.h"
+#include "tessera/rl/on_policy.h"
 #include "tessera/search.h"
 
 namespace tessera {
@@ -59,13 +60,15 @@ class CostScale {
 
 class LearnerLanes {
  public:
-  using MakeLearner = std::function<std::unique_ptr<Learner>(const LearnerSetup& setup)>;
-
-  // The space has something to decide. `make` is called once.
+  // The space has something to decide.
   LearnerLanes(const DecisionSpace& space, const DecisionGroups& groups, ActionForm form,
-               int64_t lanes, uint64_t seed, const MakeLearner& make);
+               int64_t lanes, uint64_t seed, const PpoOptions& options, UnitKind kind);
   LearnerLanes(const LearnerLanes&) = delete;  // the learner knows where the agents lie
   LearnerLanes& operator=(const LearnerLanes&) = delete;
+
+  // Before the first draw: agents that choose begin with the values of their decisions that these
+  // points have, in proportion to the points' weights; a part `unsure` of it goes to all values.
+  void Prefer(std::span<const Point> points, std::span<const double> weights, double unsure);
 
   // A legal point for every lane.
   std::vector<Point> Draw();
@@ -76,9 +79,23 @@ class LearnerLanes {
  private:
   const DecisionAgents agents_;
   const int64_t lanes_;
-  std::unique_ptr<Learner> learner_;
+  std::unique_ptr<OnPolicyLearner> learner_;
   std::vector<float> observations_, actions_;
 };
+
+// What the settings of a method say about a learner, whose names are the same in all of them.
+template <typename Options>
+PpoOptions LearnerOptions(const Options& options) {
+  return {.hidden = options.hidden,
+          .steps = options.steps,
+          .epochs = options.epochs,
+          .minibatches = options.minibatches,
+          .clip = options.clip,
+          .entropy = options.entropy,
+          .actor_rate = options.rate,
+          .critic_rate = options.rate,
+          .advantage_floor = options.floor};
+}
 
 // Points drawn together that are handed out a few at a time, and what they cost.
 class Round {

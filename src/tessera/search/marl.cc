@@ -2,6 +2,8 @@
 // networks, one for every decision or for every group of decisions that Algorithm 1 finds. All see
 // the cost of the last mapping, <latency, power, energy, area>, and all get the same reward; they
 // know nothing of each other. IPPO, or MAPPO with a central critic; the learner is rl/on_policy.h.
+// With a policy (policy/), its first proposals are the first samples, and each agent begins with
+// how often the proposals have each of its values instead of knowing nothing; from there it learns.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,6 +14,9 @@
 #include <fmt/format.h>
 
 #include "tessera/agents/assignment.h"
+#include "tessera/policy/game.h"
+#include "tessera/policy/networks.h"
+#include "tessera/policy/play.h"
 #include "tessera/result.h"
 #include "tessera/rl/on_policy.h"
 #include "tessera/search/learner_lanes.h"
@@ -39,26 +44,13 @@ struct MarlOptions {
   double floor = 0.01;
   int64_t patience = 3000;
   double settled = 0.75;
+  int64_t proposals = 16;
+  double unsure = 0.2;
 };
 
 UnitKind KindOf(const MarlOptions& options) {
   if (options.critic == "central") return UnitKind::kCentral;
   return options.critic == "shared" ? UnitKind::kShared : UnitKind::kIndependent;
-}
-
-std::unique_ptr<Learner> MakeTeam(const LearnerSetup& setup, const MarlOptions& options) {
-  const PpoOptions learner{.hidden = options.hidden,
-                           .steps = options.steps,
-                           .epochs = options.epochs,
-                           .minibatches = options.minibatches,
-                           .clip = options.clip,
-                           .entropy = options.entropy,
-                           .actor_rate = options.rate,
-                           .critic_rate = options.rate,
-                           .advantage_floor = options.floor};
-  Result<std::unique_ptr<Learner>> made = MakePpo(setup, learner, KindOf(options));
-  TESSERA_CHECK(made.ok());
-  return *std::move(made);
 }
 
 class MarlSearcher final : public Searcher {
@@ -77,12 +69,17 @@ class MarlSearcher final : public Searcher {
       if (!read) return read.error();
       assignment = *std::move(read);
     }
-    return std::unique_ptr<Searcher>(new MarlSearcher(setup, options, assignment));
+    std::unique_ptr<MarlSearcher> made(new MarlSearcher(setup, options, assignment));
+    if (Result<void> asked = made->AskPolicy(setup); !asked) return asked.error();
+    if (!setup.space.open().empty() && !made->Collecting()) made->team_ = made->MakeAgents();
+    return std::unique_ptr<Searcher>(std::move(made));
   }
 
   std::vector<Point> Propose(int64_t n) override {
     if (space_.open().empty()) return {Point(space_.size())};
-    if (round_.done()) {
+    if (round_.done() && trying_) {
+      round_.Begin(std::vector<Point>(proposed_.begin(), proposed_.begin() + First()));
+    } else if (round_.done()) {
       const bool collecting = Collecting();
       if (!collecting) settled_turn_ = SettledTurn();
       round_.Begin(collecting ? Sample() : Playing().lanes.Draw());
@@ -93,6 +90,8 @@ class MarlSearcher final : public Searcher {
   void Observe(std::span<const Trial> trials) override {
     if (space_.open().empty() || !round_.Add(trials)) return;
     scale_.Add(round_.trials());
+    // Agents learn from their own draws only.
+    if (std::exchange(trying_, false)) return;
     const bool collecting = Collecting();
     observed_ += std::ssize(round_.trials());
     if (collecting) {
@@ -106,10 +105,12 @@ class MarlSearcher final : public Searcher {
   }
 
   std::vector<Note> Notes() const override {
-    return {{"agents", std::ssize(agents_)},
-            {"warmup_samples", warmup_samples_},
-            {"assignment", Describe(space_, agents_)},
-            {"lives", lives_}};
+    std::vector<Note> notes = {{"agents", std::ssize(agents_)},
+                               {"warmup_samples", warmup_samples_},
+                               {"assignment", Describe(space_, agents_)},
+                               {"lives", lives_}};
+    if (!proposed_.empty()) notes.push_back({"policy", std::string("first values of the agents")});
+    return notes;
   }
 
   std::vector<std::vector<std::string>> Agents() const override { return NamesOf(space_, agents_); }
@@ -145,7 +146,27 @@ class MarlSearcher final : public Searcher {
     if (groups) {
       warmup_samples_ = std::llround(options.warmup * static_cast<double>(setup.samples));
     }
-    if (!Collecting()) team_ = MakeAgents();
+  }
+
+  // What a policy proposes for the problem, the best first.
+  Result<void> AskPolicy(const SearchSetup& setup) {
+    if (setup.policy == nullptr || setup.mapping == nullptr) return {};
+    const std::unique_ptr<policy::Game> game = policy::MakeGame(*setup.mapping);
+    if (game == nullptr) return {};
+    if (game->features() != setup.policy->features()) {
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = "the policy was trained for another cost model",
+                   .hint = "'tessera list policies' names those that ship with the program"};
+    }
+    proposed_ = policy::Actor(*game, *setup.policy, seed_).Propose(options_.proposals);
+    trying_ = !proposed_.empty();
+    return {};
+  }
+
+  // Of the proposals, those that are samples themselves.
+  std::ptrdiff_t First() const {
+    constexpr std::ptrdiff_t kMost = 4;
+    return std::min(kMost, std::ssize(proposed_));
   }
 
   // Whether samples still go into the dataset of Algorithm 1. They count like all others.
@@ -164,9 +185,17 @@ class MarlSearcher final : public Searcher {
   std::unique_ptr<Team> MakeAgents() {
     constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15;  // far from the seeds that users count up
     const uint64_t seed = seed_ + kSeedStep * static_cast<uint64_t>(lives_++);
-    const auto make = [&](const LearnerSetup& own) { return MakeTeam(own, options_); };
-    return std::unique_ptr<Team>(new Team{
-        .lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed, make)});
+    std::unique_ptr<Team> team(
+        new Team{.lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed,
+                                       LearnerOptions(options_), KindOf(options_))});
+    // Those that come later look elsewhere.
+    if (lives_ > 1 || proposed_.empty()) return team;
+    std::vector<double> weights;
+    for (size_t i = 0; i < proposed_.size(); ++i) {
+      weights.push_back(1 / static_cast<double>(i + 1));
+    }
+    team->lanes.Prefer(proposed_, weights, options_.unsure);
+    return team;
   }
 
   // Algorithm 1 on what was collected.
@@ -205,6 +234,8 @@ class MarlSearcher final : public Searcher {
   int64_t warmup_samples_ = 0;
   DecisionGroups agents_;
   CostScale scale_;
+  std::vector<Point> proposed_;  // by the policy, the best first
+  bool trying_ = false;          // the first of them
   std::unique_ptr<Team> team_, settled_;
   bool settled_turn_ = false;  // whose round it is
   Round round_;
@@ -242,7 +273,11 @@ MethodInfo MarlMethod() {
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point of their own after which new agents begin; 0: never"},
        {"settled", &O::settled, Range{0, 1},
-        "part of the rounds in which the best agents that found nothing better go on"}});
+        "part of the rounds in which the best agents that found nothing better go on"},
+       {"proposals", &O::proposals, Range{1, 4096},
+        "with a policy: its proposals that the agents begin with; the first 4 are samples"},
+       {"unsure", &O::unsure, Range{0.001, 1},
+        "with a policy: chance that an agent begins with for values of no proposal"}});
 }
 
 }  // namespace tessera

@@ -29,30 +29,16 @@ struct PpoSearchOptions {
   std::string reward = "log";
 };
 
-std::unique_ptr<Learner> MakeAgent(const LearnerSetup& setup, const PpoSearchOptions& options) {
-  const PpoOptions learner{.hidden = options.hidden,
-                           .steps = options.steps,
-                           .epochs = options.epochs,
-                           .minibatches = options.minibatches,
-                           .clip = options.clip,
-                           .entropy = options.entropy,
-                           .actor_rate = options.rate,
-                           .critic_rate = options.rate,
-                           .initial_log_deviation = std::log(options.deviation),
-                           .advantage_floor = options.floor};
-  Result<std::unique_ptr<Learner>> made = MakePpo(setup, learner, UnitKind::kJoint);
-  TESSERA_CHECK(made.ok());
-  return *std::move(made);
-}
-
 template <ActionForm kForm>
 class PpoSearcher final : public Searcher {
  public:
   PpoSearcher(const SearchSetup& setup, const PpoSearchOptions& options)
       : space_(setup.space), scale_(options.penalty, options.reward == "log") {
     if (space_.open().empty()) return;
-    lanes_.emplace(space_, OneAgent(space_), kForm, options.lanes, setup.seed,
-                   [&](const LearnerSetup& own) { return MakeAgent(own, options); });
+    PpoOptions learner = LearnerOptions(options);
+    learner.initial_log_deviation = std::log(options.deviation);
+    lanes_.emplace(space_, OneAgent(space_), kForm, options.lanes, setup.seed, learner,
+                   UnitKind::kJoint);
   }
 
   std::vector<Point> Propose(int64_t n) override {

@@ -33,8 +33,8 @@ constexpr size_t kLongestTarget = 256;
 constexpr double kStopSeconds = 10;  // for runs to end by themselves
 
 // Commands that make runs.
-constexpr std::array<std::string_view, 5> kStarted = {"map", "compare", "cooptimize", "train",
-                                                      "study"};
+constexpr std::array<std::string_view, 7> kStarted = {"map",   "compare", "cooptimize", "train",
+                                                      "study", "explore", "sweep"};
 
 std::string NewToken() {
   std::array<unsigned char, 16> bytes{};
@@ -452,7 +452,10 @@ Result<void> Dashboard::Act(const std::string& id, const std::string& action,
   if (LockList::Now().HolderOf(entry->path)) return Wrong("the run goes on already");
   std::vector<std::string> words;
   if (action == "resume") {
-    if (entry->state != RunState::kOpen) return Wrong("the run has ended");
+    // The last scan may have seen a holder that is gone by now: only what cannot change is asked of
+    // it.
+    if (entry->state == RunState::kEnded) return Wrong("the run has ended");
+    if (entry->state == RunState::kDamaged) return Wrong(entry->error);
     words = {"resume", entry->path};
   } else if (action == "extend") {
     const Result<Json> body = BodyOf(request);

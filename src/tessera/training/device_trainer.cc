@@ -8,7 +8,7 @@
 
 #include "tessera/cuda/worlds.h"
 #include "tessera/env/mpe/mpe_env.h"
-#include "tessera/rl/device_off_policy.h"
+#include "tessera/rl/device_learner.h"
 
 namespace tessera {
 namespace {
@@ -18,7 +18,7 @@ constexpr int64_t kMostSteps = 128;
 
 class DeviceTrainer final : public Trainer {
  public:
-  DeviceTrainer(MpeEnv& env, DeviceOffPolicy& learner, std::unique_ptr<cuda::WorldBatch> worlds,
+  DeviceTrainer(MpeEnv& env, DeviceLearner& learner, std::unique_ptr<cuda::WorldBatch> worlds,
                 const TrainerOptions& options)
       : Trainer(env, learner, nullptr, options),
         env_(env),
@@ -79,7 +79,7 @@ class DeviceTrainer final : public Trainer {
   }
 
   MpeEnv& env_;
-  DeviceOffPolicy& learner_;
+  DeviceLearner& learner_;
   const std::unique_ptr<cuda::WorldBatch> worlds_;
   const int64_t horizon_;
   bool stale_ = true;  // worlds of the host count
@@ -90,7 +90,7 @@ class DeviceTrainer final : public Trainer {
 Result<std::unique_ptr<Trainer>> MakeTrainer(const Training& training,
                                              const TrainerOptions& options) {
   auto* const worlds = dynamic_cast<MpeEnv*>(training.env.get());
-  auto* const learner = dynamic_cast<DeviceOffPolicy*>(training.learner.get());
+  auto* const learner = dynamic_cast<DeviceLearner*>(training.learner.get());
   if (worlds == nullptr || learner == nullptr) {
     return std::make_unique<Trainer>(*training.env, *training.learner, nullptr, options);
   }

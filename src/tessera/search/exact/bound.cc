@@ -294,15 +294,24 @@ Chain Bounder::RootChain() {
   return chain;
 }
 
-bool Bounder::Fits(int level, const int32_t* extents) {
-  const LevelFacts& facts = model_.levels[level];
-  if (!facts.limited) return true;
+double Bounder::WordsHeld(int level, const int32_t* extents) {
   double words = 0;
   for (int v = 0; v < model_.num_tensors; ++v) {
     if (!model_.Keeps(level, v) || model_.setup->machine.Resident(level, v)) continue;
     words += TileWords(model_, v, extents, touched_);
   }
-  return words <= static_cast<double>(facts.entries);
+  return words;
+}
+
+bool Bounder::Fits(int level, const int32_t* extents) {
+  const LevelFacts& facts = model_.levels[level];
+  return !facts.limited || WordsHeld(level, extents) <= static_cast<double>(facts.entries);
+}
+
+bool Bounder::IsNew(int level, const int32_t* extents) {
+  const LevelFacts& facts = model_.levels[level];
+  return facts.known_words < 0 ||
+         WordsHeld(level, extents) > static_cast<double>(facts.known_words);
 }
 
 void Bounder::Measure(Tile& tile) {

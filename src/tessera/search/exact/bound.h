@@ -89,6 +89,8 @@ class Bounder {
 
   // Whether the tile of a level fits its memory.
   bool Fits(int level, const int32_t* extents);
+  // Whether such a tile is not one of those that are known to lead to nothing better.
+  bool IsNew(int level, const int32_t* extents);
 
   // Sets all but the positions and extents of a tile.
   void Measure(Tile& tile);
@@ -146,6 +148,8 @@ class Bounder {
   bool PlacementMatters(const Frame& frame) const;
 
  private:
+  double WordsHeld(int level, const int32_t* extents);
+
   // chain_bound.cc
   double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,
                      bool further_in) const;

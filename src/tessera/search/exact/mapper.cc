@@ -142,8 +142,9 @@ struct Mapper::State {
   MapperOptions options;
   loopnest::Setup setup;
   KeepChoices choices;
-  std::vector<bool> dived;  // by choice
-  bool all_fit = true;      // even the choice that holds all
+  std::vector<int64_t> known_words;  // of options.known_entries, -1 for none
+  std::vector<bool> dived;           // by choice
+  bool all_fit = true;               // even the choice that holds all
   std::map<int32_t, std::unique_ptr<Searched>> searched;
   // The choice that holds all that it can, and the others.
   Part held, others;
@@ -176,6 +177,9 @@ struct Mapper::State {
       made_once = std::make_unique<Searched>(MakeModel(setup, options.restrictions,
                                                        choices.sets[static_cast<size_t>(choice)],
                                                        options.any_factors));
+      for (size_t i = 0; i < known_words.size(); ++i) {
+        made_once->model.levels[i].known_words = known_words[i];
+      }
     }
     return *made_once;
   }
@@ -239,6 +243,7 @@ struct Mapper::State {
     std::vector<Branch> children = {};  // if it took too long and was split instead
     double given_up = kInfinity;
     bool put_off = false;              // splitting took too long, too
+    double rest_bound = 0;             // of what was put off
     bool stopped = false;              // it has to be searched again
     std::optional<double> dived = {};  // a first look at a root, which has this bound
     Counters counters = {};
@@ -298,11 +303,23 @@ void Mapper::State::FirstWalk() {
     if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
   }
   if (!has_mapping) return;
-  constexpr int64_t kPerWidth = 16;
-  const int64_t evaluations = kPerWidth * options.dive_width;
   Annealer& annealer = AnnealerOf(0);
-  Take(annealer.Walk(best.mapping, {.evaluations = evaluations, .hot = 1.0, .cold = 0.01}), true);
-  annealed = evaluations;
+  const auto walk = [&](int64_t per_width, double hot, bool same_keep) {
+    const int64_t evaluations = per_width * options.dive_width;
+    Take(annealer.Walk(
+             best.mapping,
+             {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
+         true);
+    annealed += evaluations;
+  };
+  if (choices.sets.size() == 1) {
+    walk(/*per_width=*/16, /*hot=*/1.0, /*same_keep=*/false);
+  } else {
+    // First among mappings whose levels hold all that they can: most of what is good is near one of
+    // them, and there are far fewer. Then with the choice.
+    walk(/*per_width=*/64, /*hot=*/1.0, /*same_keep=*/true);
+    walk(/*per_width=*/64, /*hot=*/0.3, /*same_keep=*/false);
+  }
   counters.evaluations += annealer.evaluations();
 }
 
@@ -311,6 +328,12 @@ bool Mapper::State::AnnealDue() const {
   constexpr double kEvaluation = 4, kTiling = 2, kTile = 1;
   constexpr double kLeastShare = 1.0 / 16;
   if (!Anneals() || !has_mapping) return false;
+  // Where levels choose what they hold, rounds of the tree are long at first, and chains find more.
+  constexpr int64_t kFirstRounds = 4;
+  constexpr double kFarFromProved = 1.05;
+  const double bound = std::min(held.Bound(), others.Bound());
+  const bool first = choices.sets.size() > 1 && walk_rounds < kFirstRounds && stale == 0;
+  if (first && best.value > kFarFromProved * bound) return true;
   const auto walked = static_cast<double>(annealed);
   const double tree =
       kEvaluation * std::max(0.0, static_cast<double>(counters.evaluations) - walked) +
@@ -412,6 +435,7 @@ bool Mapper::State::StartFullest() {
   counters.Add(tree.counters());
   if (stopped) return false;
   held.given_up = std::min(held.given_up, rest.given_up);
+  root.bound = std::max(root.bound, rest.bound);
   if (rest.cut) held.put_off.push_back(std::move(root));
   for (Branch& child : children) Push(held, std::move(child));
   return true;
@@ -566,6 +590,7 @@ Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part&
       const Tree::Rest rest = tree.Split(node, MostChildren(), SplitSteps(part), outcome.children);
       outcome.given_up = rest.given_up;
       outcome.put_off = rest.cut;
+      outcome.rest_bound = rest.bound;
     }
   }
   outcome.stopped = tree.stopped();
@@ -608,7 +633,10 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
       if (*outcome.dived < Limit()) Push(part, {.bound = *outcome.dived, .tree = nodes[k].tree});
       continue;
     }
-    if (outcome.put_off) part.put_off.push_back(nodes[k]);
+    if (outcome.put_off) {
+      part.put_off.push_back(nodes[k]);
+      part.put_off.back().bound = std::max(nodes[k].bound, outcome.rest_bound);
+    }
     part.given_up = std::min(part.given_up, outcome.given_up);
     for (Branch& child : outcome.children) Push(part, std::move(child));
   }
@@ -642,6 +670,12 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   state->options = options;
   state->setup = *std::move(setup);
   state->choices = *std::move(choices);
+  // What is known of fewer entries is known of factors that divide.
+  for (size_t i = 0; !options.any_factors && i < options.known_entries.size(); ++i) {
+    const std::optional<int64_t>& entries = options.known_entries[i];
+    const Decimal& buffering = hierarchy.levels[i].multiple_buffering;
+    state->known_words.push_back(entries ? buffering.FloorQuotient(*entries) : -1);
+  }
   state->dived.assign(state->choices.sets.size(), false);
   state->whole = std::make_unique<Model>(MakeModel(
       state->setup, state->options.restrictions, state->choices.sets.back(), options.any_factors));

@@ -75,6 +75,11 @@ struct MapperOptions {
   // never looked at. Default: empty (the outermost level for all).
   std::vector<int> homes = {};
 
+  // By level: what is known of the same machine with so many entries there. Mappings that would fit
+  // it are left out: the caller has offered its best one, or it has none. Semantics exact only.
+  // Default: empty (nothing is known; so is a level without a number).
+  std::vector<std::optional<int64_t>> known_entries = {};
+
   // Default: nothing is ruled out.
   Restrictions restrictions = {};
 

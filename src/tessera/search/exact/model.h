@@ -63,6 +63,7 @@ struct LevelFacts {
   double fan = 1;
   bool limited = false;
   int64_t entries = 0;
+  int64_t known_words = -1;  // tiles of no more words are known to lead to nothing better
   bool reduces = true;
   bool placement_matters = false;  // hops or routers cost something
 };

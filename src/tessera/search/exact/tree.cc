@@ -69,6 +69,7 @@ void Tree::ForEachTile(int level, const Use& use) {
     if (work_left_ < 0) return;
     if (d == model_.num_dims) {
       Look();
+      if (level > 0 && !bounder_.IsNew(level - 1, tile.extents)) return;
       bounder_.Measure(tile);
       use();
       return;
@@ -386,6 +387,7 @@ void Tree::ForEachTiling(int level, const Use& use) {
       Prune(Rule::kTile, promise.bound, level + 1, &tiles_[level], nullptr);
       continue;
     }
+    if (work_left_ >= 0) cut_bound_ = promise.bound;
     ForEachSpatial(level, [&] {
       ++counters_.nodes;
       --work_left_;
@@ -639,6 +641,7 @@ bool Tree::Load(const Branch& node) {
 Tree::Rest Tree::Split(const Branch& node, int64_t most, int64_t work,
                        std::vector<Branch>& children) {
   Begin(work);
+  cut_bound_ = 0;
   if (!Load(node)) return {};
   double given_up = kInfinity;
   const auto shrink = [&] {
@@ -657,7 +660,9 @@ Tree::Rest Tree::Split(const Branch& node, int64_t most, int64_t work,
     if (std::ssize(children) >= 2 * most) shrink();
   });
   if (std::ssize(children) > most) shrink();
-  return {.given_up = given_up, .cut = work_left_ < 0};
+  // Tiles come by their bounds, so the one at which it was cut has the least of those left.
+  const bool cut = work_left_ < 0;
+  return {.given_up = given_up, .cut = cut, .bound = cut && !stopped_ ? cut_bound_ : 0};
 }
 
 bool Tree::Search(const Branch& node, int64_t work) {

@@ -93,6 +93,7 @@ class Tree {
   struct Rest {
     double given_up = kInfinity;  // least bound of children beyond `most`
     bool cut = false;             // `work` steps or the user's patience were over before the end
+    double bound = 0;             // of what comes after the cut
   };
   // Puts the children of a node that may hold something better into `children`: at most `most`,
   // those of the lowest bounds, found in about `work` steps. A node whose levels are all decided
@@ -241,6 +242,7 @@ class Tree {
   bool diving_ = false;  // looking for something good, not for everything
   double last_value_ = 0;
   double order_bound_ = 0;  // of all orders that are being evaluated
+  double cut_bound_ = 0;    // of the tile, and of all after it, at which the last Split was cut
   Candidate best_;
   Counters counters_;
   int64_t work_left_ = 0;

@@ -96,6 +96,7 @@ class Importer final : public Host {
   Result<void> InferNode(const schema::Node& node, Scope& scope);
   Result<std::vector<Value>> Call(const schema::Function& function, const schema::Node& node,
                                   const std::vector<const Value*>& inputs, const Scope& scope);
+  int64_t CountExpanded(const Nodes& nodes, int depth);
   Result<int64_t> OpsetOf(const schema::Node& node, const Scope& scope) const;
   void CompleteOutputs(Op& op, const schema::Node& node, const Operator* known, const Scope& scope,
                        const std::vector<const Value*>& inputs);
@@ -109,6 +110,7 @@ class Importer final : public Host {
   const Opsets opsets_;
   Reasons reasons_;
   std::map<FunctionKey, const schema::Function*> functions_;
+  std::map<const schema::Function*, int64_t> expanded_;  // their nodes, see CountExpanded()
   std::vector<std::pair<std::string, Layer>> layers_;
   std::vector<ElementTypes> types_;  // of each
   GraphRecorder graph_;
@@ -127,14 +129,42 @@ Nodes PointersTo(const Repeated& repeated) {
   return nodes;
 }
 
+Error TooManyNodes() {
+  return {.kind = ErrorKind::kUnsupported,
+          .message = fmt::format("the graph has more than {} nodes once its functions are expanded",
+                                 kMaxNodes)};
+}
+
+// How many nodes these are once functions are expanded, at most kMaxNodes + 1: a file of a few
+// hundred nodes can stand for billions, and that is seen before the first is expanded. Functions
+// that nest too deep or call themselves count little here and are refused where they are called.
+int64_t Importer::CountExpanded(const Nodes& nodes, int depth) {
+  int64_t count = 0;
+  for (const schema::Node* const node : nodes) {
+    ++count;
+    const auto function =
+        functions_.find({DomainOf(node->domain()), node->op_type(), node->overload()});
+    if (function == functions_.end() || depth > kMaxDepth) continue;
+    const auto [known, unknown] = expanded_.emplace(function->second, 0);
+    if (unknown) {
+      const int64_t inner = CountExpanded(PointersTo(function->second->node()), depth + 1);
+      expanded_[function->second] = inner;
+    }
+    count = std::min(count + expanded_[function->second], kMaxNodes + 1);
+  }
+  return count;
+}
+
 Result<Network> Importer::Run() {
   for (const schema::Function& function : model_.functions()) {
     functions_[{DomainOf(function.domain()), function.name(), function.overload()}] = &function;
   }
+  const Nodes nodes = PointersTo(model_.graph().node());
+  if (CountExpanded(nodes, 0) > kMaxNodes) return TooManyNodes();
   Scope scope{.opsets = &opsets_};
   if (Result<void> ok = ReadInputs(scope); !ok) return ok.error();
   AddAnnotations(model_.graph(), scope);
-  if (Result<void> ok = InferNodes(PointersTo(model_.graph().node()), scope); !ok) {
+  if (Result<void> ok = InferNodes(nodes, scope); !ok) {
     return ok.error();
   }
   for (const schema::ValueInfo& output : model_.graph().output()) {
@@ -337,12 +367,7 @@ Result<void> Importer::InferNode(const schema::Node& node, Scope& scope) {
     return Error{.kind = ErrorKind::kSyntax,
                  .message = fmt::format("node {} names no operator", Quoted(NameOf(node), 100))};
   }
-  if (++nodes_ > kMaxNodes) {
-    return Error{.kind = ErrorKind::kUnsupported,
-                 .message = fmt::format("the graph has more than {} nodes once its functions are "
-                                        "expanded",
-                                        kMaxNodes)};
-  }
+  if (++nodes_ > kMaxNodes) return TooManyNodes();
   std::vector<const Value*> inputs;
   for (const std::string& input : node.input()) {
     const Value* const value = input.empty() ? nullptr : scope.Find(input);

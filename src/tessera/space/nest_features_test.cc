@@ -1,5 +1,5 @@
 // What a loop nest amounts to, by hand for a small layer.
-#include "tessera/search/nest_features.h"
+#include "tessera/space/nest_features.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Loop nests read out of points, and what they move.
-#include "tessera/search/nest_features.h"
+#include "tessera/space/nest_features.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // What a mapping amounts to, as numbers that a critic can learn from: how many units work, how
 // large the tiles of each tensor are, and how often they must be fetched. All of it follows from
 // the roles of the decisions, so it works for every space of mappings and needs no cost model.
-#ifndef TESSERA_SEARCH_NEST_FEATURES_H_
-#define TESSERA_SEARCH_NEST_FEATURES_H_
+#ifndef TESSERA_SPACE_NEST_FEATURES_H_
+#define TESSERA_SPACE_NEST_FEATURES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -91,4 +91,4 @@ class NestFeatures {
 
 }  // namespace tessera
 
-#endif  // TESSERA_SEARCH_NEST_FEATURES_H_
+#endif  // TESSERA_SPACE_NEST_FEATURES_H_
