@@ -91,6 +91,7 @@ class Verifier {
       if (Result<void> checked = CheckLayer(i, layers[i]); !checked) return checked.error();
     }
     CheckTotal();
+    CheckGains();
     return std::move(result_);
   }
 
@@ -201,6 +202,8 @@ class Verifier {
   void CheckProof(const std::string& what, const Json& json, const ProofRecord& proved,
                   LayerMapping& made) {
     made.proof = proved.proof;
+    made.without_bypass = proved.held;
+    made.perfect_factors = proved.perfect;
     const Json proof = json.value("proof", Json::object());
     CompareNumber(proof, what + ": proof", "rounds", static_cast<double>(proved.proof.rounds));
     CompareNumber(proof, what + ": proof", "evaluations",
@@ -253,10 +256,52 @@ class Verifier {
     CompareNumber(json, what, "power_mw", cost.power_mw);
     CompareNumber(json, what, "area_um2", AreaOf(cost.area_um2));
     CompareNumber(json, what, "utilization", cost.utilization);
+    CheckNext(what, json, cost);
     if (!job_.any_factors) made.point = *point;
     made.cost = cost;
     if (made.proof) made.value = value;
     return CheckFiles(index, what, *mapping, made);
+  }
+
+  // Of the next objectives: what the mapping has of them.
+  void CheckNext(const std::string& what, const Json& json, const Cost& cost) {
+    const Json then = json.value("then", Json::array());
+    if (!then.is_array()) {
+      Complain(what + ": then", TextAt(json, "then"), "a list");
+      return;
+    }
+    for (const Json& next : then) {
+      const Result<Objective> objective = FindObjective(TextAt(next, "objective"));
+      if (!objective) {
+        Complain(what + ": then", TextAt(next, "objective"), "an objective");
+      } else {
+        CompareNumber(next, fmt::format("{}: then {}", what, ToString(*objective)), "value",
+                      ValueOf(cost, *objective));
+      }
+    }
+  }
+
+  // What lies outside the space, where every layer could be checked.
+  void CheckGains() {
+    if (job_.settings.inter_layer != InterLayer::kNone || !result_.discrepancies.empty() ||
+        layers_.size() != job_.network.layers.size()) {
+      return;
+    }
+    NetworkMapping mapping;
+    mapping.layers = layers_;
+    const std::vector<SpaceGain> gains = GainsOf(job_, mapping);
+    const Json reported = report_.value("gains", Json::array());
+    if (!reported.is_array() || reported.size() != gains.size()) {
+      Complain("gains", fmt::format("{}", reported.size()), fmt::format("{}", gains.size()));
+      return;
+    }
+    for (size_t i = 0; i < gains.size(); ++i) {
+      const std::string what = fmt::format("gains of {}", gains[i].restriction);
+      CompareText(reported[i], what, "restriction", gains[i].restriction);
+      CompareNumber(reported[i], what, "gained", gains[i].gained);
+      CompareNumber(reported[i], what, "could_gain", gains[i].could_gain);
+      CompareText(reported[i], what, "text", gains[i].text);
+    }
   }
 
   // By the cost model, from the loops alone.
