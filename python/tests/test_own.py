@@ -175,7 +175,9 @@ def test_ctrl_c_keeps_what_there_is(tmp_path):
                         progress=lambda p: print(p.samples, flush=True))
         print("interrupted", r.interrupted, r.layers[0]["samples"] > 0, flush=True)
     """))
-    child = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    # A shell that started the tests in the background has them ignore Ctrl-C.
+    child = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     for line in child.stdout:
         if line.strip().isdigit() and int(line) > 0:
             break
