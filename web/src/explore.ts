@@ -19,6 +19,13 @@ function shown(value: Choice): string {
   return typeof value === "number" ? short(value) : value === null ? "none" : String(value);
 }
 
+// A column for a field; what is true or false sorts as text.
+function fieldColumn<T>(field: string, of: (row: T) => Record<string, Choice>): Column<T> {
+  const at = (row: T) => of(row)[field] ?? null;
+  return { name: shortField(field), show: (row) => shown(at(row)),
+    value: (row) => { const value = at(row); return typeof value === "boolean" ? String(value) : value; } };
+}
+
 function described(values: Record<string, Choice>): string {
   return Object.entries(values).map(([field, value]) => `${shortField(field)} ${shown(value)}`).join(", ");
 }
@@ -101,9 +108,7 @@ function machineTable(machines: ExploredMachine[], label: string): HTMLElement {
   const fields = Object.keys(machines[0]?.machine ?? {});
   const columns: Column<ExploredMachine>[] = [
     { name: "machine", value: (row) => row.number },
-    ...fields.map((field): Column<ExploredMachine> => ({ name: shortField(field),
-      value: (row) => { const value = row.machine[field] ?? null; return typeof value === "boolean" ? String(value) : value; },
-      show: (row) => shown(row.machine[field] ?? null) })),
+    ...fields.map((field) => fieldColumn<ExploredMachine>(field, (row) => row.machine)),
     { name: "cycles", value: (row) => row.cycles, show: (row) => whole(row.cycles) },
     { name: "energy", value: (row) => row.energy_pj, show: (row) => energy(row.energy_pj) },
     { name: "EDP", value: (row) => row.edp, show: (row) => short(row.edp) },
@@ -162,8 +167,8 @@ function sweepLines(points: SweepPoint[], field: string, key: (typeof kSwept)[nu
 
 export function sweepView(run: SweepRun): HTMLElement {
   const { result } = run;
-  const field = Object.keys(result.points[0]?.values ?? {})[0] ?? "";
   const fields = Object.keys(result.points[0]?.values ?? {});
+  const field = fields[0] ?? "";
   const solved = result.points.filter((point) => point.cycles !== null);
   const optimal = solved.filter((point) => point.status === "OPTIMAL").length;
   const charts = kSwept.flatMap(([key, name]) => {
@@ -173,9 +178,7 @@ export function sweepView(run: SweepRun): HTMLElement {
     return [chart(`${name} against ${shortField(field)}`, rows, linePlot(lines, { x: shortField(field), y: kUnits[key] }))];
   });
   const columns: Column<SweepPoint>[] = [
-    ...fields.map((f): Column<SweepPoint> => ({ name: shortField(f),
-      value: (row) => { const value = row.values[f] ?? null; return typeof value === "boolean" ? String(value) : value; },
-      show: (row) => shown(row.values[f] ?? null) })),
+    ...fields.map((name) => fieldColumn<SweepPoint>(name, (row) => row.values)),
     { name: "cycles", value: (row) => row.cycles, show: (row) => (row.cycles === null ? "–" : whole(row.cycles)) },
     { name: "energy", value: (row) => row.energy_pj, show: (row) => (row.energy_pj === null ? "–" : energy(row.energy_pj)) },
     { name: "EDP", value: (row) => row.edp, show: (row) => short(row.edp) },

@@ -13,6 +13,7 @@
 #include "tessera/accelerator.h"
 #include "tessera/explore/explore_job.h"
 #include "tessera/explore/explorer.h"
+#include "tessera/explore/known_front.h"
 #include "tessera/explore/relax.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/record/clock.h"
@@ -290,7 +291,6 @@ class Sweeper {
     const Cost cost = (*model)->Evaluate(*mapping, *(*model)->MakeWorkspace());
     if (!cost.feasible()) return {};
     const double value = ValueOf(cost, to.question().objective);
-    constexpr double kEqual = 1e-9;
     if (value > from.facts().value * (1 + kEqual)) return {};
     CellFacts facts = from.facts();
     facts.rounds = 0;

@@ -145,12 +145,11 @@ int64_t Importer::CountExpanded(const Nodes& nodes, int depth) {
     const auto function =
         functions_.find({DomainOf(node->domain()), node->op_type(), node->overload()});
     if (function == functions_.end() || depth > kMaxDepth) continue;
-    const auto [known, unknown] = expanded_.emplace(function->second, 0);
-    if (unknown) {
-      const int64_t inner = CountExpanded(PointersTo(function->second->node()), depth + 1);
-      expanded_[function->second] = inner;
+    const auto [expanded, is_new] = expanded_.emplace(function->second, 0);
+    if (is_new) {
+      expanded->second = CountExpanded(PointersTo(function->second->node()), depth + 1);
     }
-    count = std::min(count + expanded_[function->second], kMaxNodes + 1);
+    count = std::min(count + expanded->second, kMaxNodes + 1);
   }
   return count;
 }
