@@ -13,6 +13,7 @@ import io
 import json
 import pathlib
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -107,10 +108,14 @@ class ReportTest(unittest.TestCase):
             "--out", folder / "explore")
     tessera("sweep", folder / "net.yaml", "--accelerator", folder / "a.yaml", "--vary", "levels.RF.entries=32..128:x2",
             "--out", folder / "sweep")
+    for seed in "23":
+      tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--episodes", "60", "--report-every", "20",
+              "--set", "batch=32", "--set", "warmup=100", "--seed", seed, "--out", folder / f"train_{seed}")
+    tessera("report", folder / "train", folder / "train_2", folder / "train_3", folder / "cooptimize", "--out", folder / "several.html")
     for kind in ["compare", "cooptimize", "train", "study", "explore", "sweep"]:
       tessera("report", folder / kind, "--out", folder / f"{kind}.html")
     cls.pages = ["a/report.html", "both.html", "maestro.html", "compare.html", "cooptimize.html", "train.html",
-                 "study.html", "explore.html", "sweep.html", "proof.html"]
+                 "study.html", "explore.html", "sweep.html", "proof.html", "several.html"]
     tessera("report", folder / "a")
     tessera("report", folder / "b", "--out", folder / "b_only.html")
     tessera("report", folder / "proof", "--out", folder / "proof.html")
@@ -247,6 +252,30 @@ class ReportTest(unittest.TestCase):
     section.get_by_role("button", name="product", exact=True).click()
     self.assertEqual(section.locator(".level.macs").count(), 2)  # both nests
     self.check_quiet(opened)
+
+  def test_several_runs_have_their_numbers_and_seeds_a_band(self):
+    opened = self.open("several.html")
+    runs = [json.loads((self.folder / name / "result.json").read_text())["progress"] for name in ("train", "train_2", "train_3")]
+    rows = opened.page.locator('table[aria-label="Runs of train beside each other"] tbody tr')
+    self.assertEqual(rows.count(), 3)
+    self.assertEqual(opened.page.locator('table[aria-label="Runs of cooptimize beside each other"] tbody tr').count(), 1)
+    curve = self.csv_of(opened, "Team return over seeds")
+    for i, row in enumerate(curve):
+      values = [run[i]["team_return"] for run in runs]
+      self.assertEqual(row["seeds"], "3")
+      self.assertAlmostEqual(float(row["team_return"]), statistics.mean(values), 9)
+      self.assertAlmostEqual(float(row["ci95"]), 4.303 * statistics.stdev(values) / 3 ** 0.5, 6)
+    self.check_quiet(opened)
+
+  def test_paper_has_whole_tables(self):
+    opened = self.open("a/report.html", width=794, height=1123)
+    opened.page.emulate_media(media="print")
+    heads = opened.page.locator('table[aria-label="Layers"] thead th button').all()
+    self.assertTrue(heads and all(head.is_visible() for head in heads))
+    self.assertTrue(opened.page.get_by_role("button", name="product", exact=True).is_visible())
+    self.assertFalse(opened.page.get_by_role("button", name="Copy the command").is_visible())
+    self.assertGreater(len(opened.page.pdf(format="A4")), 10_000)
+    self.assertEqual(opened.page.locator("details:not([open])").count(), 0)
 
   def test_pages_of_maestro(self):
     opened = self.open("maestro.html")
