@@ -32,6 +32,12 @@ Result<std::vector<std::string>> EntriesOf(const std::string& folder) {
   fs::recursive_directory_iterator at(folder, code);
   for (; !code && at != fs::recursive_directory_iterator(); at.increment(code)) {
     if (at->is_symlink(code)) return LinkError(at->path().string());
+    // Opening a pipe would wait for somebody to write to it.
+    if (!code && !at->is_regular_file(code) && !at->is_directory(code) && !code) {
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = "neither a file nor a folder; the folder of a run holds nothing else",
+                   .where = {.file = at->path().string()}};
+    }
     entries.push_back(at->path().string());
   }
   if (!code) return entries;
