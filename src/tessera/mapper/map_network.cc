@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/env.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/map_settings.h"
@@ -476,6 +477,7 @@ Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {
   std::vector<Result<void>> outcomes(layers.size());
   const MapJob free = WithoutConstraints(job);
   const auto measure = [&](size_t i) -> Result<void> {
+    if (StopRequested()) return Interrupted("counting mappings");
     const Result<std::unique_ptr<MappingProblem>> problem =
         ProblemOf(job, layers[i].layer, layers[i].name);
     if (!problem) return InLayer(layers[i].name, problem.error());

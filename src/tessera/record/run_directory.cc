@@ -163,8 +163,12 @@ JournalFile RunDirectory::Journal(std::string_view name) const {
 Result<void> RunDirectory::Put(const std::string& name, std::string_view contents) const {
   const std::string file = File(name);
   const std::string folder = fs::path(file).parent_path().string();
+  // Any of the folders in between may lead elsewhere.
   std::error_code ignored;
-  if (folder != path_ && fs::is_symlink(folder, ignored)) return LinkError(folder);
+  for (size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+    const std::string between = File(std::string_view(name).substr(0, end));
+    if (fs::is_symlink(between, ignored)) return LinkError(between);
+  }
   if (Result<void> made = MakeFolder(folder); !made) return made;
   return WriteFileAtomically(file, contents, token());
 }

@@ -64,6 +64,20 @@ TEST_F(RunDirectoryTest, NothingIsReadThatCouldBlock) {
   EXPECT_EQ(Message(), "neither a file nor a folder; the folder of a run holds nothing else");
 }
 
+TEST_F(RunDirectoryTest, NothingIsWrittenThroughLinks) {
+  Result<RunDirectory> made = Make();
+  ASSERT_TRUE(made);
+  fs::create_directories(folder_.File("elsewhere/inner"));
+  fs::create_directory_symlink(folder_.File("elsewhere"), path_ + "/machines");
+  for (const char* name : {"machines/a.yaml", "machines/inner/a.yaml", "machines/b/c/a.yaml"}) {
+    const Result<void> written = made->Write(name, "text");
+    ASSERT_FALSE(written) << name;
+    EXPECT_EQ(written.error().message,
+              path_ + "/machines is a symbolic link; the folder of a run holds none");
+  }
+  EXPECT_TRUE(fs::is_empty(folder_.File("elsewhere/inner")));
+}
+
 TEST(InputFile, StaysInTheFolder) {
   EXPECT_EQ(*InputFile("run", "inputs/net.yaml"), "run/inputs/net.yaml");
   EXPECT_EQ(*InputFile("run", "inputs/..net..yaml"), "run/inputs/..net..yaml");
