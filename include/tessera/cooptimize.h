@@ -298,7 +298,13 @@ Result<ExploreJob> MakeExploreJob(const ExploreSettings& settings, std::vector<N
                                   const std::string& folder = "");
 
 // Combinations of a template's values that its constraints allow, before anything is mapped.
-int64_t CountMachines(const ExploreJob& job);
+// Counted unless there are more than `most` combinations, or somebody asks to stop: then all of
+// them.
+struct MachineCount {
+  int64_t machines = 0;
+  bool counted = true;
+};
+MachineCount CountMachines(const ExploreJob& job, int64_t most = INT64_MAX);
 
 Result<RunDirectory> CreateExploreRun(const std::string& path, const ExploreJob& job,
                                       const RunOrigin& origin);

@@ -114,10 +114,15 @@ Result<ExploreJob> MakeExploreJob(const ExploreSettings& settings, std::vector<N
   return job;
 }
 
-int64_t CountMachines(const ExploreJob& job) {
-  int64_t count = 0;
+MachineCount CountMachines(const ExploreJob& job, int64_t most) {
   const MachineTemplate& machines = *job.machines;
-  for (int64_t i = 0; i < machines.combinations(); ++i) count += machines.Has(machines.At(i));
+  MachineCount count;
+  for (int64_t i = 0; i < machines.combinations(); ++i) {
+    if (machines.combinations() > most || StopRequested()) {
+      return {.machines = machines.combinations(), .counted = false};
+    }
+    count.machines += machines.Has(machines.At(i));
+  }
   return count;
 }
 
