@@ -53,6 +53,10 @@ inline constexpr std::array<std::string_view, 2> kGeneratorNames = {"reference",
 Result<Generator> FindGenerator(std::string_view name);
 
 // What an accelerator may cost.
+// What settings may be at most, and the clock at least.
+inline constexpr double kMostMacs = 65'536, kMostBatch = 8, kMostMeasurements = 1e9,
+                        kLeastClockMhz = 1e-3, kMostClockMhz = 1e6;
+
 struct HardwareLimits {
   // Multipliers, or PEs. The space has no accelerators of less than a quarter of them: they would
   // only thin out a search for speed. Default: 256.
@@ -294,7 +298,13 @@ Result<ExploreJob> MakeExploreJob(const ExploreSettings& settings, std::vector<N
                                   const std::string& folder = "");
 
 // Combinations of a template's values that its constraints allow, before anything is mapped.
-int64_t CountMachines(const ExploreJob& job);
+// Counted unless there are more than `most` combinations, or somebody asks to stop: then all of
+// them.
+struct MachineCount {
+  int64_t machines = 0;
+  bool counted = true;
+};
+MachineCount CountMachines(const ExploreJob& job, int64_t most = INT64_MAX);
 
 Result<RunDirectory> CreateExploreRun(const std::string& path, const ExploreJob& job,
                                       const RunOrigin& origin);

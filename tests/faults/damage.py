@@ -2,7 +2,8 @@
 
 Plain damage has to be found by `verify`. A forgery may hold any number anywhere, so all that is asked of
 `verify` and `resume` is an end in time and in order, and that no number of a result is accepted that is
-not the one of the run, unless `verify` says that it took it on trust.
+not the one of the run, unless `verify` says that it took it on trust. A forged budget may ask for more
+work than anybody has time for: then `resume` ends when it is asked to.
 """
 import hashlib, json, os, re, shutil, struct, zlib
 
@@ -17,6 +18,15 @@ RUNS = {
     "cooptimize-array": "cooptimize net.yaml --layer b --target maestro --budget-macs 64 --measurements 4",
     "train": "train --env cooperative_navigation --episodes 8 --report-every 4 --checkpoint-every 4 "
              "--set batch=8 --set warmup=10 --set capacity=64 --set hidden=8",
+    "map-policy": "map net.yaml --layer b --accelerator simple3 --method policy --samples 4",
+    "map-between": "map graph.yaml --accelerator chip.yaml --objective energy --method exact --no-bypass "
+                   "--inter-layer slices",
+    "cooptimize-agents": "cooptimize net.yaml --layer b --budget-macs 64 --generator reference "
+                         "--measurements 4 --method dcoc",
+    "study": "study study.yaml",
+    "explore": "explore graph.yaml --machine template.yaml --objective edp",
+    "sweep": "sweep graph.yaml --accelerator simple3 --no-bypass --vary levels.GLB.entries=1K..4K:x2",
+    "train-policy": "train --env mapping --curriculum curriculum.yaml",
 }
 HOSTILE = (0, -1, 1, 2, -7, 129, 1e9, 2**31 - 1, 2**31, 2**53, 2**63 - 1, -2**63, 2**64, 1e300, -1e300,
            0.5, 1e-300, None, True, "", "x" * 5000, "\u009b31m", "../../x", [], {}, "nan")
@@ -200,9 +210,25 @@ def mutated(rng, good):
     return bytes(data)
 
 
+# Settings that no command line could have led to, and files that are not the run's.
+REFUSED = {
+    "map": {"network": "../net.yaml", "accelerator": "../chip.yaml", "constraints": ["/etc/passwd"],
+            "policy": "/etc/passwd", "points": -1, "proof_memory_mib": -1, "target_gap": -5, "seconds": -1,
+            "samples": -1, "proof_rounds": -1},
+    "compare": {"problem.network": "inputs/../../net.yaml", "methods": [], "stop_within": -1, "seeds": 2**62},
+    "cooptimize": {"networks": ["../net.yaml"], "measurements": 0, "max_batch": 0, "budget_sram_bytes": -1,
+                   "clock_mhz": 0, "measurement_seconds": -1, "budget_macs": 2**62, "hardware": "../chip.yaml"},
+    "explore": {"networks": ["../graph.yaml"], "machine": "../template.yaml", "seconds": -1, "samples": 0},
+    "sweep": {"networks": ["../graph.yaml"], "accelerator": "../chip.yaml", "seconds": -1},
+}
+
+
 # ---- Trials ----------------------------------------------------------------------------------------------
 
-def plain(machine, kind, folder, seconds=10):
+WORK = 10  # seconds of the processor, whatever else the machine does
+
+
+def plain(machine, kind, folder):
     """A random change in a random file of a finished run is found by verify."""
     name = machine.random.choice(sorted(faults.files(machine.path(folder))))
     path = machine.path(os.path.join(folder, name))
@@ -213,17 +239,15 @@ def plain(machine, kind, folder, seconds=10):
     write(path, bad)
     try:
         what = f"{kind}: {name} damaged"
-        if machine.finish(machine.start(["verify", folder]), what, seconds=seconds) == 0:
+        if machine.finish(machine.start(["verify", folder]), what, work=WORK) == 0:
             raise faults.Held(f"{what}: verify accepts it")
     finally:
         write(path, good)
 
 
-def forged(machine, kind, folder, seconds=10):
+def forged(machine, kind, folder):
     """A forged run: verify and resume end in order, and no number of the result is believed."""
-    machine.remove("forged")
-    copy = machine.path("forged")
-    shutil.copytree(machine.path(folder), copy)
+    copy = copied(machine, folder)
     state = machine.random.getstate()
     name = forge(machine.random, copy)
     before, after = faults.files(machine.path(folder)), faults.files(copy)
@@ -232,16 +256,53 @@ def forged(machine, kind, folder, seconds=10):
     what = f"{kind}: {name} forged"
     try:
         process = machine.start(["verify", "forged", "--seconds", "2"])
-        code = machine.finish(process, what, seconds=seconds)
+        code = machine.finish(process, what, work=WORK)
         changed = name if name in ("result.json", "progress.csv") or name.startswith("mappings/") else None
         if changed and numbers(before[name]) == numbers(after[name]):
             changed = None
         if code == 0 and changed and b"trust" not in machine.output:
             raise faults.Held(f"{what}: verify accepts {changed}")
-        machine.finish(machine.start(["resume", "forged"]), what + ", resumed", seconds=seconds)
+        machine.finish(machine.start(["resume", "forged"]), what + ", resumed", work=WORK, stops=True)
     except faults.Held:
         keep(machine, kind, name, state)
         raise
+
+
+def refused(machine, kind, folder, place, value):
+    """A header whose seal fits and whose setting cannot be: an error of verify and of resume."""
+    copy = copied(machine, folder)
+    header = read_json(copy + "/run.json")
+    *path, last = place.split(".")
+    inner = header["settings"]
+    for key in path:
+        inner = inner[key]
+    inner[last] = value
+    write(copy + "/run.json", compact(header).encode())
+    seal(copy)
+    for command in ("verify", "resume"):
+        what = f"{kind}: {command} with setting {place} = {value}"
+        if machine.finish(machine.start([command, "forged"]), what, work=WORK) == 0:
+            raise faults.Held(f"{what}: accepted")
+
+
+def emptied(machine, kind, folder):
+    """A result whose journals are empty, sealed: verify does not accept it."""
+    copy = copied(machine, folder)
+    for name in os.listdir(copy + "/journal"):
+        write(os.path.join(copy, "journal", name), b"")
+    if faults.files(copy) == faults.files(machine.path(folder)):
+        return  # a kind without journals
+    seal(copy)
+    what = f"{kind}: empty journals"
+    code = machine.finish(machine.start(["verify", "forged", "--seconds", "2"]), what, work=WORK)
+    if code == 0 and b"trust" not in machine.output:
+        raise faults.Held(f"{what}: verify accepts the result")
+
+
+def copied(machine, folder):
+    machine.remove("forged")
+    shutil.copytree(machine.path(folder), machine.path("forged"))
+    return machine.path("forged")
 
 
 def numbers(data):

@@ -25,6 +25,52 @@ methods: [random]
 seeds: [1, 2, 3]
 budget: {samples: 50}
 """
+TEMPLATE = """format: tessera-accelerator-1
+name: edge
+hierarchy:
+  node_nm: 22
+  bypass: false
+  arithmetic: {mesh_x: {choose: [2, 4], as: columns}, mesh_y: 4, word_bits: 8, component: mac}
+  levels:
+  - {name: RF, entries: 64, word_bits: 8, component: regfile, mesh_x: {as: columns}, mesh_y: 4}
+  - {name: GLB, entries: {from: 1K, to: 4K, times: 2}, word_bits: 8, component: sram, block_words: 8}
+  - {name: DRAM, word_bits: 8, component: dram, type: lpddr4}
+"""
+CURRICULUM = """format: tessera-curriculum-1
+networks: [alexnet]
+presets: [simple3]
+problems: 4
+improve: 10
+epochs: 1
+visits: 1
+draws: 4
+batch: 4
+"""
+CHIP = """format: tessera-accelerator-1
+name: chip
+hierarchy:
+  arithmetic: {mesh_x: 4, mac_pj: 1}
+  levels:
+  - {name: RF, entries: 8, mesh_x: 4, read_pj: 1, fill_pj: 1, update_pj: 1}
+  - {name: GLB, entries: 96, read_pj: 6, fill_pj: 6, update_pj: 6, read_words_per_cycle: 4, write_words_per_cycle: 4}
+  - {name: DRAM, read_pj: 100, fill_pj: 100, update_pj: 100, shared_words_per_cycle: 2}
+"""
+GRAPH = """format: tessera-network-1
+name: small
+layers:
+- {name: a, type: conv, N: 1, K: 4, C: 2, Y: 8, X: 4, R: 3, S: 1, pad: [1, 0, 1, 0]}
+- {name: b, type: conv, N: 1, K: 2, C: 4, Y: 8, X: 4, R: 1, S: 1}
+graph:
+  inputs:
+  - {name: input, shape: [1, 2, 8, 4]}
+  nodes:
+  - {name: a, in: input}
+  - {name: relu, type: relu, in: a}
+  - {name: b, in: relu}
+  - {name: sum, type: add, in: [b, input]}
+  outputs: [sum]
+"""
+INPUTS = {"template.yaml": TEMPLATE, "curriculum.yaml": CURRICULUM, "chip.yaml": CHIP, "graph.yaml": GRAPH}
 NETWORK = """format: tessera-network-1
 name: two
 layers:
@@ -87,6 +133,8 @@ class Machine:
         self.kept = os.path.abspath("build/faults")  # what did harm
         self.write("net.yaml", NETWORK)
         self.write("study.yaml", STUDY)
+        for name, contents in INPUTS.items():
+            self.write(name, contents)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -117,15 +165,20 @@ class Machine:
         return subprocess.Popen([self.tessera] + words, cwd=self.folder, env=environment,
                                 preexec_fn=limit, start_new_session=True, **streams)
 
-    def finish(self, process, what, killed=False, seconds=SECONDS):
-        """The exit code. Crashes and hangs are failures; `killed`: SIGKILL was part of the plan."""
+    def finish(self, process, what, killed=False, seconds=SECONDS, work=None, stops=False):
+        """The exit code. Crashes and hangs are failures; `killed`: SIGKILL was part of the plan.
+
+        `work`: seconds of the processor that it may take, however busy the machine is. `stops`: what takes
+        longer was asked for, and has to end when it is asked to stop.
+        """
         self.trials += 1
         try:
-            out, err = process.communicate(timeout=seconds)
+            out, err = wait(process, seconds, work, stops)
         except subprocess.TimeoutExpired:
+            taken = processor_seconds(process.pid)
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            raise Held(f"{what}: no end after {seconds} s")
+            raise Held(f"{what}: no end after {seconds} s, or {taken:.1f} s of the processor")
         code, self.output = process.returncode, out or b""
         if code == 70 or (code < 0 and not (killed and code == -signal.SIGKILL)):
             raise Held(f"{what}: ended with {code}: {(err or b'').decode(errors='replace')[-300:]}")
@@ -165,6 +218,29 @@ class Machine:
         if code != 0:
             raise Held(f"{kind}: undisturbed it ends with {code}")
         return files(self.path("whole")), self.calls()
+
+
+def processor_seconds(pid):
+    """What a child has taken of the processor so far, on all threads."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait(process, seconds, work, stops):
+    """Output of a process that ends in time; if it `stops`, soon after one Ctrl-C at the end of its time."""
+    deadline, most = time.time() + seconds, work or math.inf
+    while True:
+        try:
+            return process.communicate(timeout=0.2)
+        except subprocess.TimeoutExpired:
+            taken = processor_seconds(process.pid)
+            if taken < most and time.time() < deadline:
+                continue
+            if not stops:
+                raise
+            process.send_signal(signal.SIGINT)
+            stops, deadline, most = False, time.time() + seconds, taken + most
 
 
 def places(machine, calls, count):
@@ -286,8 +362,10 @@ def interrupt(machine, words, what, seconds=0.5, number=signal.SIGINT, expected=
     """One signal while the program is blocked or at work ends it, and whatever it started."""
     process = machine.start(words, **streams)
     time.sleep(seconds)
+    # Within a second of the processor, however busy the machine is.
+    taken = processor_seconds(process.pid)
     process.send_signal(number)
-    code = machine.finish(process, what, seconds=10)
+    code = machine.finish(process, what, work=taken + 1)
     if code not in expected:
         raise Held(f"{what}: ended with {code}, not {expected}")
     left = subprocess.run(["ps", "-o", "pid=,stat=,args=", "--sid", str(process.pid)],

@@ -34,7 +34,7 @@ std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
        .help = "multipliers that the matrix unit may have, or PEs",
        .value = "N",
        .least = 16,
-       .most = 65'536},
+       .most = coopt::kMostMacs},
       {.name = "--budget-sram",
        .target = &limits.sram_bytes,
        .help = "bytes that all buffers may have; 0: no limit",
@@ -61,7 +61,7 @@ std::vector<Flag> BudgetFlags(CooptimizeArguments& arguments) {
        .help = "images that the matrix unit may work on at once; RTL exists for 1",
        .value = "N",
        .least = 1,
-       .most = 8}};
+       .most = coopt::kMostBatch}};
 }
 
 std::vector<Flag> Flags(CooptimizeArguments& arguments) {
@@ -86,7 +86,7 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .help = "simulated (hardware, layer, schedule) per layer",
        .value = "N",
        .least = 1,
-       .most = 1e9},
+       .most = coopt::kMostMeasurements},
       {.name = "--measurement-seconds",
        .target = &arguments.settings.measurement_seconds,
        .help = "what a measurement would take on a real device; added to the reported time",
@@ -112,8 +112,8 @@ std::vector<Flag> Flags(CooptimizeArguments& arguments) {
        .target = &arguments.settings.clock_mhz,
        .help = "clock of the accelerator in MHz",
        .value = "MHZ",
-       .least = 1e-3,
-       .most = 1e6},
+       .least = coopt::kLeastClockMhz,
+       .most = coopt::kMostClockMhz},
       {.name = "--policy",
        .target = &arguments.settings.policy,
        .help = "method dcoc: a run, or its policies.safetensors, whose agents act here without "

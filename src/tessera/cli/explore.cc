@@ -169,11 +169,17 @@ Result<void> Run(const ExploreArguments& arguments, Context& context) {
   Result<ExploreJob> job =
       MakeExploreJob(*settings, *std::move(networks), *text, arguments.machine);
   if (!job) return job.error();
-  const int64_t machines = CountMachines(*job);
-  context.remark(fmt::format("{} machines", WithThousands(machines)));
+  // A second of counting; who asks for the number alone may want it exactly.
+  constexpr int64_t kCounted = 10'000'000;
+  const MachineCount count = CountMachines(*job, arguments.dry_run ? INT64_MAX : kCounted);
+  if (context.stopped()) {
+    return Error{.kind = ErrorKind::kBudget, .message = "interrupted while counting machines"};
+  }
+  const std::string machines = WithThousands(count.machines) + " machines";
+  context.remark((count.counted ? "" : "at most ") + machines);
   if (arguments.dry_run) {
-    context.output.Set("machines", Json(machines));
-    return context.output.ShowText(fmt::format("{} machines\n", WithThousands(machines)));
+    context.output.Set("machines", Json(count.machines));
+    return context.output.ShowText(machines + "\n");
   }
   if (context.options.out.empty()) {
     return ShowRun(kExploreRun, RunExplore(*std::move(job), nullptr, RunContextOf(context)),

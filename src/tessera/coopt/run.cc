@@ -1,6 +1,7 @@
 // Co-optimizations as runs.
 #include "tessera/coopt/run.h"
 
+#include <array>
 #include <filesystem>
 #include <set>
 #include <span>
@@ -20,6 +21,7 @@
 #include "tessera/coopt/targets.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
+#include "tessera/record/run_inputs.h"
 #include "tessera/vta.h"
 
 namespace tessera::coopt {
@@ -120,8 +122,30 @@ Result<StoredSettings> ParseStored(std::string_view text, const std::string& fil
   return stored;
 }
 
-std::string In(const std::string& folder, const std::string& path) {
-  return folder.empty() ? path : folder + "/" + path;
+// Settings come from users and from folders, which are data.
+Result<void> CheckNumbers(const CooptimizeSettings& settings) {
+  struct Number {
+    std::string_view name;
+    double value, least, most;
+  };
+  constexpr double kAny = 1e300;
+  const HardwareLimits& limits = settings.limits;
+  for (const Number& number : std::to_array<Number>(
+           {{"budget_macs", static_cast<double>(limits.macs), 1, kMostMacs},
+            {"budget_sram_bytes", static_cast<double>(limits.sram_bytes), 0, kAny},
+            {"budget_area_um2", limits.area_um2, 0, kAny},
+            {"budget_power_mw", limits.sram_power_mw, 0, kAny},
+            {"max_batch", static_cast<double>(limits.max_batch), 1, kMostBatch},
+            {"limit_penalty", settings.limit_penalty, 0, kAny},
+            {"measurements", static_cast<double>(settings.measurements), 1, kMostMeasurements},
+            {"measurement_seconds", settings.measurement_seconds, 0, kAny},
+            {"clock_mhz", settings.clock_mhz, kLeastClockMhz, kMostClockMhz}})) {
+    if (number.value >= number.least && number.value <= number.most) continue;
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = fmt::format("{} is {}, but must be in {}..{}", number.name,
+                                        number.value, number.least, number.most)};
+  }
+  return {};
 }
 
 // ---- What is kept for other networks
@@ -158,13 +182,17 @@ Result<std::string> ReadAbout(const TensorReader& reader) {
 
 // The file, of a run's folder, too.
 std::string PolicyFileOf(const std::string& path) {
-  return std::filesystem::is_directory(path) ? In(path, std::string(kCooptPolicyFile)) : path;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return path;
+  return path + "/" + std::string(kCooptPolicyFile);
 }
 
 // Takes up what a run has kept. Errors: a file of something else, or of another target.
 Result<void> TakePolicy(const std::string& folder, CooptimizeJob& job) {
   if (job.settings.policy.empty()) return {};
-  const std::string path = PolicyFileOf(In(folder, job.settings.policy));
+  const Result<std::string> given = InputFile(folder, job.settings.policy);
+  if (!given) return given.error();
+  const std::string path = PolicyFileOf(*given);
   Result<TensorReader> reader = TensorReader::Open(path);
   if (!reader) return reader.error();
   const auto refuse = [&](std::string message) {
@@ -374,10 +402,15 @@ Result<void> AddPrograms(CooptimizeResult& result) {
 
 Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint64_t seed,
                                         std::vector<Network> networks, const std::string& folder) {
+  if (Result<void> checked = CheckNumbers(settings); !checked) return checked.error();
   Result<MethodChoice> method = ParseMethodChoice(settings.method, CooptMethods());
   if (!method) return method.error();
   // Files that the method names travel with the run.
-  for (std::string* file : method->Files()) *file = In(folder, *file);
+  for (std::string* file : method->Files()) {
+    Result<std::string> path = InputFile(folder, *file);
+    if (!path) return path.error();
+    *file = *std::move(path);
+  }
   const Result<const TargetInfo*> info = FindTarget(settings.target);
   if (!info) return info.error();
   const Result<CooptOptions> options = OptionsOf(settings, *method, **info);
@@ -392,7 +425,11 @@ Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint
   limits.clock_mhz = settings.clock_mhz;
   if (settings.limit_penalty > 0) limits.sram_bytes = 0, limits.area_um2 = limits.sram_power_mw = 0;
   std::optional<std::string> hardware = settings.hardware;
-  if (hardware) hardware = In(folder, *hardware);
+  if (hardware) {
+    Result<std::string> path = InputFile(folder, *hardware);
+    if (!path) return path.error();
+    hardware = *std::move(path);
+  }
   const Result<TargetPointer> target = MakeTarget(**info, limits, hardware);
   if (!target) return target.error();
   job.method = *std::move(method);
@@ -454,7 +491,9 @@ Result<CooptimizeJob> LoadCooptimizeJob(const RunDirectory& directory) {
   if (!stored) return stored.error();
   std::vector<Network> networks;
   for (const std::string& name : stored->networks) {
-    Result<Network> network = LoadNetwork(directory.File(name));
+    const Result<std::string> file = InputFile(directory.path(), name);
+    if (!file) return file.error();
+    Result<Network> network = LoadNetwork(*file);
     if (!network) return network.error();
     networks.push_back(*std::move(network));
   }

@@ -11,6 +11,7 @@
 #include "tessera/base/json_text.h"
 #include "tessera/explore/explorer.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/record/run_inputs.h"
 
 namespace tessera {
 namespace {
@@ -44,6 +45,8 @@ Result<void> CheckSettings(const ExploreSettings& settings, size_t networks) {
     return wrong("a front has two objectives or more", "for example --pareto latency,energy");
   }
   if (!(settings.target_gap >= 0)) return wrong("the target gap must not be negative");
+  if (!(settings.seconds >= 0)) return wrong("the time must not be negative");
+  if (settings.samples < 1) return wrong("the budget must be one sample or more");
   const Result<MethodChoice> method = ParseMethodChoice(settings.method, ExploreMethods());
   return method ? Result<void>() : method.error();
 }
@@ -111,10 +114,15 @@ Result<ExploreJob> MakeExploreJob(const ExploreSettings& settings, std::vector<N
   return job;
 }
 
-int64_t CountMachines(const ExploreJob& job) {
-  int64_t count = 0;
+MachineCount CountMachines(const ExploreJob& job, int64_t most) {
   const MachineTemplate& machines = *job.machines;
-  for (int64_t i = 0; i < machines.combinations(); ++i) count += machines.Has(machines.At(i));
+  MachineCount count;
+  for (int64_t i = 0; i < machines.combinations(); ++i) {
+    if (machines.combinations() > most || StopRequested()) {
+      return {.machines = machines.combinations(), .counted = false};
+    }
+    count.machines += machines.Has(machines.At(i));
+  }
   return count;
 }
 
@@ -231,14 +239,17 @@ Result<ExploreJob> LoadExploreJob(const RunDirectory& directory) {
   settings.seed = settings.map.seed = directory.header().seed;
   std::vector<Network> networks;
   for (const std::string& name : settings.networks) {
-    Result<Network> network = LoadNetwork(directory.File(name));
+    const Result<std::string> file = InputFile(directory.path(), name);
+    if (!file) return file.error();
+    Result<Network> network = LoadNetwork(*file);
     if (!network) return network.error();
     networks.push_back(*std::move(network));
   }
-  const Result<std::string> text = ReadTextFile(directory.File(settings.machine));
+  const Result<std::string> machine = InputFile(directory.path(), settings.machine);
+  if (!machine) return machine.error();
+  const Result<std::string> text = ReadTextFile(*machine);
   if (!text) return text.error();
-  return MakeExploreJob(settings, std::move(networks), *text, directory.File(settings.machine),
-                        directory.path());
+  return MakeExploreJob(settings, std::move(networks), *text, *machine, directory.path());
 }
 
 }  // namespace tessera

@@ -66,7 +66,9 @@ class Explorer {
     Result<void> opened = replay_ != nullptr ? table_.Replay(*hooks_.directory, replay_->seconds)
                                              : table_.Open(hooks_.directory);
     if (!opened) return opened.error();
-    if (Result<void> listed = machines_.List(result_.records); !listed) return listed.error();
+    std::function<bool()> over;
+    if (replay_ == nullptr) over = [this] { return Over(); };
+    if (Result<void> listed = machines_.List(result_.records, over); !listed) return listed.error();
     result_.machines = std::ssize(result_.records);
     if (machines_.candidates().empty() && !Over()) return NoMachine();
     if (hooks_.progress != nullptr) Tell(ProgressEvent::kStarted);

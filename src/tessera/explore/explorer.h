@@ -69,7 +69,8 @@ class Machines {
 
   // All machines of the template that can be built and are within limits, with first bounds; the
   // others get their records.
-  Result<void> List(std::vector<MachineRecord>& records);
+  // `over`: no time is left for more; may be empty.
+  Result<void> List(std::vector<MachineRecord>& records, const std::function<bool()>& over);
   // What is known of every layer on a machine without search.
   Result<std::vector<LayerLow>> FirstBounds(const Accelerator& accelerator) const;
   // One of them; an error says why it is none.

@@ -168,17 +168,24 @@ Result<Candidate> Machines::Make(int64_t number) const {
   return Candidate{.number = number, .machine = *std::move(machine), .lows = *std::move(lows)};
 }
 
-Result<void> Machines::List(std::vector<MachineRecord>& records) {
+Result<void> Machines::List(std::vector<MachineRecord>& records,
+                            const std::function<bool()>& over) {
   const MachineTemplate& machines = *job_.machines;
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < machines.combinations(); ++i) {
+    constexpr int64_t kBetweenLooks = 1 << 12;
+    if (i % kBetweenLooks == kBetweenLooks - 1 && over && over()) {
+      return Error{.kind = ErrorKind::kBudget,
+                   .message = fmt::format("the time was over when {} of {} combinations of the "
+                                          "template had been looked at",
+                                          i, machines.combinations()),
+                   .hint = "leave out choices, or let numbers move together with as"};
+    }
     if (!machines.Has(machines.At(i))) continue;
     if (std::ssize(numbers) == kMostMachines) {
       return Error{.kind = ErrorKind::kUnsupported,
-                   .message = fmt::format("method {} lists machines, and the template has more "
-                                          "than {}",
-                                          job_.settings.method, kMostMachines),
-                   .hint = "use --method random, ga, bo or dcoc, or fewer choices"};
+                   .message = fmt::format("the template has more than {} machines", kMostMachines),
+                   .hint = "leave out choices, or let numbers move together with as"};
     }
     numbers.push_back(i);
   }

@@ -11,6 +11,7 @@
 #include "tessera/base/json_text.h"
 #include "tessera/explore/explore_job.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/record/run_inputs.h"
 
 namespace tessera {
 namespace {
@@ -65,6 +66,9 @@ Result<SweepJob> MakeSweepJob(const SweepSettings& settings, const NetworkWith& 
     if (std::ranges::count_if(settings.vary, twice) > 1) {
       return Error{.kind = ErrorKind::kUsage, .message = fmt::format("{} is varied twice", field)};
     }
+  }
+  if (!(settings.seconds >= 0)) {
+    return Error{.kind = ErrorKind::kUsage, .message = "the time must not be negative"};
   }
   if (settings.vary.empty()) {
     return Error{.kind = ErrorKind::kUsage,
@@ -141,7 +145,9 @@ Result<SweepJob> LoadSweepJob(const RunDirectory& directory) {
   if (!parsed) return parsed.error();
   settings.map = *std::move(parsed);
   settings.map.seed = directory.header().seed;
-  const Result<std::string> text = ReadTextFile(directory.File(settings.accelerator));
+  const Result<std::string> machine = InputFile(directory.path(), settings.accelerator);
+  if (!machine) return machine.error();
+  const Result<std::string> text = ReadTextFile(*machine);
   if (!text) return text.error();
   // The folder has the networks of all combinations, in their order.
   size_t next = 0;
@@ -151,10 +157,10 @@ Result<SweepJob> LoadSweepJob(const RunDirectory& directory) {
                    .message = "a network is missing",
                    .where = {.file = saved->file()}};
     }
-    return LoadNetwork(directory.File(networks[next++]));
+    const Result<std::string> file = InputFile(directory.path(), networks[next++]);
+    return file ? LoadNetwork(*file) : file.error();
   };
-  return MakeSweepJob(settings, load, *text, directory.File(settings.accelerator),
-                      directory.path());
+  return MakeSweepJob(settings, load, *text, *machine, directory.path());
 }
 
 Result<std::vector<std::string>> ParseVariedValues(std::string_view text) {

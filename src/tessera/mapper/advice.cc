@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/document.h"
+#include "tessera/base/stop.h"
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
@@ -207,6 +208,7 @@ Result<Advice> AdviseMethod(const MapJob& job) {
   std::vector<double> sizes;
   double slowest = 0;
   for (const NetworkLayer& entry : job.network.layers) {
+    if (StopRequested()) return Interrupted("measuring");
     const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, entry.layer, entry.name);
     if (!problem) return InLayer(entry.name, problem.error());
     sizes.push_back((*problem)->space().Log10Size());

@@ -207,6 +207,13 @@ JournalFile CompareJournal(const RunDirectory& directory, size_t run, bool exten
   return directory.Journal(fmt::format("{:03}{}", run + 1, extended ? ".extended" : ""));
 }
 
+Result<void> CheckSeeds(const MapSettings& settings, int64_t seeds) {
+  if (seeds >= 1 && seeds <= kMostSeeds && settings.seed <= INT64_MAX - seeds) return {};
+  return Error{.kind = ErrorKind::kUsage,
+               .message = fmt::format("{} seeds from {} on are no whole numbers below 2^63", seeds,
+                                      settings.seed)};
+}
+
 std::optional<int64_t> CompareRun::SamplesTo(double value) const {
   for (const Improvement& improvement : result.curve) {
     if (improvement.value <= value) return improvement.samples;
@@ -225,6 +232,9 @@ std::optional<double> CompareRun::BestWithinBudget() const {
 
 Result<Comparison> CompareMethods(const MapJob& job, const CompareOptions& options, int threads,
                                   const RunHooks& hooks) {
+  if (Result<void> checked = CheckSeeds(job.settings, options.seeds); !checked) {
+    return checked.error();
+  }
   const Layer& layer = job.network.layers.front().layer;
   const Result<std::unique_ptr<MappingProblem>> problem =
       ProblemOf(job, layer, job.network.layers.front().name);

@@ -20,6 +20,9 @@ namespace tessera {
 // The journal of a run of a comparison: 001.jsonl, or 001.extended.jsonl, which starts again.
 JournalFile CompareJournal(const RunDirectory& directory, size_t run, bool extended);
 
+// Seeds are counted up from the first; all have to be numbers.
+Result<void> CheckSeeds(const MapSettings& settings, int64_t seeds);
+
 }  // namespace tessera
 
 #endif  // TESSERA_MAPPER_COMPARE_H_

@@ -14,6 +14,7 @@
 #include "tessera/mapper/compare.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/part.h"
+#include "tessera/record/run_inputs.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
 
@@ -28,6 +29,7 @@ Result<std::optional<double>> ReadOptional(MapReader& reader, std::string_view k
   if ((*node)->kind == Node::Kind::kNull) return std::optional<double>();
   const Result<double> value = (*node)->AsDouble();
   if (!value) return value.error();
+  if (!(*value >= 0)) return (*node)->ErrorHere(ErrorKind::kBadValue, "this is below 0");
   return std::optional<double>(*value);
 }
 
@@ -51,7 +53,11 @@ Result<std::vector<std::string>> SaveMethods(const std::vector<MethodChoice>& me
 Result<MethodChoice> LoadMethod(const std::string& text, const RunDirectory& directory) {
   Result<MethodChoice> method = ParseMethodChoice(text);
   if (!method) return method;
-  for (std::string* file : method->Files()) *file = directory.File(*file);
+  for (std::string* file : method->Files()) {
+    Result<std::string> path = InputFile(directory.path(), *file);
+    if (!path) return path.error();
+    *file = *std::move(path);
+  }
   return method;
 }
 
@@ -148,10 +154,16 @@ Result<CompareJob> LoadCompareJob(const RunDirectory& directory) {
     job.options.names.push_back(MethodName(*method, directory));
     job.options.methods.push_back(*std::move(method));
   }
+  if (job.options.methods.empty()) {
+    return (*methods)->ErrorHere(ErrorKind::kBadValue, "a comparison has one or more methods");
+  }
   const Result<const Node*> seeds = reader.Require("seeds");
   if (!seeds) return seeds.error();
   const Result<int64_t> count = (*seeds)->AsInt(1, kMostSeeds);
   if (!count) return count.error();
+  if (Result<void> checked = CheckSeeds(job.problem.settings, *count); !checked) {
+    return checked.error();
+  }
   job.options.seeds = *count;
   const Result<std::optional<double>> best_known = ReadOptional(reader, "best_known"),
                                       stop_within = ReadOptional(reader, "stop_within"),

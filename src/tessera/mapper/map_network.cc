@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/env.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/map_settings.h"
@@ -92,6 +93,14 @@ class LayerObserver final : public SearchObserver {
 // one wherever the layer stands.
 uint64_t LayerSeed(int64_t seed, const Layer& layer) {
   return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
+}
+
+// Of a policy before proofs: in all, and at a time.
+constexpr int64_t kProposals = 16, kProposalBatch = 4;
+
+// Whether a policy proposes mappings of a layer, instead of the method.
+bool Proposes(const MapJob& job, const MappingProblem& problem) {
+  return job.prove && PolicyPlays(job, problem);
 }
 
 // What ended the search of a layer without a proof.
@@ -228,7 +237,7 @@ class NetworkMapper {
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
     // What the first look at a layer leaves open, a policy's proposals are to be beaten by; where
     // it makes none, or none is wanted, the method searches.
-    const bool proposes = job_.prove && PolicyPlays(job_, problem);
+    const bool proposes = Proposes(job_, problem);
     if (!proposes && !job_.method) return {};
     const Budget budget = LayerBudget(proposes);
     const std::span<const LayerMapping> solved(mapping_.layers.data(), solved_);
@@ -328,9 +337,6 @@ class NetworkMapper {
     made.value = made.search.best->outcome.value;
     made.status = StatusOf(made.value, made.bound);
   }
-
-  // Of a policy before proofs: in all, and at a time.
-  static constexpr int64_t kProposals = 16, kProposalBatch = 4;
 
   const MapJob& job_;
   const RunHooks& hooks_;
@@ -470,12 +476,44 @@ Result<void> CheckMapDevice(const MapJob& job, Device device) {
   return {};
 }
 
+Result<std::optional<MethodWords>> WordsAfter(const MapJob& job, const MappingProblem& problem,
+                                              const Layer& layer, std::span<const Trial> trials,
+                                              double deadline) {
+  const bool proposes = Proposes(job, problem);
+  if (!proposes && !job.method) return std::optional<MethodWords>();
+  const uint64_t seed = LayerSeed(job.settings.seed, layer);
+  const int64_t samples = job.settings.budget.samples;
+  const MethodChoice& method = proposes ? PolicyChoice() : *job.method;
+  const Result<std::unique_ptr<Searcher>> searcher =
+      method.Make({.space = problem.space(),
+                   .seed = seed,
+                   .samples = proposes ? std::min(samples, kProposals) : samples,
+                   .hints = PolicyHints(job, problem, seed),
+                   .mapping = &problem,
+                   .policy = job.policy});
+  if (!searcher) return searcher.error();
+  const int64_t batch = proposes ? kProposalBatch : job.settings.points;
+  while (!trials.empty()) {
+    if (SteadySeconds() >= deadline) return std::optional<MethodWords>();
+    const std::vector<Point> points =
+        (*searcher)->Propose(std::min(batch, static_cast<int64_t>(trials.size())));
+    const std::span<const Trial> seen = trials.first(std::min(points.size(), trials.size()));
+    if (points.empty() || !std::ranges::equal(points, seen, {}, {}, &Trial::point)) {
+      return std::optional<MethodWords>();
+    }
+    (*searcher)->Observe(seen);
+    trials = trials.subspan(seen.size());
+  }
+  return std::optional(MethodWords{(*searcher)->Notes(), (*searcher)->Agents()});
+}
+
 Result<std::vector<SpaceSize>> SpaceSizes(const MapJob& job, int threads) {
   const std::vector<NetworkLayer>& layers = job.network.layers;
   std::vector<SpaceSize> sizes(layers.size());
   std::vector<Result<void>> outcomes(layers.size());
   const MapJob free = WithoutConstraints(job);
   const auto measure = [&](size_t i) -> Result<void> {
+    if (StopRequested()) return Interrupted("counting mappings");
     const Result<std::unique_ptr<MappingProblem>> problem =
         ProblemOf(job, layers[i].layer, layers[i].name);
     if (!problem) return InLayer(layers[i].name, problem.error());

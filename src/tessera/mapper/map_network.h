@@ -32,6 +32,17 @@ JournalFile ProofJournal(const RunDirectory& directory, size_t layer);
 Result<std::unique_ptr<MappingProblem>> SearchProblem(const MapJob& job, const Layer& layer,
                                                       const std::string& name);
 
+// What the method of a layer says of itself once it has seen these trials. None: they are not what
+// it proposes, as where it was given mappings of other layers first, or SteadySeconds() passed the
+// deadline.
+struct MethodWords {
+  std::vector<Note> notes = {};
+  std::vector<std::vector<std::string>> agents = {};
+};
+Result<std::optional<MethodWords>> WordsAfter(const MapJob& job, const MappingProblem& problem,
+                                              const Layer& layer, std::span<const Trial> trials,
+                                              double deadline);
+
 // Status of a value with a bound, or without one.
 MapStatus StatusOf(double value, const std::optional<double>& bound);
 

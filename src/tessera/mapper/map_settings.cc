@@ -18,6 +18,7 @@
 #include "tessera/network.h"
 #include "tessera/part.h"
 #include "tessera/policy/shipped.h"
+#include "tessera/record/run_inputs.h"
 
 namespace tessera {
 namespace {
@@ -25,10 +26,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPolicyMethod = "policy";
-
-std::string In(const std::string& folder, const std::string& path) {
-  return folder.empty() || path.starts_with("/") ? path : folder + "/" + path;
-}
 
 // Reads the keys of run.json one after another; after the first error the others are left alone.
 class SettingsReader {
@@ -44,16 +41,15 @@ class SettingsReader {
   void Read(std::string_view key, bool& value) {
     Take(key, value, [](const Node& node) { return node.AsBool(); });
   }
-  void Read(std::string_view key, int64_t& value) {
-    Take(key, value, [](const Node& node) { return node.AsInt(); });
+  // Numbers as the flags of `tessera map` take them.
+  void Read(std::string_view key, int64_t& value, int64_t least) {
+    Take(key, value, [&](const Node& node) { return node.AsInt(least, INT64_MAX); });
   }
-  void Read(std::string_view key, double& value) {
-    Take(key, value, [](const Node& node) { return node.AsDouble(); });
-  }
+  void Read(std::string_view key, double& value) { Take(key, value, NotBelowZero); }
   void Read(std::string_view key, std::optional<double>& value) {
     Take(key, value, [](const Node& node) -> Result<std::optional<double>> {
       if (node.kind == Node::Kind::kNull) return std::optional<double>();
-      const Result<double> number = node.AsDouble();
+      const Result<double> number = NotBelowZero(node);
       if (!number) return number.error();
       return std::optional(*number);
     });
@@ -114,6 +110,12 @@ class SettingsReader {
   Result<void> Finish() { return status_ ? reader_.Finish() : status_; }
 
  private:
+  static Result<double> NotBelowZero(const Node& node) {
+    const Result<double> number = node.AsDouble();
+    if (!number || *number >= 0) return number;
+    return node.ErrorHere(ErrorKind::kBadValue, fmt::format("{} is below 0", node.scalar));
+  }
+
   // Keys that runs of earlier versions do not have.
   static bool Added(std::string_view key) { return key == "dataflow"; }
 
@@ -140,7 +142,9 @@ class SettingsReader {
 Result<Constraints> ConstraintsOf(const MapSettings& settings, const std::string& folder) {
   Constraints all;
   for (const std::string& file : settings.constraints) {
-    Result<Constraints> read = ReadConstraints(In(folder, file));
+    const Result<std::string> path = InputFile(folder, file);
+    if (!path) return path.error();
+    Result<Constraints> read = ReadConstraints(*path);
     if (!read) return read.error();
     std::ranges::move(read->demands, std::back_inserter(all.demands));
     std::ranges::move(read->notes, std::back_inserter(all.notes));
@@ -363,12 +367,12 @@ Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& f
   }
   reader.Read("decide_pes", settings.decide_pes);
   reader.Read("bypass", settings.bypass);
-  reader.Read("samples", settings.budget.samples);
+  reader.Read("samples", settings.budget.samples, 0);
   reader.Read("seconds", settings.budget.seconds);
-  reader.Read("points", settings.points);
+  reader.Read("points", settings.points, 1);
   reader.Read("proof_seconds", settings.proof_seconds);
-  reader.Read("proof_rounds", settings.proof_rounds);
-  reader.Read("proof_memory_mib", settings.proof_memory_mib);
+  reader.Read("proof_rounds", settings.proof_rounds, 0);
+  reader.Read("proof_memory_mib", settings.proof_memory_mib, 1);
   reader.Read("target_gap", settings.target_gap);
   if (Result<void> done = reader.Finish(); !done) return done.error();
   return settings;
@@ -398,6 +402,13 @@ Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer
   return job.settings.model->Make(layer, job.accelerator);
 }
 
+// A word instead of a file: one that ships, or what stands for one or none.
+static bool IsPolicyName(const std::string& policy) {
+  const auto shipped = Policies();
+  return policy == "default" || policy == "none" ||
+         std::ranges::find(shipped, policy, &PolicyInfo::name) != shipped.end();
+}
+
 // The policy that the settings name, or that their method takes by default. Of runs that do not
 // name one, methods with proofs took none when they were begun.
 static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
@@ -411,8 +422,12 @@ static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
     return Error{.kind = ErrorKind::kUsage, .message = "method policy needs a policy"};
   }
   // Files of a run lie in its folder; shipped policies have names.
-  const bool own = !folder.empty() && name.starts_with("inputs/");
-  auto loaded = policy::LoadPolicy(own ? In(folder, name) : name, job.settings.model.info().name);
+  if (!IsPolicyName(name)) {
+    Result<std::string> path = InputFile(folder, name);
+    if (!path) return path.error();
+    name = *std::move(path);
+  }
+  auto loaded = policy::LoadPolicy(name, job.settings.model.info().name);
   if (!loaded) return loaded.error();
   job.policy = *std::move(loaded);
   return {};
@@ -443,7 +458,11 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
   if (Result<void> meant = CheckLayersMeant(job); !meant) return meant.error();
   SplitEntries(job);
   if (job.method) {
-    for (std::string* file : job.method->Files()) *file = In(folder, *file);
+    for (std::string* file : job.method->Files()) {
+      Result<std::string> path = InputFile(folder, *file);
+      if (!path) return path.error();
+      *file = *std::move(path);
+    }
   }
   if (settings.within > 0 && (!job.prove || settings.then.empty())) {
     return Error{
@@ -504,11 +523,7 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
     if (Result<void> copied = copy(settings.constraints[i], to); !copied) return copied.error();
   }
   if (settings.policy.empty() && job.prove && job.policy != nullptr) settings.policy = "default";
-  const auto shipped = Policies();
-  const bool named =
-      settings.policy.empty() || settings.policy == "default" || settings.policy == "none" ||
-      std::ranges::find(shipped, settings.policy, &PolicyInfo::name) != shipped.end();
-  if (!named) {
+  if (!settings.policy.empty() && !IsPolicyName(settings.policy)) {
     Result<std::string> bytes = ReadFile(settings.policy);
     if (!bytes) return bytes.error();
     settings.policy = "inputs/policy.safetensors";
@@ -527,9 +542,13 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
 }
 
 Result<MapJob> LoadMapJob(const MapSettings& settings, const RunDirectory& directory) {
-  Result<Network> network = LoadNetwork(In(directory.path(), settings.network));
+  const Result<std::string> network_file = InputFile(directory.path(), settings.network);
+  if (!network_file) return network_file.error();
+  const Result<std::string> machine_file = InputFile(directory.path(), settings.accelerator);
+  if (!machine_file) return machine_file.error();
+  Result<Network> network = LoadNetwork(*network_file);
   if (!network) return network.error();
-  Result<Accelerator> accelerator = LoadAccelerator(In(directory.path(), settings.accelerator));
+  Result<Accelerator> accelerator = LoadAccelerator(*machine_file);
   if (!accelerator) return accelerator.error();
   return MakeMapJob(settings, *std::move(network), *std::move(accelerator), directory.path());
 }

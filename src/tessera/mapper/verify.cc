@@ -40,9 +40,11 @@ std::optional<double> NumberAt(const Json& json, std::string_view key) {
   return found->get<double>();
 }
 
+constexpr std::string_view kNothing = "nothing";
+
 std::string TextAt(const Json& json, std::string_view key) {
   const auto found = json.is_object() ? json.find(key) : json.end();
-  if (!json.is_object() || found == json.end()) return "nothing";
+  if (!json.is_object() || found == json.end()) return std::string(kNothing);
   return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
@@ -164,6 +166,9 @@ class Verifier {
     CompareNumber(json, what, "infeasible_samples", static_cast<double>(made.search.infeasible));
     CompareNumber(json, what, "failed_samples", static_cast<double>(made.search.failed));
     if (best) made.value = best->outcome.value;
+    if (Result<void> words = CheckWords(**searched, what, json, entry.layer, *trials); !words) {
+      return words;
+    }
     ProofRecord proved;
     if (job_.prove) {
       Result<ProofRecord> record =
@@ -195,6 +200,29 @@ class Verifier {
     Result<void> bound = CheckBound(**problem, what, json, proved, least, made);
     if (!bound) return bound;
     layers_.push_back(std::move(made));
+    return {};
+  }
+
+  // What the method says of itself. A layer that was settled before its turn has no words.
+  Result<void> CheckWords(const MappingProblem& problem, const std::string& what, const Json& json,
+                          const Layer& layer, std::span<const Trial> trials) {
+    const std::string notes = TextAt(json, "notes"), agents = TextAt(json, "agents");
+    if (notes == "{}" && agents == kNothing) return {};
+    const Result<std::optional<MethodWords>> again =
+        WordsAfter(job_, problem, layer, trials, deadline_);
+    if (!again) return again.error();
+    if (!*again) {
+      result_.trusted.push_back(what + ": what its method says of itself (notes, agents)");
+      return {};
+    }
+    Json computed = Json::object();
+    for (const Note& note : (*again)->notes) {
+      std::visit([&](const auto& value) { computed[note.name] = value; }, note.value);
+    }
+    if (notes != computed.dump()) Complain(what + ": notes", notes, computed.dump());
+    const std::string groups =
+        (*again)->agents.empty() ? std::string(kNothing) : Json((*again)->agents).dump();
+    if (agents != groups) Complain(what + ": agents", agents, groups);
     return {};
   }
 
@@ -276,6 +304,8 @@ class Verifier {
       const Result<Objective> objective = FindObjective(TextAt(next, "objective"));
       if (!objective) {
         Complain(what + ": then", TextAt(next, "objective"), "an objective");
+      } else if (!next.contains("proved") || !next["proved"].is_boolean()) {
+        Complain(what + ": then: proved", TextAt(next, "proved"), "true or false");
       } else {
         CompareNumber(next, fmt::format("{}: then {}", what, ToString(*objective)), "value",
                       ValueOf(cost, *objective));

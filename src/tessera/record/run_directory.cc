@@ -32,6 +32,12 @@ Result<std::vector<std::string>> EntriesOf(const std::string& folder) {
   fs::recursive_directory_iterator at(folder, code);
   for (; !code && at != fs::recursive_directory_iterator(); at.increment(code)) {
     if (at->is_symlink(code)) return LinkError(at->path().string());
+    // Opening a pipe would wait for somebody to write to it.
+    if (!code && !at->is_regular_file(code) && !at->is_directory(code) && !code) {
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = "neither a file nor a folder; the folder of a run holds nothing else",
+                   .where = {.file = at->path().string()}};
+    }
     entries.push_back(at->path().string());
   }
   if (!code) return entries;
@@ -157,8 +163,12 @@ JournalFile RunDirectory::Journal(std::string_view name) const {
 Result<void> RunDirectory::Put(const std::string& name, std::string_view contents) const {
   const std::string file = File(name);
   const std::string folder = fs::path(file).parent_path().string();
+  // Any of the folders in between may lead elsewhere.
   std::error_code ignored;
-  if (folder != path_ && fs::is_symlink(folder, ignored)) return LinkError(folder);
+  for (size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+    const std::string between = File(std::string_view(name).substr(0, end));
+    if (fs::is_symlink(between, ignored)) return LinkError(between);
+  }
   if (Result<void> made = MakeFolder(folder); !made) return made;
   return WriteFileAtomically(file, contents, token());
 }

@@ -1,12 +1,15 @@
 // Folders of runs: what is written is sealed, what is changed is noticed, what is not ours stays.
 #include "tessera/run.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include <gtest/gtest.h>
 
 #include "tessera/base/file.h"
 #include "tessera/base/temporary_folder.h"
+#include "tessera/record/run_inputs.h"
 
 namespace tessera {
 namespace {
@@ -53,6 +56,38 @@ TEST_F(RunDirectoryTest, IsMadeOnce) {
   const Result<RunDirectory> again = Make();
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().message, path_ + " already holds a run");
+}
+
+TEST_F(RunDirectoryTest, NothingIsReadThatCouldBlock) {
+  ASSERT_TRUE(Make());
+  ASSERT_EQ(::mkfifo((path_ + "/inputs/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(Message(), "neither a file nor a folder; the folder of a run holds nothing else");
+}
+
+TEST_F(RunDirectoryTest, NothingIsWrittenThroughLinks) {
+  Result<RunDirectory> made = Make();
+  ASSERT_TRUE(made);
+  fs::create_directories(folder_.File("elsewhere/inner"));
+  fs::create_directory_symlink(folder_.File("elsewhere"), path_ + "/machines");
+  for (const char* name : {"machines/a.yaml", "machines/inner/a.yaml", "machines/b/c/a.yaml"}) {
+    const Result<void> written = made->Write(name, "text");
+    ASSERT_FALSE(written) << name;
+    EXPECT_EQ(written.error().message,
+              path_ + "/machines is a symbolic link; the folder of a run holds none");
+  }
+  EXPECT_TRUE(fs::is_empty(folder_.File("elsewhere/inner")));
+}
+
+TEST(InputFile, StaysInTheFolder) {
+  EXPECT_EQ(*InputFile("run", "inputs/net.yaml"), "run/inputs/net.yaml");
+  EXPECT_EQ(*InputFile("run", "inputs/..net..yaml"), "run/inputs/..net..yaml");
+  EXPECT_EQ(*InputFile("", "/home/me/net.yaml"), "/home/me/net.yaml");
+  for (const char* name : {"", "/etc/passwd", "../net.yaml", "inputs/../../net.yaml", "net.yaml",
+                           "inputs/..", "inputs"}) {
+    const Result<std::string> file = InputFile("run", name);
+    ASSERT_FALSE(file) << name;
+    EXPECT_NE(file.error().message.find("none of its inputs"), std::string::npos);
+  }
 }
 
 TEST_F(RunDirectoryTest, ChangedHeadersAndInputsAreNoticed) {

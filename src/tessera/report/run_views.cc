@@ -1,6 +1,7 @@
 // The views of all kinds, one line each.
 #include "tessera/report/run_views.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -100,6 +101,13 @@ void CompareWithView(const RunDirectory& directory, const RunView& view, Verific
     if (found.discrepancies.size() > before) continue;
     found.discrepancies.push_back(
         {file.name, bytes ? "another file" : "missing", "what the repeated evaluations give"});
+  }
+  // A result that the evaluations do not lead to at all has files beyond theirs.
+  for (const auto& [name, hash] : directory.header().results) {
+    const bool expected =
+        name.starts_with("journal/") || std::ranges::count(view.own_files, name) > 0 ||
+        std::ranges::find(view.files, name, &ExportedFile::name) != view.files.end();
+    if (!expected) found.discrepancies.push_back({name, "there", "no file of this run"});
   }
 }
 

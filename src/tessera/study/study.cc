@@ -12,6 +12,7 @@
 #include "tessera/base/sha256.h"
 #include "tessera/base/text.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/record/run_inputs.h"
 
 namespace tessera {
 namespace {
@@ -188,14 +189,18 @@ Result<MapJob> Study::Job(const StudyUnit& unit) const {
     const std::lock_guard lock(inputs_->mutex);
     auto known = inputs_->networks.find(settings->network);
     if (known == inputs_->networks.end()) {
-      Result<Network> loaded = LoadNetwork(folder_ + "/" + settings->network);
+      const Result<std::string> file = InputFile(folder_, settings->network);
+      if (!file) return file.error();
+      Result<Network> loaded = LoadNetwork(*file);
       if (!loaded) return loaded.error();
       known = inputs_->networks.emplace(settings->network, *std::move(loaded)).first;
     }
     network = known->second;
     auto machine = inputs_->accelerators.find(settings->accelerator);
     if (machine == inputs_->accelerators.end()) {
-      Result<Accelerator> loaded = LoadAccelerator(folder_ + "/" + settings->accelerator);
+      const Result<std::string> file = InputFile(folder_, settings->accelerator);
+      if (!file) return file.error();
+      Result<Accelerator> loaded = LoadAccelerator(*file);
       if (!loaded) return loaded.error();
       machine = inputs_->accelerators.emplace(settings->accelerator, *std::move(loaded)).first;
     }
