@@ -29,7 +29,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         "network",
     ),
     Arithmetic: ("name", "mesh_x", "mesh_y", "word_bits", "mac_pj"),
-    Hierarchy: ("arithmetic", "levels", "links", "bypass", "keeps"),
+    Hierarchy: ("arithmetic", "levels", "links", "bypass", "keeps", "bits"),
 }  # fmt: skip
 
 
