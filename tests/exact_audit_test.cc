@@ -112,7 +112,7 @@ TEST(ExactAudit, NoMappingIsBelowItsBound) {
 
 TEST(ExactAudit, HoldsWithWidths) {
   Audits audits;
-  audits.RunRandom(Semantics::kExact, Thorough(350, 60), 1, /*widths=*/true);
+  audits.RunRandom(Semantics::kExact, Thorough(350, 30), 1, /*widths=*/true);
   audits.Print("widths");
   for (const RuleAudit& rule : audits.rules()) {
     EXPECT_EQ(rule.violations, 0) << audits.first_violation();

@@ -169,7 +169,7 @@ void CheckBypasses(Semantics semantics, uint64_t cases) {
 // Tensors of several widths, and words of several sizes: fixed keep sets and searched ones.
 TEST(ExactBruteForce, Widths) {
   Tally tally;
-  const uint64_t cases = Thorough(6'000, 500);
+  const uint64_t cases = Thorough(6'000, 200);
   for (uint64_t k = 0; k < cases && !testing::Test::HasFailure(); ++k) {
     const RandomCase random = CaseOf("exact.widths", Semantics::kExact, k,
                                      {.max_macs = k % 4 == 0 ? 200 : 60,

@@ -331,9 +331,9 @@ TEST(LoopnestWidths, OfAllTensorsAlikeAreAnotherMachine) {
         if (tensor.role == TensorRole::kOther) tensor.bits = bits;
       }
       const Hierarchy other = Scaled(random_case.machine, bits / 16.0);
-      const Result<Setup> ours = Prepare(problem, machine, Semantics::kExact);
-      const Result<Setup> theirs = Prepare(random_case.problem, other, Semantics::kExact);
-      ASSERT_EQ(ours.has_value(), theirs.has_value());
+      const Result<loopnest::Setup> ours = Prepare(problem, machine, Semantics::kExact);
+      const Result<loopnest::Setup> theirs = Prepare(random_case.problem, other, Semantics::kExact);
+      ASSERT_EQ(static_cast<bool>(ours), static_cast<bool>(theirs));
       if (!ours) continue;
       Evaluate(*ours, random_case.mapping, wide);
       Evaluate(*theirs, random_case.mapping, scaled);

@@ -97,7 +97,7 @@ Result<TensorBits> ReadTensorBits(const Node& node) {
     if (!width) return width.error();
     return Same(static_cast<int32_t>(*width));
   }
-  MapReader map(node, "bits");
+  MapReader map(node, "map of bits");
   if (Result<void> ok = map.Check(); !ok) return ok.error();
   TensorBits bits;
   for (const TensorBitsField& field : kTensorBitsFields) {
