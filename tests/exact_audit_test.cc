@@ -64,8 +64,8 @@ class Audits {
   void RunRandom(Semantics semantics, uint64_t cases, double scale, bool widths = false) {
     for (uint64_t k = 0; k < cases; ++k) {
       CounterRng rng(11, StreamId("exact.audit", static_cast<uint64_t>(semantics)), k);
-      const RandomCase random =
-          MakeRandomCase(rng, {.max_macs = 120, .max_levels = 4, .perfect = true, .widths = widths});
+      const RandomCase random = MakeRandomCase(
+          rng, {.max_macs = 120, .max_levels = 4, .perfect = true, .widths = widths});
       std::vector<uint8_t> keep = KeepSets(random.mapping);
       const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
       for (uint8_t& set : keep) set &= all;

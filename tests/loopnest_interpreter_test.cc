@@ -92,8 +92,9 @@ std::string Compare(const LoopProblem& problem, const Hierarchy& machine,
   const bool in_bits = ours.status == ExactResult::Status::kCapacity &&
                        !widths(ours.level).plain(problem.num_tensors);
   if (in_bits) {
-    rejection = fmt::format("{}: capacity {} >", machine.levels[static_cast<size_t>(ours.level)].name,
-                            ours.have * widths(ours.level).unit_bits);
+    rejection =
+        fmt::format("{}: capacity {} >", machine.levels[static_cast<size_t>(ours.level)].name,
+                    ours.have * widths(ours.level).unit_bits);
     difference.Texts("rejection", walked.rejection.substr(0, rejection.size()), rejection);
   } else {
     difference.Texts("rejection", walked.rejection, rejection);
@@ -276,9 +277,8 @@ TEST(LoopnestInterpreter, AgreesOnWidths) {
     }
     if (!walked.error.empty() || !walked.rejection.empty()) continue;
     ++accepted;
-    narrower += Prepare(random_case.problem, random_case.machine, Semantics::kExact)->machine.plain
-                    ? 0
-                    : 1;
+    narrower +=
+        Prepare(random_case.problem, random_case.machine, Semantics::kExact)->machine.plain ? 0 : 1;
   }
   EXPECT_EQ(wrong, 0) << "of " << kCases;
   EXPECT_GE(accepted, kCases / 3);

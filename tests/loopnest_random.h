@@ -25,8 +25,8 @@ struct RandomCaseOptions {
   // ranks of one dimension with a coefficient. Default: false.
   bool narrow = false;
 
-  // Tensors have widths of their own, given by the problem, by the machine or by neither, and levels
-  // words of several sizes. Default: false.
+  // Tensors have widths of their own, given by the problem, by the machine or by neither, and
+  // levels words of several sizes. Default: false.
   bool widths = false;
 };
 

@@ -18,7 +18,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/bits.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "tessera/accelerator.h"
-#include "tessera/bits.h"
 #include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/bits.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 
@@ -208,8 +207,8 @@ int64_t PeakLiveWords(const Graph& graph);
 // mapping found for one of them holds for all.
 
 // What the elements of a layer's tensors are in the file that it comes from: "float32", "int8",
-// ...; "mixed" where occurrences differ, empty where nothing is known. No cost depends on it, unless
-// SetBits makes widths of it.
+// ...; "mixed" where occurrences differ, empty where nothing is known. No cost depends on it,
+// unless SetBits makes widths of it.
 struct ElementTypes {
   std::string inputs = {}, weights = {}, outputs = {};
 

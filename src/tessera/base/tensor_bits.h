@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tessera/base/document.h"
-#include "tessera/bits.h"
+#include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {

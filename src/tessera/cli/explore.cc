@@ -124,9 +124,8 @@ std::vector<std::string> NamesIn(const std::vector<std::string>& words) {
 Result<std::vector<Network>> LoadNetworks(const ExploreArguments& arguments) {
   std::vector<Network> networks;
   for (const std::string& name : NamesIn(arguments.networks)) {
-    Result<Network> network =
-        Load({.name = name, .bind = arguments.bind, .layer = arguments.layer,
-              .bits = arguments.bits});
+    Result<Network> network = Load(
+        {.name = name, .bind = arguments.bind, .layer = arguments.layer, .bits = arguments.bits});
     if (!network) return network.error();
     networks.push_back(*std::move(network));
   }

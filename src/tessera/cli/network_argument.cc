@@ -32,9 +32,10 @@ Flag BindFlag(std::vector<std::string>& bind) {
 Flag BitsFlag(std::optional<std::string>& bits) {
   return {.name = "--bits",
           .target = &bits,
-          .help = "loopnest: how wide elements are: weights=4,inputs=8,outputs=16,partial_sums=24, "
-                  "one number, file (data types of the network's file) or machine (its words); "
-                  "default: what the network's file or the machine's gives",
+          .help =
+              "loopnest: how wide elements are: weights=4,inputs=8,outputs=16,partial_sums=24, "
+              "one number, file (data types of the network's file) or machine (its words); "
+              "default: what the network's file or the machine's gives",
           .value = "WIDTHS"};
 }
 

@@ -17,7 +17,7 @@ struct NetworkArgument {
   std::string name;
   std::vector<std::string> bind;
   std::optional<std::string> layer;
-  std::optional<std::string> bits;
+  std::optional<std::string> bits = {};
 };
 
 // NETWORK, --bind and --layer.

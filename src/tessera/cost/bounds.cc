@@ -226,8 +226,8 @@ class Bounder {
     if (num_levels_ > 1) {
       const TrafficBound from_outside = Between(v, -1, num_levels_ - 1, /*outermost=*/true);
       const TrafficBound& already = bounds.levels.back().tensors[static_cast<size_t>(v)];
-      least = std::min(least, Energy(num_levels_ - 1, v, from_outside) -
-                                  Energy(num_levels_ - 1, v, already));
+      least = std::min(
+          least, Energy(num_levels_ - 1, v, from_outside) - Energy(num_levels_ - 1, v, already));
       any_level_pj_ += std::max(0.0, least);
     }
   }
@@ -254,9 +254,9 @@ class Bounder {
       if (!below.limited) return std::nullopt;
       // If widths differ, as many elements as there are if all are of the narrowest tensor.
       const double elements =
-          machine_.plain ? static_cast<double>(std::max(below.exact_entries, below.entries))
-                         : static_cast<double>(below.exact_entries) /
-                               static_cast<double>(LeastUnits(k));
+          machine_.plain
+              ? static_cast<double>(std::max(below.exact_entries, below.entries))
+              : static_cast<double>(below.exact_entries) / static_cast<double>(LeastUnits(k));
       words += elements * static_cast<double>(below.instances);
     }
     return words;
@@ -324,9 +324,7 @@ class Bounder {
            Share(i) * machine.words[v];
   }
   // Of the narrowest tensor at a level.
-  int64_t LeastUnits(int i) const {
-    return machine_.levels[i].widths.least_units(num_tensors_);
-  }
+  int64_t LeastUnits(int i) const { return machine_.levels[i].widths.least_units(num_tensors_); }
   double Share(int i) const {
     const MachineLevel& machine = machine_.levels[i];
     return static_cast<double>(machine.clusters) / static_cast<double>(machine.instances) /
@@ -369,8 +367,7 @@ class Bounder {
           held_below ? elements_[v] : std::max(elements_[v], CeilDiv(macs_, MacsPerInstance(i)));
       words += static_cast<double>(entering) * machine_.levels[i].words[v];
     }
-    return words *
-           (machine_.levels[i].router_pj + machine_.levels[i].ingress_pj);
+    return words * (machine_.levels[i].router_pj + machine_.levels[i].ingress_pj);
   }
 
   // ---- Operands that share parallel loops ----
@@ -414,9 +411,8 @@ class Bounder {
       const auto macs = static_cast<double>(MacsPerInstance(level));
       if (macs <= 1) continue;
       const MachineLevel& machine = machine_.levels[level];
-      const double pj =
-          (ReadWrite(v) ? machine.update_pj + machine.read_pj : machine.read_pj) * Share(level) *
-          machine.words[v];
+      const double pj = (ReadWrite(v) ? machine.update_pj + machine.read_pj : machine.read_pj) *
+                        Share(level) * machine.words[v];
       fed.push_back({v, level, pj * static_cast<double>(macs_), std::min(idle, macs), macs});
     }
     if (windows > 1 || machine_.links) return {};
@@ -504,7 +500,8 @@ class Bounder {
 
 Result<LoopBounds> LowerBounds(const LoopProblem& problem, const Hierarchy& hierarchy,
                                const BoundOptions& options) {
-  const Result<Machine> machine = loopnest::MakeMachine(hierarchy, problem, options.semantics, options.clock_ghz);
+  const Result<Machine> machine =
+      loopnest::MakeMachine(hierarchy, problem, options.semantics, options.clock_ghz);
   if (!machine) return machine.error();
   if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   if (!options.keep.empty() && options.keep.size() != hierarchy.levels.size()) {

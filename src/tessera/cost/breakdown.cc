@@ -26,7 +26,8 @@ int64_t WordsOf(const TensorShare& tensor, int64_t elements) {
 
 int64_t LevelShare::used_words() const {
   int64_t words = 0;
-  for (const TensorShare& tensor : tensors) words += tensor.kept ? WordsOf(tensor, tensor.tile_words) : 0;
+  for (const TensorShare& tensor : tensors)
+    words += tensor.kept ? WordsOf(tensor, tensor.tile_words) : 0;
   return words;
 }
 

@@ -21,8 +21,8 @@ inline constexpr size_t kTensors = 3;  // by role: weights, inputs, outputs
 
 // One level of the machine.
 struct LevelFacts {
-  int64_t capacity = -1;  // units (mapping/widths.h); -1: no limit
-  double words = 0;       // the same in words
+  int64_t capacity = -1;                                   // units (mapping/widths.h); -1: no limit
+  double words = 0;                                        // the same in words
   std::array<double, kTensors> units = {1, 1, 1};          // of an element
   std::array<double, kTensors> element_words = {1, 1, 1};  // the same in words
   int64_t fan_x = 1, fan_y = 1;

@@ -94,8 +94,9 @@ Fetches LoopNest::FetchesInto(size_t level, size_t loop, int64_t factor) const {
     const LevelFacts& source = facts.levels[above];
     const double delivered = trips * fetches.words[t];
     const double read = delivered / Multicast(t, level + 1, above);
-    const double pj = read * source.element_words[t] * source.read_pj +
-                      delivered * facts.levels[level].element_words[t] * facts.levels[level].write_pj;
+    const double pj =
+        read * source.element_words[t] * source.read_pj +
+        delivered * facts.levels[level].element_words[t] * facts.levels[level].write_pj;
     fetches.per_mac[t] = pj / facts.macs;
     fetches.energy_per_mac += fetches.per_mac[t];
     const double words = t == 2 ? source.write_words : source.read_words;

@@ -81,17 +81,17 @@ Json ToJson(const Hierarchy& hierarchy) {
   }
   const Arithmetic& macs = hierarchy.arithmetic;
   Json json = {{"links", hierarchy.links},
-          {"bypass", hierarchy.bypass},
-          {"arithmetic",
-           {{"name", macs.name},
-            {"instances", macs.instances()},
-            {"mesh_x", macs.mesh_x},
-            {"mesh_y", macs.mesh_y},
-            {"word_bits", macs.word_bits},
-            {"mac_pj", ToJson(macs.mac_pj)},
-            {"area_um2", OrNull(macs.area_um2)}}},
-          {"area_um2", OrNull(AreaUm2(hierarchy))},
-          {"levels", std::move(levels)}};
+               {"bypass", hierarchy.bypass},
+               {"arithmetic",
+                {{"name", macs.name},
+                 {"instances", macs.instances()},
+                 {"mesh_x", macs.mesh_x},
+                 {"mesh_y", macs.mesh_y},
+                 {"word_bits", macs.word_bits},
+                 {"mac_pj", ToJson(macs.mac_pj)},
+                 {"area_um2", OrNull(macs.area_um2)}}},
+               {"area_um2", OrNull(AreaUm2(hierarchy))},
+               {"levels", std::move(levels)}};
   for (const TensorBitsField& field : kTensorBitsFields) {
     if (const int32_t width = hierarchy.bits.*field.field; width != 0) {
       json["bits"][std::string(field.name)] = width;

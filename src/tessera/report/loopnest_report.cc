@@ -176,8 +176,8 @@ Table LevelTable(const LoopnestReport& report) {
     }
     table.AddRow({Cell(view.Level(i)), Cell(view.used(i)), Cell(level.instances),
                   Cell(CeilDiv(units, word_units)),
-                  level.limited ? Cell(level.exact_entries / word_units) : Cell(), Cell(view.level_cycles(i)),
-                  Cell(view.level_pj(i)), Cell(view.network_pj(i))});
+                  level.limited ? Cell(level.exact_entries / word_units) : Cell(),
+                  Cell(view.level_cycles(i)), Cell(view.level_pj(i)), Cell(view.network_pj(i))});
   }
   table.AddRow({Cell(machine.mac_name), Cell(view.used_macs()), Cell(machine.mac_instances), Cell(),
                 Cell(), Cell(view.compute_cycles()), Cell(view.mac_pj()), Cell()});

@@ -1,6 +1,4 @@
 // Widths for the layers of a network: given by name, or by the data types of its file.
-#include "tessera/bits.h"
-
 #include <algorithm>
 #include <optional>
 #include <string>

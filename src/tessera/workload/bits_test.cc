@@ -1,5 +1,5 @@
 // Widths of a network's layers: by name, by data types, in files.
-#include "tessera/bits.h"
+#include "tessera/part.h"
 
 #include <string>
 
@@ -88,7 +88,8 @@ TEST(NetworkBits, OfGraphsAreWhatTheFileHas) {
   ASSERT_TRUE(network) << network.error();
   ASSERT_TRUE(SetBits("file", *network));
   for (const NetworkLayer& entry : network->layers) {
-    EXPECT_EQ(entry.layer.bits, (TensorBits{.weights = 8, .inputs = 8, .outputs = 8})) << entry.name;
+    EXPECT_EQ(entry.layer.bits, (TensorBits{.weights = 8, .inputs = 8, .outputs = 8}))
+        << entry.name;
   }
   EXPECT_TRUE(ValidateGraph(*network));
 }

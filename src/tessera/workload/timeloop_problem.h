@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tessera/base/document.h"
-#include "tessera/bits.h"
+#include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {

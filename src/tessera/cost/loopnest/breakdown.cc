@@ -6,8 +6,8 @@
 namespace tessera::loopnest {
 namespace {
 
-// A bandwidth of a level, and the words that its busiest instance moves through it (semantics exact:
-// units).
+// A bandwidth of a level, and the words that its busiest instance moves through it (semantics
+// exact: units).
 struct Demand {
   std::string_view name;
   const Bandwidth& limit;

@@ -158,10 +158,10 @@ void PriceNetwork(const ExactInput& input, int i, ExactResult& result) {
     const int64_t whole_hops = words == 0 ? 0 : network.half_hops / (2 * words);
     const double hops = static_cast<double>(network.half_hops) / 2;
     network.avg_hops = words == 0 ? 0 : hops / static_cast<double>(words);
-    network.energy = (hops * machine.hop_pj +
-                      static_cast<double>((1 + whole_hops) * words) * machine.router_pj +
-                      static_cast<double>(words) * machine.ingress_pj) *
-                     machine.words[v];
+    network.energy =
+        (hops * machine.hop_pj + static_cast<double>((1 + whole_hops) * words) * machine.router_pj +
+         static_cast<double>(words) * machine.ingress_pj) *
+        machine.words[v];
     network.link_energy = static_cast<double>(network.link_transfers) *
                           (machine.hop_pj + 2 * machine.router_pj) * machine.words[v];
     level.network_energy += network.energy + network.link_energy;

@@ -125,9 +125,10 @@ class Interpreter {
       const int64_t fan_x = FanoutX(machine_, static_cast<size_t>(i));
       const int64_t fan_y = FanoutY(machine_, static_cast<size_t>(i));
       // floor(bits / buffers), with the number of buffers as it was written.
-      const int64_t room = Level(i).entries ? Level(i).multiple_buffering.FloorQuotient(
-                                                  *Level(i).entries * Level(i).word_bits)
-                                            : bits;
+      const int64_t room =
+          Level(i).entries
+              ? Level(i).multiple_buffering.FloorQuotient(*Level(i).entries * Level(i).word_bits)
+              : bits;
       if (x > fan_x) {
         out_.rejection = fmt::format("{}: fan-out X {} > {}", name, x, fan_x);
       } else if (y > fan_y) {

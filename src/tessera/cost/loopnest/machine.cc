@@ -107,9 +107,9 @@ Result<void> CheckCycles(const Machine& machine, const LoopProblem& problem) {
     const auto most_units = static_cast<double>(std::ranges::max(level.widths.units));
     if (!machine.plain && words * most_units > kMostCycles) {
       return Error{.kind = ErrorKind::kOverflow,
-                   .message = fmt::format("{}: bits moved for {} MACs, {} bits each, exceed 64 bits",
-                                          machine.level_names[static_cast<size_t>(i)],
-                                          Macs(problem), most_units)};
+                   .message = fmt::format(
+                       "{}: bits moved for {} MACs, {} bits each, exceed 64 bits",
+                       machine.level_names[static_cast<size_t>(i)], Macs(problem), most_units)};
     }
     for (const Bandwidth& rate : {level.read, level.write, level.shared}) {
       const double words_of_rate = rate.value * static_cast<double>(level.widths.word_units);

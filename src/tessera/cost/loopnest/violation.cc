@@ -157,9 +157,9 @@ class Describer {
     std::string hint = entries ? fmt::format("raise {} to {} words", Level(), *entries)
                                : fmt::format("lower the multiple buffering of {}", Level());
     if (mapping_ == nullptr) {
-      return Broken(fmt::format("{}: tiles of {} {} > {}", Level(), Have() * scale, what,
-                                Limit() * scale),
-                    hint);
+      return Broken(
+          fmt::format("{}: tiles of {} {} > {}", Level(), Have() * scale, what, Limit() * scale),
+          hint);
     }
     std::vector<std::string> tiles;
     int largest = -1;
@@ -179,9 +179,9 @@ class Describer {
     if (largest >= 0 && Have() - most <= Limit() && !outermost) {
       hint += fmt::format(" or bypass {}", TensorName(largest));
     }
-    return Broken(fmt::format("{}: {} {} > {}", Level(), fmt::join(tiles, " + "), what,
-                              Limit() * scale),
-                  hint);
+    return Broken(
+        fmt::format("{}: {} {} > {}", Level(), fmt::join(tiles, " + "), what, Limit() * scale),
+        hint);
   }
 
   int64_t TileWords(int i, int v) const {
@@ -195,8 +195,8 @@ class Describer {
   std::optional<int64_t> EntriesFor(int i, int64_t units) const {
     const MachineLevel& level = setup_.machine.levels[i];
     const int64_t word_units = level.widths.word_units;
-    const double needed = static_cast<double>(units) * level.buffers.ToDouble() /
-                          static_cast<double>(word_units);
+    const double needed =
+        static_cast<double>(units) * level.buffers.ToDouble() / static_cast<double>(word_units);
     if (needed > kMostEntries) return std::nullopt;
     auto entries = static_cast<int64_t>(needed);
     while (level.buffers.FloorQuotient(entries * word_units) < units) ++entries;

@@ -117,7 +117,8 @@ double PassNetwork(const TensorStep& step, double pending_pj) {
   if (!served_by_neighbours) return (pending_pj + frame.used * enter.word_pj) * step.groups;
   // Neighbours can serve all but the first request for a word. B4.
   if (tensor.simple) {
-    frame.fixed_pj += tensor.elements * (level.least_share * level.of[step.v].read_pj + level.of[step.v].enter_pj);
+    frame.fixed_pj += tensor.elements *
+                      (level.least_share * level.of[step.v].read_pj + level.of[step.v].enter_pj);
   }
   return 0;
 }

@@ -101,8 +101,7 @@ void AddClosedPair(const Model& model, std::span<const Frame> frames, const Fram
   if (!tensor.read_write) {
     chain.writes[child] += (words * pair.fill_part - (rounded ? kCut : 0)) * child_units;
   } else if (tensor.simple) {
-    chain.writes[child] +=
-        (words - tensor.elements * pair.copies / frame.used_below) * child_units;
+    chain.writes[child] += (words - tensor.elements * pair.copies / frame.used_below) * child_units;
   }
 }
 

@@ -77,14 +77,13 @@ Result<void> CheckSmallestTiles(const Model& model) {
       tensors += tensors.empty() ? "" : ", ";
       tensors += model.setup->data.problem.tensors[static_cast<size_t>(v)].name.view();
     }
-    return Error{
-        .kind = ErrorKind::kInfeasible,
-        .message = fmt::format(
-            "no mapping is possible: {} has {} usable words, and {} of {} need more",
-            model.setup->machine.level_names[static_cast<size_t>(i)],
-            model.levels[i].entries / model.setup->machine.levels[i].widths.word_units,
-            outermost ? "all elements" : "one element each", tensors),
-        .hint = "let the level pass a tensor by, or give it more entries"};
+    return Error{.kind = ErrorKind::kInfeasible,
+                 .message = fmt::format(
+                     "no mapping is possible: {} has {} usable words, and {} of {} need more",
+                     model.setup->machine.level_names[static_cast<size_t>(i)],
+                     model.levels[i].entries / model.setup->machine.levels[i].widths.word_units,
+                     outermost ? "all elements" : "one element each", tensors),
+                 .hint = "let the level pass a tensor by, or give it more entries"};
   }
   return {};
 }

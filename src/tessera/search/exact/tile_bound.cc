@@ -172,7 +172,8 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   AddOperandsBelow(step, terms);
   // Sums of windows can meet, so how many are first is not known. B5.
   if (tensor.read_write && !tensor.simple) return;
-  terms.child_pj = below.least_share * below.of[v].fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
+  terms.child_pj =
+      below.least_share * below.of[v].fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
   if (model.any) terms.inner_pj = model.inner_pj[child][v];
   if (tensor.read_write) {
     Elide(step, below.least_share * below.of[v].fill_pj + model.inner_elided_pj[child][v], terms);
