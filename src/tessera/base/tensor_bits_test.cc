@@ -2,8 +2,8 @@
 #include "tessera/base/tensor_bits.h"
 
 #include <string>
+#include <string_view>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tessera/base/document.h"
@@ -11,7 +11,9 @@
 namespace tessera {
 namespace {
 
-using testing::HasSubstr;
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 Result<TensorBits> Read(const std::string& text) {
   const Result<Node> node = ParseDocument(text, "f.yaml");
@@ -34,7 +36,8 @@ TEST(TensorBits, BadTextIsRefused) {
         "weights=4.5", "weights=0", "outputs=99999999999999999999", "=4", "weights=4;inputs=8"}) {
     EXPECT_FALSE(ParseTensorBits(bad)) << bad;
   }
-  EXPECT_THAT(ParseTensorBits("weigths=4").error().hint, HasSubstr("weights"));
+  EXPECT_TRUE(Has(ParseTensorBits("weigths=4").error().hint, "weights"))
+      << ParseTensorBits("weigths=4").error().hint;
 }
 
 TEST(TensorBits, FilesGoBothWays) {

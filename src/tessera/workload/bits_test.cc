@@ -1,9 +1,11 @@
 // Widths of a network's layers: by name, by data types, in files.
 #include "tessera/part.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tessera/network.h"
@@ -11,7 +13,9 @@
 namespace tessera {
 namespace {
 
-using testing::HasSubstr;
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 constexpr std::string_view kText = R"(format: tessera-network-1
 name: net
@@ -37,7 +41,8 @@ TEST(NetworkBits, LayersOfOtherWidthsAreOtherLayers) {
   EXPECT_EQ(network.layers[1].layer.bits,
             (TensorBits{.weights = 8, .inputs = 8, .partial_sums = 24}));
   EXPECT_EQ(network.layers[2].layer.bits, (TensorBits{.weights = 8, .inputs = 8, .outputs = 8}));
-  EXPECT_THAT(ToString(network.layers[0].layer), HasSubstr("bits weights=4,inputs=8"));
+  EXPECT_TRUE(Has(ToString(network.layers[0].layer), "bits weights=4,inputs=8"))
+      << ToString(network.layers[0].layer);
 }
 
 TEST(NetworkBits, AreWrittenAndReadAgain) {
@@ -48,7 +53,8 @@ TEST(NetworkBits, AreWrittenAndReadAgain) {
   EXPECT_EQ(Read(written->files.front().contents), network);
   const Result<Export> maestro = (*FindNetworkFormat("maestro"))->write(network);
   ASSERT_TRUE(maestro);
-  EXPECT_THAT(maestro->lost, testing::Contains(HasSubstr("bits of tensors")));
+  EXPECT_TRUE(std::ranges::any_of(
+      maestro->lost, [](const std::string& line) { return Has(line, "bits of tensors"); }));
 }
 
 TEST(NetworkBits, OfARequestWinAndEqualLayersAreOneAgain) {
@@ -76,8 +82,8 @@ layers:
   EXPECT_FALSE(network.layers[0].layer.bits.known());
   const Result<void> mixed = SetBits("file", network);
   ASSERT_FALSE(mixed);
-  EXPECT_THAT(mixed.error().message, HasSubstr("layer 'b'"));
-  EXPECT_THAT(mixed.error().message, HasSubstr("outputs"));
+  EXPECT_TRUE(Has(mixed.error().message, "layer 'b'")) << mixed.error().message;
+  EXPECT_TRUE(Has(mixed.error().message, "outputs")) << mixed.error().message;
   ASSERT_TRUE(SetBits("file,outputs=32", network));
   EXPECT_EQ(network.layers[0].layer.bits, (TensorBits{.weights = 4, .inputs = 8, .outputs = 32}));
   EXPECT_EQ(network.layers[1].layer.bits, (TensorBits{.weights = 8, .inputs = 8, .outputs = 32}));
