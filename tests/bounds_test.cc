@@ -231,6 +231,27 @@ TEST(Bounds, HoldOnRandomMappings) {
   }
 }
 
+// Tensors of all widths.
+TEST(Bounds, HoldWithWidths) {
+  BoundChecker checker;
+  const int problems = 250 * SoakFactor();
+  for (int i = 0; i < problems; ++i) {
+    CounterRng rng(11, StreamId("bounds.widths"), static_cast<uint64_t>(i));
+    const RandomCase random_case = MakeRandomCase(rng, {.max_macs = 20'000, .widths = true});
+    const Result<loopnest::Setup> setup =
+        loopnest::Prepare(random_case.problem, random_case.machine, Semantics::kExact);
+    if (!setup) continue;
+    checker.Forget();
+    for (int k = 0; k < 80; ++k) {
+      const LoopMapping mapping = MakeRandomMapping(rng, random_case.problem, random_case.machine,
+                                                    /*perfect=*/k % 8 != 0);
+      checker.Check(*setup, random_case.machine, mapping, fmt::format("case {}", i));
+    }
+  }
+  EXPECT_EQ(checker.wrong(), 0) << "of " << checker.checked();
+  EXPECT_GT(checker.checked(), 20 * problems);
+}
+
 TEST(FewestComputeCycles, EqualsTryingAllWaysToFillTheArray) {
   for (int i = 0; i < 300; ++i) {
     CounterRng rng(3, StreamId("fill"), static_cast<uint64_t>(i));

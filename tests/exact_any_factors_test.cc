@@ -151,7 +151,8 @@ TEST(ExactAnyFactors, EveryKindOfProblem) {
     const RandomCase random = CaseOf("exact.any", k,
                                      {.max_macs = static_cast<int64_t>(Thorough(60, 24)),
                                       .max_levels = 4,
-                                      .narrow = k % 3 == 0});
+                                      .narrow = k % 3 == 0,
+                                      .widths = k % 4 == 3});
     if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(3'000, 500)))
       continue;
     Check(random, {.keep = KeepOf(random)}, k, tally);

@@ -61,11 +61,11 @@ class Audits {
     }
   }
 
-  void RunRandom(Semantics semantics, uint64_t cases, double scale) {
+  void RunRandom(Semantics semantics, uint64_t cases, double scale, bool widths = false) {
     for (uint64_t k = 0; k < cases; ++k) {
       CounterRng rng(11, StreamId("exact.audit", static_cast<uint64_t>(semantics)), k);
-      const RandomCase random =
-          MakeRandomCase(rng, {.max_macs = 120, .max_levels = 4, .perfect = true});
+      const RandomCase random = MakeRandomCase(
+          rng, {.max_macs = 120, .max_levels = 4, .perfect = true, .widths = widths});
       std::vector<uint8_t> keep = KeepSets(random.mapping);
       const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
       for (uint8_t& set : keep) set &= all;
@@ -107,6 +107,15 @@ TEST(ExactAudit, NoMappingIsBelowItsBound) {
       EXPECT_EQ(audits.rules()[r].violations, 0) << audits.first_violation();
       EXPECT_GE(audits.rules()[r].audited, kEnough / 2) << kRuleNames[r];
     }
+  }
+}
+
+TEST(ExactAudit, HoldsWithWidths) {
+  Audits audits;
+  audits.RunRandom(Semantics::kExact, Thorough(350, 30), 1, /*widths=*/true);
+  audits.Print("widths");
+  for (const RuleAudit& rule : audits.rules()) {
+    EXPECT_EQ(rule.violations, 0) << audits.first_violation();
   }
 }
 

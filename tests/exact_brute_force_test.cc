@@ -1,6 +1,7 @@
 // The exact mapper against brute force on random small problems and machines: strides, dilations,
 // grouped and depthwise layers, links, bypasses fixed and searched, several fan-outs, constraints,
 // both semantics.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -163,6 +164,43 @@ void CheckBypasses(Semantics semantics, uint64_t cases) {
     CheckAgainst(oracle, random, options, k);
   }
   tally.Print();
+}
+
+// Tensors of several widths, and words of several sizes: fixed keep sets and searched ones.
+TEST(ExactBruteForce, Widths) {
+  Tally tally;
+  const uint64_t cases = Thorough(6'000, 200);
+  for (uint64_t k = 0; k < cases && !testing::Test::HasFailure(); ++k) {
+    const RandomCase random = CaseOf("exact.widths", Semantics::kExact, k,
+                                     {.max_macs = k % 4 == 0 ? 200 : 60,
+                                      .max_levels = 4,
+                                      .perfect = true,
+                                      .narrow = k % 4 == 0,
+                                      .widths = true});
+    const bool searched = k % 5 == 0;
+    if (CountMappings(random.problem, random.machine) > (searched ? 400 : 3'000)) continue;
+    MapperOptions options{.keep = KeepOf(random), .decide_keep = searched};
+    std::vector<std::vector<uint8_t>> keeps = {options.keep};
+    if (searched) {
+      const auto choices = KeepChoicesOf(random.problem, random.machine, options);
+      ASSERT_TRUE(choices) << choices.error();
+      keeps = choices->sets;
+    }
+    OracleResult oracle;
+    for (const std::vector<uint8_t>& keep : keeps) {
+      const OracleResult one =
+          SearchEverything(random.problem, random.machine, Semantics::kExact, keep);
+      oracle.mappings += one.mappings;
+      oracle.valid += one.valid;
+      oracle.cycles = std::min(oracle.cycles, one.cycles);
+      oracle.energy = std::min(oracle.energy, one.energy);
+      oracle.edp = std::min(oracle.edp, one.edp);
+    }
+    tally.Add(oracle);
+    CheckAgainst(oracle, random, options, k);
+  }
+  tally.Print();
+  EXPECT_GT(tally.cases, static_cast<int64_t>(cases / 4));
 }
 
 TEST(ExactBruteForce, BypassesTimeloop3) {

@@ -88,7 +88,17 @@ std::string Compare(const LoopProblem& problem, const Hierarchy& machine,
   if (!rejection.empty()) {
     rejection = machine.levels[static_cast<size_t>(ours.level)].name + ": " + rejection;
   }
-  difference.Texts("rejection", walked.rejection, rejection);
+  const auto widths = [&](int i) -> const LevelWidths& { return setup->machine.levels[i].widths; };
+  const bool in_bits = ours.status == ExactResult::Status::kCapacity &&
+                       !widths(ours.level).plain(problem.num_tensors);
+  if (in_bits) {
+    rejection =
+        fmt::format("{}: capacity {} >", machine.levels[static_cast<size_t>(ours.level)].name,
+                    ours.have * widths(ours.level).unit_bits);
+    difference.Texts("rejection", walked.rejection.substr(0, rejection.size()), rejection);
+  } else {
+    difference.Texts("rejection", walked.rejection, rejection);
+  }
   if (!rejection.empty()) return difference.text();
   for (size_t i = 0; i < machine.levels.size(); ++i) {
     const InterpretedLevel& a = walked.levels[i];
@@ -98,9 +108,11 @@ std::string Compare(const LoopProblem& problem, const Hierarchy& machine,
       const std::string name(problem.tensors[static_cast<size_t>(v)].name.view());
       CompareTensor(at + name + " ", a, b, v, difference);
     }
-    difference.Ints(at + "busiest reads", a.busiest_reads, b.busiest_reads);
-    difference.Ints(at + "busiest writes", a.busiest_writes, b.busiest_writes);
-    difference.Ints(at + "busiest both", a.busiest_both, b.busiest_both);
+    const LevelWidths& units = widths(static_cast<int>(i));
+    const int64_t scale = units.plain(problem.num_tensors) ? 1 : units.unit_bits;
+    difference.Ints(at + "busiest reads", a.busiest_reads, b.busiest_reads * scale);
+    difference.Ints(at + "busiest writes", a.busiest_writes, b.busiest_writes * scale);
+    difference.Ints(at + "busiest both", a.busiest_both, b.busiest_both * scale);
     difference.Ints(at + "cycles", a.cycles, b.cycles);
     difference.Doubles(at + "energy", a.energy, b.energy);
   }
@@ -244,6 +256,108 @@ TEST(LoopnestInterpreter, AgreesOnRandomProblems) {
   EXPECT_EQ(wrong, 0) << "of " << kCases;
   EXPECT_GE(accepted, 5'000);
   EXPECT_GE(coverage.Least(), 200);
+}
+
+// Tensors of all widths, and words of several sizes.
+TEST(LoopnestInterpreter, AgreesOnWidths) {
+  constexpr int kCases = 1'500;
+  Workspace workspace;
+  int accepted = 0, wrong = 0, narrower = 0;
+  for (int i = 0; i < kCases; ++i) {
+    CounterRng rng(6, StreamId("loopnest.widths"), static_cast<uint64_t>(i));
+    const RandomCase random_case = MakeRandomCase(rng, {.max_macs = 60, .widths = true});
+    const Interpreted walked =
+        Interpret(random_case.problem, random_case.machine, random_case.mapping);
+    const std::string difference =
+        Compare(random_case.problem, random_case.machine, random_case.mapping, walked, workspace);
+    if (!difference.empty() && ++wrong <= 3) {
+      ADD_FAILURE() << "case " << i << ", " << ToString(random_case.problem) << " machine "
+                    << ToString(random_case.machine.bits) << "\n"
+                    << difference;
+    }
+    if (!walked.error.empty() || !walked.rejection.empty()) continue;
+    ++accepted;
+    narrower +=
+        Prepare(random_case.problem, random_case.machine, Semantics::kExact)->machine.plain ? 0 : 1;
+  }
+  EXPECT_EQ(wrong, 0) << "of " << kCases;
+  EXPECT_GE(accepted, kCases / 3);
+  EXPECT_GE(narrower, accepted / 2);
+}
+
+Decimal Times(const Decimal& value, double factor) {
+  return Decimal::FromDouble(value.ToDouble() * factor);
+}
+
+// A machine on which words do what elements of `factor` words do on the other one.
+Hierarchy Scaled(Hierarchy machine, double factor) {
+  for (MemoryLevel& level : machine.levels) {
+    if (level.entries) {
+      level.entries = static_cast<int64_t>(static_cast<double>(*level.entries) / factor);
+    }
+    for (const auto rate : {&MemoryLevel::read_words_per_cycle, &MemoryLevel::write_words_per_cycle,
+                            &MemoryLevel::shared_words_per_cycle}) {
+      if (level.*rate) level.*rate = Times(*(level.*rate), 1 / factor);
+    }
+    for (const auto energy :
+         {&MemoryLevel::read_pj, &MemoryLevel::fill_pj, &MemoryLevel::update_pj}) {
+      level.*energy = Times(level.*energy, factor);
+    }
+    for (const auto energy :
+         {&LevelNetwork::hop_pj, &LevelNetwork::router_pj, &LevelNetwork::ingress_pj}) {
+      level.network.*energy = Times(level.network.*energy, factor);
+    }
+  }
+  return machine;
+}
+
+// The slow and obvious meaning of widths: elements of k words are words on a machine with a k-th of
+// the room and of the bandwidth, at k times the energy. Powers of two, so that doubles are exact.
+TEST(LoopnestWidths, OfAllTensorsAlikeAreAnotherMachine) {
+  Workspace wide, scaled;
+  int compared = 0;
+  for (int i = 0; i < 800; ++i) {
+    CounterRng rng(7, StreamId("loopnest.scaled"), static_cast<uint64_t>(i));
+    RandomCase random_case = MakeRandomCase(rng, {.max_macs = 100});
+    for (MemoryLevel& level : random_case.machine.levels) {
+      level.word_bits = 16;
+      if (level.entries) *level.entries *= 4;
+    }
+    for (const int32_t bits : {4, 8, 16, 32, 64}) {
+      Hierarchy machine = random_case.machine;
+      machine.bits = {.weights = bits, .inputs = bits, .outputs = bits};
+      LoopProblem problem = random_case.problem;
+      for (LoopTensor& tensor : problem.tensors) {
+        if (tensor.role == TensorRole::kOther) tensor.bits = bits;
+      }
+      const Hierarchy other = Scaled(random_case.machine, bits / 16.0);
+      const Result<loopnest::Setup> ours = Prepare(problem, machine, Semantics::kExact);
+      const Result<loopnest::Setup> theirs = Prepare(random_case.problem, other, Semantics::kExact);
+      ASSERT_EQ(static_cast<bool>(ours), static_cast<bool>(theirs));
+      if (!ours) continue;
+      Evaluate(*ours, random_case.mapping, wide);
+      Evaluate(*theirs, random_case.mapping, scaled);
+      if (wide.nest_error.kind != NestError::Kind::kNone) continue;
+      ASSERT_EQ(wide.exact.status, scaled.exact.status) << i << " " << bits;
+      if (wide.exact.status != ExactResult::Status::kOk) continue;
+      ++compared;
+      EXPECT_EQ(wide.exact.cycles, scaled.exact.cycles) << i << " " << bits;
+      EXPECT_EQ(wide.exact.energy, scaled.exact.energy) << i << " " << bits;
+    }
+  }
+  EXPECT_GT(compared, 1'000);
+}
+
+TEST(LoopnestWidths, NeedSemanticsExact) {
+  const LoopProblem problem = *MakeLoopProblem("gemm", {{"M", 4}, {"N", 4}, {"K", 4}});
+  Hierarchy machine;
+  machine.levels = {{.name = "L1", .entries = 16}, {.name = "DRAM"}};
+  machine.bits = {.weights = 8};
+  EXPECT_FALSE(Prepare(problem, machine, Semantics::kTimeloop3));
+  EXPECT_FALSE(Prepare(problem, machine, Semantics::kTimeloop4));
+  EXPECT_TRUE(Prepare(problem, machine, Semantics::kExact));
+  machine.bits = {.weights = 16, .inputs = 16, .outputs = 16};  // words
+  EXPECT_TRUE(Prepare(problem, machine, Semantics::kTimeloop3));
 }
 
 }  // namespace

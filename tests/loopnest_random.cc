@@ -189,6 +189,26 @@ int64_t RandomFactor(CounterRng& rng, int64_t left, int64_t most, bool perfect) 
   return divisor;
 }
 
+// Around the usual word of 16 bits, with odd ones among them.
+int32_t RandomWidth(CounterRng& rng) {
+  constexpr std::array kWidths = {1, 4, 8, 8, 12, 16, 16, 24, 32, 17};
+  return kWidths[static_cast<size_t>(rng.UniformInt(kWidths.size()))];
+}
+
+void SetRandomWidths(CounterRng& rng, RandomCase& made) {
+  for (MemoryLevel& level : made.machine.levels) {
+    if (Chance(rng, 0.3)) level.word_bits = RandomWidth(rng);
+  }
+  for (const TensorBitsField& field : kTensorBitsFields) {
+    if (Chance(rng, 0.3)) made.machine.bits.*field.field = RandomWidth(rng);
+  }
+  for (int v = 0; v < made.problem.num_tensors; ++v) {
+    LoopTensor& tensor = made.problem.tensors[static_cast<size_t>(v)];
+    if (Chance(rng, 0.6)) tensor.bits = RandomWidth(rng);
+    if (tensor.read_write && Chance(rng, 0.4)) tensor.sum_bits = RandomWidth(rng);
+  }
+}
+
 }  // namespace
 
 Hierarchy MakeRandomMachine(CounterRng& rng, int max_levels) {
@@ -283,6 +303,7 @@ RandomCase MakeRandomCase(CounterRng& rng, const RandomCaseOptions& options) {
   made.machine = MakeRandomMachine(rng, options.max_levels);
   const bool perfect = options.perfect || Chance(rng, 0.3);
   made.mapping = MakeRandomMapping(rng, made.problem, made.machine, perfect);
+  if (options.widths) SetRandomWidths(rng, made);
   return made;
 }
 

@@ -24,6 +24,10 @@ struct RandomCaseOptions {
   // Only problems of few dimensions, where larger sizes make no larger spaces: 1-D windows, and
   // ranks of one dimension with a coefficient. Default: false.
   bool narrow = false;
+
+  // Tensors have widths of their own, given by the problem, by the machine or by neither, and
+  // levels words of several sizes. Default: false.
+  bool widths = false;
 };
 
 // One random evaluation. The mapping is valid, and may be rejected.

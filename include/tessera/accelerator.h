@@ -112,6 +112,9 @@ struct Hierarchy {
   // Whether a mapping may let a level pass by a tensor that it could hold. Default: true.
   bool bypass = true;
 
+  // Widths of tensors that the network gives none. Not given: a word of each level.
+  TensorBits bits = {};
+
   // Which tensors a level may hold by default, level by level: empty means all everywhere. Names
   // are those of kTensorNames (a bypassed tensor is absent).
   std::vector<std::vector<std::string>> keeps = {};

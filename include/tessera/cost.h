@@ -281,11 +281,12 @@ struct CostBounds {
 // wait for. Words are summed over all instances of a level and the whole run.
 struct TensorShare {
   std::string name = {};
-  bool kept = true;        // false: it passes the level by
-  int64_t tile_words = 0;  // of one instance
-  int64_t reads = 0, fills = 0, updates = 0;
-  double energy_pj = 0;   // accesses, addresses and the network below
-  double network_pj = 0;  // the network's part of it
+  bool kept = true;                           // false: it passes the level by
+  int64_t tile_words = 0;                     // elements, of one instance
+  int64_t reads = 0, fills = 0, updates = 0;  // elements
+  double element_words = 1;                   // words of the level that an element takes
+  double energy_pj = 0;                       // accesses, addresses and the network below
+  double network_pj = 0;                      // the network's part of it
 };
 
 struct LevelShare {
@@ -301,6 +302,7 @@ struct LevelShare {
   // What no mapping of the space can need here; none where the model knows no bound.
   std::optional<double> bound_pj = {};
 
+  // Words of the level, rounded up where elements are narrower.
   int64_t used_words() const;  // of one instance
   int64_t moved_words() const;
   double energy_pj() const;

@@ -21,6 +21,7 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {
@@ -170,6 +171,8 @@ struct LoopTensor {
   ShortName name = {};
   TensorRole role = TensorRole::kOther;
   bool read_write = false;  // holds partial sums
+  int32_t bits = 0;         // of an element; 0: as the machine says
+  int32_t sum_bits = 0;     // the same further in than its outermost level, if it is read-write
   int32_t num_ranks = 0;
   std::array<TensorRank, kMaxRanks> ranks = {};
 
@@ -217,6 +220,9 @@ Result<void> Validate(const LoopProblem& problem);
 //   dwconv   R S P Q C N       trconv   R S Y X C K N G (Outputs are the window tensor)
 //   fc       C K N             gemm     M N K           bgemm  H M N K
 Result<LoopProblem> MakeLoopProblem(const Layer& layer);
+
+// Gives the tensors of a problem widths by their roles; what is not given stays.
+void SetBits(const TensorBits& bits, LoopProblem& problem);
 
 // A built-in shape by name, with the given bounds and coefficients; those not given are 1. Unknown
 // names are errors.

@@ -68,6 +68,7 @@ struct Layer {
   Pair dilation = {};
   Padding pad = {};
   Pair output_pad = {0, 0};
+  TensorBits bits = {};  // of its tensors; not given: those of the machine
 
   friend bool operator==(const Layer&, const Layer&) = default;
 };
@@ -206,7 +207,8 @@ int64_t PeakLiveWords(const Graph& graph);
 // mapping found for one of them holds for all.
 
 // What the elements of a layer's tensors are in the file that it comes from: "float32", "int8",
-// ...; "mixed" where occurrences differ, empty where nothing is known. No cost depends on it.
+// ...; "mixed" where occurrences differ, empty where nothing is known. No cost depends on it,
+// unless SetBits makes widths of it.
 struct ElementTypes {
   std::string inputs = {}, weights = {}, outputs = {};
 
@@ -276,6 +278,12 @@ Result<const NetworkLayer*> FindLayer(const Network& network, std::string_view s
 
 // The network with one of its layers only, and so without a graph.
 Network OnlyLayer(Network network, const NetworkLayer& layer);
+
+// Gives all layers of a network widths: "file" (what the data types of its file have), "machine"
+// (none, so that the machine's count), one number, widths by name, or several of these with commas
+// between: "file,outputs=16". What is named replaces what layers have. Layers that become equal are
+// one entry afterwards. Errors: bad widths, and data types that are not known or differ.
+Result<void> SetBits(std::string_view request, Network& network);
 
 // ---- File formats ------------------------------------------------------------------------------
 //

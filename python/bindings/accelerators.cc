@@ -202,20 +202,25 @@ void BindHierarchy(nb::module_& module) {
       .def(
           "__init__",
           [](Hierarchy* at, const std::vector<MemoryLevel>& levels, const Arithmetic& arithmetic,
-             bool links, bool bypass, const std::vector<std::vector<std::string>>& keeps) {
+             bool links, bool bypass, const std::vector<std::vector<std::string>>& keeps,
+             const std::string& bits) {
             new (at) Hierarchy{.arithmetic = arithmetic,
                                .levels = levels,
                                .links = links,
                                .bypass = bypass,
+                               .bits = bits.empty() ? TensorBits{} : Value(ParseTensorBits(bits)),
                                .keeps = keeps};
           },
           nb::kw_only(), "levels"_a, "arithmetic"_a = Arithmetic{}, "links"_a = false,
-          "bypass"_a = true, "keeps"_a = std::vector<std::vector<std::string>>{})
+          "bypass"_a = true, "keeps"_a = std::vector<std::vector<std::string>>{}, "bits"_a = "")
       .def_ro("arithmetic", &Hierarchy::arithmetic)
       .def_ro("levels", &Hierarchy::levels)
       .def_ro("links", &Hierarchy::links)
       .def_ro("bypass", &Hierarchy::bypass,
               "Whether mappings may let a level pass by a tensor that it could hold.")
+      .def_prop_ro(
+          "bits", [](const Hierarchy& h) { return ToString(h.bits); },
+          "Widths of tensors that the network gives none, as in `weights=4,inputs=8`.")
       .def_ro("keeps", &Hierarchy::keeps, "Tensors that each level may hold; empty: all.")
       .def("__eq__", [](const Hierarchy& a, const Hierarchy& b) { return a == b; });
 }

@@ -34,7 +34,7 @@ LayerType TypeOf(const std::string& name) {
 void MakeLayer(Layer* at, const std::string& type, int64_t n, int64_t k, int64_t c, int64_t y,
                int64_t x, int64_t r, int64_t s, int64_t h, int64_t m, const IntPair& stride,
                const IntPair& dilation, const IntFour& pad, const IntPair& output_pad,
-               int64_t groups, bool bias) {
+               int64_t groups, bool bias, const std::string& bits) {
   const Layer layer{.type = TypeOf(type),
                     .bias = bias,
                     .h = h,
@@ -50,7 +50,8 @@ void MakeLayer(Layer* at, const std::string& type, int64_t n, int64_t k, int64_t
                     .stride = {stride.first, stride.second},
                     .dilation = {dilation.first, dilation.second},
                     .pad = {std::get<0>(pad), std::get<1>(pad), std::get<2>(pad), std::get<3>(pad)},
-                    .output_pad = {output_pad.first, output_pad.second}};
+                    .output_pad = {output_pad.first, output_pad.second},
+                    .bits = bits.empty() ? TensorBits{} : Value(ParseTensorBits(bits))};
   Value(Validate(layer));
   new (at) Layer(layer);
 }
@@ -115,7 +116,7 @@ void BindLayer(nb::module_& module) {
       .def("__init__", &MakeLayer, nb::kw_only(), "type"_a = "conv", "n"_a = 1, "k"_a = 1,
            "c"_a = 1, "y"_a = 1, "x"_a = 1, "r"_a = 1, "s"_a = 1, "h"_a = 1, "m"_a = 1,
            "stride"_a = IntPair{1, 1}, "dilation"_a = IntPair{1, 1}, "pad"_a = IntFour{0, 0, 0, 0},
-           "output_pad"_a = IntPair{0, 0}, "groups"_a = 1, "bias"_a = false)
+           "output_pad"_a = IntPair{0, 0}, "groups"_a = 1, "bias"_a = false, "bits"_a = "")
       .def_prop_ro("type", [](const Layer& l) { return std::string(TypeName(l)); })
       .def_ro("n", &Layer::n)
       .def_ro("k", &Layer::k)
@@ -128,6 +129,9 @@ void BindLayer(nb::module_& module) {
       .def_ro("m", &Layer::m)
       .def_ro("groups", &Layer::groups)
       .def_ro("bias", &Layer::bias)
+      .def_prop_ro(
+          "bits", [](const Layer& l) { return ToString(l.bits); },
+          "Widths of its tensors, as in `weights=4,inputs=8`; empty: those of the machine.")
       .def_prop_ro("stride",
                    [](const Layer& l) {
                      return IntPair{l.stride.y, l.stride.x};

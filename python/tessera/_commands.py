@@ -136,6 +136,8 @@ class _Line:
             word, part = _own.word_for(value, kind.get(name, "env"))
             self.parts.append(part)
             return word
+        if isinstance(value, Mapping):
+            return ",".join(_items(value))
         raise UsageError(f"{name} is {value!r}, which is neither text nor something to be named")
 
     def _file(self, name: str, contents: bytes) -> str:

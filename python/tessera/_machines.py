@@ -32,7 +32,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
         "name", "mesh_x", "mesh_y", "word_bits", "mac_pj", "area_um2", "leakage_mw",
         "vector_op_pj", "vector_lanes",
     ),
-    Hierarchy: ("arithmetic", "levels", "links", "bypass", "keeps"),
+    Hierarchy: ("arithmetic", "levels", "links", "bypass", "keeps", "bits"),
 }  # fmt: skip
 
 

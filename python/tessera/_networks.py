@@ -13,7 +13,7 @@ from ._errors import BadValueError
 
 _LAYER_FIELDS = (
     "type", "n", "k", "c", "y", "x", "r", "s", "h", "m",
-    "stride", "dilation", "pad", "output_pad", "groups", "bias",
+    "stride", "dilation", "pad", "output_pad", "groups", "bias", "bits",
 )  # fmt: skip
 
 

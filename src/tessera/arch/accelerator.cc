@@ -151,6 +151,9 @@ Result<void> CheckHierarchy(const Hierarchy& hierarchy) {
     return BadMachine("hierarchy", fmt::format("{} memory levels, but at most {} are supported",
                                                hierarchy.levels.size(), Hierarchy::kMaxLevels));
   }
+  if (Result<void> ok = Validate(hierarchy.bits); !ok) {
+    return BadMachine("bits", ok.error().message);
+  }
   if (Result<void> ok = CheckCount(macs.name, "mesh_x", macs.mesh_x); !ok) return ok;
   if (Result<void> ok = CheckCount(macs.name, "mesh_y", macs.mesh_y); !ok) return ok;
   if (macs.mesh_x > kMaxCount / macs.mesh_y) {

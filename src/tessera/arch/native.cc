@@ -12,6 +12,7 @@
 #include "tessera/arch/sizes.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
+#include "tessera/base/tensor_bits.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -202,6 +203,9 @@ class Reader {
         return ok.error();
       }
     }
+    if (const Node* node = top.Find("bits")) {
+      if (Result<void> ok = ReadBits(*node, accelerator); !ok) return ok.error();
+    }
     if (const Node* node = top.Find("constraints")) {
       MapReader map(*node, "constraints");
       if (Result<void> ok = map.Check(); !ok) return ok.error();
@@ -216,6 +220,17 @@ class Reader {
   }
 
  private:
+  // Beside the hierarchy instead of in it.
+  static Result<void> ReadBits(const Node& node, Accelerator& accelerator) {
+    if (!accelerator.hierarchy) {
+      return node.ErrorHere(ErrorKind::kBadValue, "bits are of tensors in a hierarchy");
+    }
+    if (accelerator.hierarchy->bits.known()) {
+      return node.ErrorHere(ErrorKind::kBadValue, "the hierarchy has bits already");
+    }
+    return Store(ReadTensorBits(node), accelerator.hierarchy->bits);
+  }
+
   Result<void> ReadHierarchy(const Node& node, Hierarchy& hierarchy) {
     parts_.push_back({"hierarchy", &node});
     MapReader map(node, "hierarchy");
@@ -225,6 +240,9 @@ class Reader {
     }
     if (const Node* bypass = map.Find("bypass")) {
       if (Result<void> ok = ReadValue(*bypass, hierarchy.bypass); !ok) return ok;
+    }
+    if (const Node* bits = map.Find("bits")) {
+      if (Result<void> ok = Store(ReadTensorBits(*bits), hierarchy.bits); !ok) return ok;
     }
     if (const Node* nm = map.Find("node_nm")) {
       if (Result<void> ok = Store(nm->AsDouble(), node_nm_); !ok) return ok;
@@ -338,6 +356,7 @@ std::string AcceleratorText(const Accelerator& accelerator) {
     text += "hierarchy:\n";
     if (hierarchy.links) text += "  links: true\n";
     if (!hierarchy.bypass) text += "  bypass: false\n";
+    if (hierarchy.bits.known()) text += fmt::format("  bits: {}\n", TensorBitsYaml(hierarchy.bits));
     text +=
         fmt::format("  arithmetic: {{{}}}\n", WriteFields(kArithmeticFields, hierarchy.arithmetic));
     text += "  levels:\n";

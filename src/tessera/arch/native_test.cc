@@ -71,6 +71,7 @@ TEST(NativeAccelerator, WritesWhatItReads) {
                    .drain_latency_cycles = 5};
   hierarchy.levels = {level};
   hierarchy.keeps = {{}};
+  hierarchy.bits = {.weights = 4, .partial_sums = 24};
   const AcceleratorFormat& native = *AcceleratorFormats().front();
   const std::string text = AcceleratorText(accelerator);
   const Result<Accelerator> again = native.read(text, "m.yaml");
@@ -106,6 +107,11 @@ TEST(NativeAccelerator, MistakesAreFoundWhereTheyStand) {
   EXPECT_EQ(ErrorOf(hierarchy + "  - {name: L}\n  - {name: L}\n"),
             "m.yaml:7:5: L: two levels have this name");
   EXPECT_EQ(ErrorOf(hierarchy + "  - {entries: 3}\n"), "m.yaml:6:5: level without 'name'");
+  EXPECT_EQ(ErrorOf(hierarchy + "  - {name: L}\nbits: {weight: 4}\n"),
+            "m.yaml:7:8: unknown key 'weight' in a map of bits; did you mean 'weights'?");
+  EXPECT_EQ(ErrorOf("bits: 8\n"), "m.yaml:3:7: bits are of tensors in a hierarchy");
+  EXPECT_EQ(ErrorOf("hierarchy:\n  bits: 8\n  arithmetic: {}\n  levels: [{name: L}]\nbits: 4\n"),
+            "m.yaml:7:7: the hierarchy has bits already");
   EXPECT_EQ(ErrorOf("hierarchy: {levels: []}\n"), "m.yaml:3:12: hierarchy without 'arithmetic'");
   EXPECT_EQ(ErrorOf(""), "m.yaml:1:1: m: neither a pe_array nor a hierarchy is given");
   EXPECT_EQ(ToString(ParseAccelerator("format: tessera-accelerator-2\n", "m.yaml").error()),

@@ -30,6 +30,16 @@ Result<MachineTemplate> MachineTemplate::Vary(std::string_view text, const std::
       none.kind = Kind::kMap;
       root->entries.push_back({"constraints", root->where(), std::move(none)});
     }
+    // Nor do most say how wide elements are.
+    if (path.starts_with("bits.")) {
+      if (FindIn(*root, "bits") != nullptr) {
+        node = &*root;
+      } else if (FindIn(*node, "bits") == nullptr) {
+        Node none = ScalarLike(*root, "");
+        none.kind = Kind::kMap;
+        node->entries.push_back({"bits", root->where(), std::move(none)});
+      }
+    }
     const auto wrong = [&](std::string_view part, const std::vector<std::string>& known) {
       return Error{.kind = ErrorKind::kUnknownName,
                    .message = fmt::format("{} has no {}, which {} names", file, Quoted(part), path),

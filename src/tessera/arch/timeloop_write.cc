@@ -156,6 +156,7 @@ std::vector<std::string> Losses(const Accelerator& accelerator) {
   if (hierarchy.arithmetic.vector_op_pj || hierarchy.arithmetic.vector_lanes) {
     lost.emplace_back("vector_op_pj, vector_lanes: Timeloop knows MACs only");
   }
+  if (hierarchy.bits.known()) lost.emplace_back("bits: an element is a word of each level");
   if (hierarchy.links) lost.emplace_back("links: Timeloop decides by itself where they are");
   for (const MemoryLevel& level : hierarchy.levels) {
     if (level.technology == "DRAM" || level.technology == "SRAM") continue;

@@ -28,6 +28,7 @@ struct BoundArguments {
 
 std::vector<Flag> Flags(BoundArguments& arguments) {
   std::vector<Flag> flags = NetworkFlags(arguments.network);
+  flags.push_back(BitsFlag(arguments.network.bits));
   flags.push_back(AcceleratorFlag(arguments.accelerator));
   flags.push_back(EnergyFlag(arguments.energy));
   flags.push_back(SemanticsFlag(

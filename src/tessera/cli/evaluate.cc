@@ -52,7 +52,8 @@ std::vector<Flag> EvaluateFlags(EvaluateArguments& arguments) {
        .help = "what is mapped, a network or a Timeloop problem, or the folder of a run with its "
                "mappings; MAESTRO's files bring it along",
        .choices = ZooNames},
-      BindFlag(arguments.bind)};
+      BindFlag(arguments.bind),
+      BitsFlag(arguments.bits)};
   for (const ModelEvaluator* evaluator : ModelEvaluators()) {
     if (evaluator->flags == nullptr) continue;
     for (const Flag& flag : evaluator->flags(arguments)) flags.push_back(flag);
@@ -103,7 +104,11 @@ Error NetworkNotTaken(const std::string& network, const CostModelChoice& model) 
 }
 
 Result<void> Run(const EvaluateArguments& arguments, Context& context) {
-  if (IsRun(arguments.network)) return EvaluateRun(arguments, context);
+  if (IsRun(arguments.network)) {
+    if (!arguments.bits) return EvaluateRun(arguments, context);
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--bits: the bits of a run are those it was made with"};
+  }
   if (Result<void> ok = CheckInputs(arguments); !ok) return ok;
   const Result<CostModelChoice> model =
       arguments.settings.Choose(arguments.model, DefaultModel(arguments));
@@ -112,6 +117,10 @@ Result<void> Run(const EvaluateArguments& arguments, Context& context) {
   if (evaluator == nullptr) return EvaluateAny(arguments, *model, context);
   if (!evaluator->takes_network && !arguments.network.empty()) {
     return NetworkNotTaken(arguments.network, *model);
+  }
+  if (arguments.bits && (!evaluator->takes_network || !arguments.batch.empty())) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--bits is for a layer that model loopnest maps"};
   }
   return evaluator->run(arguments, *model, context);
 }

@@ -35,6 +35,7 @@ struct EvaluateArguments {
   // Timeloop problem, and values of the network's symbolic sizes.
   std::string network;
   std::vector<std::string> bind;
+  std::optional<std::string> bits;
 
   // Evaluators of dataflows: MAESTRO's flags for the machine, and its choices.
   MaestroArguments maestro;

@@ -32,8 +32,10 @@ Result<void> CheckArguments(const EvaluateArguments& arguments, const CostModelC
 }
 
 Result<NetworkLayer> LoadLayer(const EvaluateArguments& arguments) {
-  const Result<Network> network =
-      Load({.name = arguments.network, .bind = arguments.bind, .layer = arguments.layer});
+  const Result<Network> network = Load({.name = arguments.network,
+                                        .bind = arguments.bind,
+                                        .layer = arguments.layer,
+                                        .bits = arguments.bits});
   if (!network) return network.error();
   if (network->layers.size() == 1) return network->layers.front();
   return Usage(fmt::format("a mapping is for one layer, and {} has {}", Quoted(arguments.network),

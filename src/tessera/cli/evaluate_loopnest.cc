@@ -63,8 +63,10 @@ Result<Inputs> FindInputs(const EvaluateArguments& arguments) {
 Result<LoopEvaluation> LoadCase(const EvaluateArguments& arguments, Context& context) {
   const Result<Inputs> inputs = FindInputs(arguments);
   if (!inputs) return inputs.error();
-  const Result<std::vector<LoopLayer>> layers =
-      LoadLoopLayers({.name = inputs->network, .bind = arguments.bind, .layer = arguments.layer});
+  const Result<std::vector<LoopLayer>> layers = LoadLoopLayers({.name = inputs->network,
+                                                                .bind = arguments.bind,
+                                                                .layer = arguments.layer,
+                                                                .bits = arguments.bits});
   if (!layers) return layers.error();
   if (layers->size() != 1) {
     return Usage(fmt::format("a mapping is for one layer, and {} has {}", Quoted(inputs->network),

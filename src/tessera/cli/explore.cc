@@ -17,6 +17,7 @@ namespace {
 struct ExploreArguments {
   std::vector<std::string> networks;
   std::vector<std::string> bind;
+  std::optional<std::string> bits;
   std::optional<std::string> layer;
   std::string machine;
   std::string objective{ToString(Objective::kEdp)};
@@ -49,6 +50,7 @@ std::vector<Flag> Flags(ExploreArguments& arguments) {
        .help = "only this layer: its name, or its number from 1",
        .value = "L"},
       BindFlag(arguments.bind),
+      BitsFlag(arguments.bits),
       {.name = "--objective",
        .target = &arguments.objective,
        .help = "what is to be small: latency, energy, edp, or area of a machine that can do it",
@@ -122,8 +124,8 @@ std::vector<std::string> NamesIn(const std::vector<std::string>& words) {
 Result<std::vector<Network>> LoadNetworks(const ExploreArguments& arguments) {
   std::vector<Network> networks;
   for (const std::string& name : NamesIn(arguments.networks)) {
-    Result<Network> network =
-        Load({.name = name, .bind = arguments.bind, .layer = arguments.layer});
+    Result<Network> network = Load(
+        {.name = name, .bind = arguments.bind, .layer = arguments.layer, .bits = arguments.bits});
     if (!network) return network.error();
     networks.push_back(*std::move(network));
   }

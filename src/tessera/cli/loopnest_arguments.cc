@@ -22,8 +22,17 @@ Result<std::vector<LoopLayer>> LoadProblem(const NetworkArgument& argument) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = "--bind is for networks, and this is a Timeloop problem"};
   }
-  const Result<LoopProblem> problem = LoadTimeloopProblem(argument.name);
+  Result<LoopProblem> problem = LoadTimeloopProblem(argument.name);
   if (!problem) return problem.error();
+  if (argument.bits) {
+    const Result<TensorBits> bits = ParseTensorBits(*argument.bits);
+    if (!bits) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = "--bits: " + bits.error().message,
+                   .hint = bits.error().hint};
+    }
+    SetBits(*bits, *problem);
+  }
   const std::string name = FileStem(argument.name);
   if (argument.layer && *argument.layer != name && *argument.layer != "1") {
     return Error{

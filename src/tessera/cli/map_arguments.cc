@@ -33,6 +33,7 @@ std::vector<Flag> ConstraintFlags(std::vector<std::string>& constraints, std::st
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
   MapSettings& settings = arguments.settings;
   std::vector<Flag> flags = NetworkFlags(arguments.network);
+  flags.push_back(BitsFlag(arguments.network.bits));
   flags.push_back(AcceleratorFlag(arguments.accelerator));
   const std::vector<Flag> more = {
       {.name = "--model",

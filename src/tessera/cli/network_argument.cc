@@ -29,6 +29,16 @@ Flag BindFlag(std::vector<std::string>& bind) {
           .value = "NAME=N"};
 }
 
+Flag BitsFlag(std::optional<std::string>& bits) {
+  return {.name = "--bits",
+          .target = &bits,
+          .help =
+              "loopnest: how wide elements are: weights=4,inputs=8,outputs=16,partial_sums=24, "
+              "one number, file (data types of the network's file) or machine (its words); "
+              "default: what the network's file or the machine's gives",
+          .value = "WIDTHS"};
+}
+
 Result<Bindings> ReadBindings(const std::vector<std::string>& bind) {
   Bindings all;
   for (const std::string& text : bind) {
@@ -51,8 +61,24 @@ Result<Network> Load(const NetworkArgument& argument) {
   const Result<Bindings> bindings = ReadBindings(argument.bind);
   if (!bindings) return bindings.error();
   Result<Network> network = LoadNetwork(argument.name, *bindings);
-  if (!network || !argument.layer) return network;
-  const Result<const NetworkLayer*> layer = FindLayer(*network, *argument.layer);
+  if (!network) return network;
+  std::string layer_name;
+  if (argument.layer) {
+    const Result<const NetworkLayer*> layer = FindLayer(*network, *argument.layer);
+    if (!layer) return layer.error();
+    layer_name = (*layer)->name;
+  }
+  if (argument.bits) {
+    if (Result<void> set = SetBits(*argument.bits, *network); !set) {
+      Error error = set.error();
+      error.kind = ErrorKind::kUsage;
+      error.message = "--bits: " + error.message;
+      return error;
+    }
+  }
+  if (!argument.layer) return network;
+  // By its name: layers whose bits have become equal are one entry, so numbers may have changed.
+  const Result<const NetworkLayer*> layer = FindLayer(*network, layer_name);
   if (!layer) return layer.error();
   return OnlyLayer(*network, **layer);
 }

@@ -17,6 +17,7 @@ struct NetworkArgument {
   std::string name;
   std::vector<std::string> bind;
   std::optional<std::string> layer;
+  std::optional<std::string> bits = {};
 };
 
 // NETWORK, --bind and --layer.
@@ -25,10 +26,13 @@ std::vector<Flag> NetworkFlags(NetworkArgument& argument, bool required = true);
 // --bind alone, for commands that take files.
 Flag BindFlag(std::vector<std::string>& bind);
 
+// --bits, for commands in which a network meets a machine of model loopnest.
+Flag BitsFlag(std::optional<std::string>& bits);
+
 // {"batch=1", "seq=128"} as bindings.
 Result<Bindings> ReadBindings(const std::vector<std::string>& bind);
 
-// The network, with only the layer of --layer if one is given.
+// The network, with the bits of --bits, and with only the layer of --layer if one is given.
 Result<Network> Load(const NetworkArgument& argument);
 
 // Names for shell completion.

@@ -25,6 +25,7 @@ struct SweepArguments {
 
 std::vector<Flag> Flags(SweepArguments& arguments) {
   std::vector<Flag> flags = NetworkFlags(arguments.network);
+  flags.push_back(BitsFlag(arguments.network.bits));
   flags.push_back(AcceleratorFlag(arguments.accelerator));
   const std::vector<Flag> more = {
       {.name = "--vary",

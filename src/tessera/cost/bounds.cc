@@ -219,15 +219,15 @@ class Bounder {
     double least = -1;
     for (int i = 0; i + 1 < num_levels_; ++i) {
       const TrafficBound fed = Between(v, -1, i, /*outermost=*/false);
-      const double energy = Energy(i, fed);
+      const double energy = Energy(i, v, fed);
       least = least < 0 ? energy : std::min(least, energy);
     }
     // Feeding the MACs from the outermost level directly costs that level more.
     if (num_levels_ > 1) {
       const TrafficBound from_outside = Between(v, -1, num_levels_ - 1, /*outermost=*/true);
       const TrafficBound& already = bounds.levels.back().tensors[static_cast<size_t>(v)];
-      least =
-          std::min(least, Energy(num_levels_ - 1, from_outside) - Energy(num_levels_ - 1, already));
+      least = std::min(
+          least, Energy(num_levels_ - 1, v, from_outside) - Energy(num_levels_ - 1, v, already));
       any_level_pj_ += std::max(0.0, least);
     }
   }
@@ -252,8 +252,12 @@ class Bounder {
     for (int k = 0; k < i; ++k) {
       const MachineLevel& below = machine_.levels[k];
       if (!below.limited) return std::nullopt;
-      words += static_cast<double>(std::max(below.exact_entries, below.entries)) *
-               static_cast<double>(below.instances);
+      // If widths differ, as many elements as there are if all are of the narrowest tensor.
+      const double elements =
+          machine_.plain
+              ? static_cast<double>(std::max(below.exact_entries, below.entries))
+              : static_cast<double>(below.exact_entries) / static_cast<double>(LeastUnits(k));
+      words += elements * static_cast<double>(below.instances);
     }
     return words;
   }
@@ -287,35 +291,40 @@ class Bounder {
   // Cycles that the busiest instance needs at least, if all share the words evenly.
   int64_t LevelCycles(int i, const LevelBound& level) const {
     const MachineLevel& machine = machine_.levels[i];
-    int64_t reads = 0, writes = 0;
-    for (const TrafficBound& tensor : level.tensors) {
-      reads += tensor.reads;
-      writes += tensor.fills + tensor.updates;
+    const int64_t word_units = machine.widths.word_units;
+    int64_t reads = 0, writes = 0;  // units
+    for (int v = 0; v < num_tensors_; ++v) {
+      const TrafficBound& tensor = level.tensors[static_cast<size_t>(v)];
+      reads += tensor.reads * machine.units(v);
+      writes += (tensor.fills + tensor.updates) * machine.units(v);
     }
-    const auto cycles = [&](int64_t words, const Bandwidth& rate) -> int64_t {
+    const int64_t all = level.words * LeastUnits(i);
+    const auto cycles = [&](int64_t units, const Bandwidth& rate) -> int64_t {
       if (!rate.limited) return 0;
-      const int64_t needed = rate.exact.CeilQuotient(CeilDiv(words, machine.instances));
+      const int64_t needed = CyclesAt(rate, word_units, CeilDiv(units, machine.instances));
       return exact() ? needed : std::max<int64_t>(0, needed - 1);  // theirs are rounded doubles
     };
     int64_t most = std::max({cycles(reads, machine.read), cycles(writes, machine.write),
-                             cycles(std::max(reads + writes, level.words), machine.shared)});
-    if (machine.read.limited && machine.write.limited && level.words > reads + writes) {
-      const double rate = machine.read.value + machine.write.value;
-      const double words =
-          static_cast<double>(level.words) / static_cast<double>(machine.instances);
+                             cycles(std::max(reads + writes, all), machine.shared)});
+    if (machine.read.limited && machine.write.limited && all > reads + writes) {
+      const double rate =
+          (machine.read.value + machine.write.value) * static_cast<double>(word_units);
+      const double words = static_cast<double>(all) / static_cast<double>(machine.instances);
       most = std::max(most, static_cast<int64_t>(words / rate * (1 - 1e-12)));
     }
     return most;
   }
 
   // Energy of the words alone; vectors may be full, and clusters may share what they spend.
-  double Energy(int i, const TrafficBound& tensor) const {
+  double Energy(int i, int v, const TrafficBound& tensor) const {
     const MachineLevel& machine = machine_.levels[i];
     return (static_cast<double>(tensor.reads) * machine.read_pj +
             static_cast<double>(tensor.fills) * machine.fill_pj +
             static_cast<double>(tensor.updates) * machine.update_pj) *
-           Share(i);
+           Share(i) * machine.words[v];
   }
+  // Of the narrowest tensor at a level.
+  int64_t LeastUnits(int i) const { return machine_.levels[i].widths.least_units(num_tensors_); }
   double Share(int i) const {
     const MachineLevel& machine = machine_.levels[i];
     return static_cast<double>(machine.clusters) / static_cast<double>(machine.instances) /
@@ -324,7 +333,9 @@ class Bounder {
 
   double CompulsoryEnergy(int i, const LevelBound& level) const {
     double energy = 0;
-    for (const TrafficBound& tensor : level.tensors) energy += Energy(i, tensor);
+    for (int v = 0; v < num_tensors_; ++v) {
+      energy += Energy(i, v, level.tensors[static_cast<size_t>(v)]);
+    }
     return energy;
   }
 
@@ -334,9 +345,11 @@ class Bounder {
     for (const TrafficBound& tensor : level.tensors) {
       words += static_cast<double>(tensor.reads + tensor.updates);
     }
-    // Words beyond the single bounds are reads or updates.
+    // Words beyond the single bounds are reads or updates, perhaps of the narrowest tensor.
     const double more = static_cast<double>(level.words) - words;
-    if (more > 0) energy += more * std::min(machine.read_pj, machine.update_pj) * Share(i);
+    const double least =
+        static_cast<double>(LeastUnits(i)) / static_cast<double>(machine.widths.word_units);
+    if (more > 0) energy += more * std::min(machine.read_pj, machine.update_pj) * Share(i) * least;
     return energy;
   }
 
@@ -344,17 +357,17 @@ class Bounder {
   // none.
   double NetworkEnergy(int i) const {
     if (!exact() || options_.keep.empty()) return 0;
-    int64_t words = 0;
+    double words = 0;
     for (int v = 0; v < num_tensors_; ++v) {
       bool held_below = false, passes = false;
       for (int k = i; k < num_levels_; ++k) passes = passes || Keeps(k, v);
       if (!passes) continue;
       for (int k = 0; k < i; ++k) held_below = held_below || Keeps(k, v);
-      words +=
+      const int64_t entering =
           held_below ? elements_[v] : std::max(elements_[v], CeilDiv(macs_, MacsPerInstance(i)));
+      words += static_cast<double>(entering) * machine_.levels[i].words[v];
     }
-    return static_cast<double>(words) *
-           (machine_.levels[i].router_pj + machine_.levels[i].ingress_pj);
+    return words * (machine_.levels[i].router_pj + machine_.levels[i].ingress_pj);
   }
 
   // ---- Operands that share parallel loops ----
@@ -398,8 +411,8 @@ class Bounder {
       const auto macs = static_cast<double>(MacsPerInstance(level));
       if (macs <= 1) continue;
       const MachineLevel& machine = machine_.levels[level];
-      const double pj =
-          (ReadWrite(v) ? machine.update_pj + machine.read_pj : machine.read_pj) * Share(level);
+      const double pj = (ReadWrite(v) ? machine.update_pj + machine.read_pj : machine.read_pj) *
+                        Share(level) * machine.words[v];
       fed.push_back({v, level, pj * static_cast<double>(macs_), std::min(idle, macs), macs});
     }
     if (windows > 1 || machine_.links) return {};
@@ -427,13 +440,13 @@ class Bounder {
       const MachineLevel& machine = machine_.levels[one.level];
       TrafficBound handed = level.tensors[static_cast<size_t>(one.tensor)];
       handed.fills = 0;
-      known_pj += Energy(one.level, handed);
+      known_pj += Energy(one.level, one.tensor, handed);
       bool first = true;  // of this level: words beyond the single bounds may be any tensor's
       for (size_t other = 0; other < k; ++other) first = first && fed[other].level != one.level;
       if (first) known_pj += level.energy_pj - CompulsoryEnergy(one.level, level);
       if (ReadWrite(one.tensor)) {
         elided_pj += static_cast<double>(MostElided(one.level, one.tensor)) * machine.read_pj *
-                     Share(one.level);
+                     Share(one.level) * machine.words[one.tensor];
       }
     }
     for (size_t a = 0; a < fed.size(); ++a) {
@@ -487,7 +500,8 @@ class Bounder {
 
 Result<LoopBounds> LowerBounds(const LoopProblem& problem, const Hierarchy& hierarchy,
                                const BoundOptions& options) {
-  const Result<Machine> machine = loopnest::MakeMachine(hierarchy, options.clock_ghz);
+  const Result<Machine> machine =
+      loopnest::MakeMachine(hierarchy, problem, options.semantics, options.clock_ghz);
   if (!machine) return machine.error();
   if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   if (!options.keep.empty() && options.keep.size() != hierarchy.levels.size()) {
@@ -502,7 +516,7 @@ Result<LoopBounds> LowerBounds(const LoopProblem& problem, const Hierarchy& hier
 Result<CostBounds> LeastBounds(const LoopProblem& problem, const Hierarchy& hierarchy,
                                std::span<const std::vector<uint8_t>> keeps,
                                std::optional<int64_t>& compute_cycles) {
-  const Result<Machine> machine = loopnest::MakeMachine(hierarchy);
+  const Result<Machine> machine = loopnest::MakeMachine(hierarchy, problem, Semantics::kExact);
   if (!machine) return machine.error();
   if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   const ProblemData data = loopnest::MakeProblemData(problem);

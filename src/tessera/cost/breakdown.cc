@@ -17,17 +17,25 @@ std::vector<double*> PartsOf(CostBreakdown& breakdown) {
   return parts;
 }
 
+int64_t WordsOf(const TensorShare& tensor, int64_t elements) {
+  if (tensor.element_words == 1) return elements;
+  return static_cast<int64_t>(std::ceil(static_cast<double>(elements) * tensor.element_words));
+}
+
 }  // namespace
 
 int64_t LevelShare::used_words() const {
   int64_t words = 0;
-  for (const TensorShare& tensor : tensors) words += tensor.kept ? tensor.tile_words : 0;
+  for (const TensorShare& tensor : tensors)
+    words += tensor.kept ? WordsOf(tensor, tensor.tile_words) : 0;
   return words;
 }
 
 int64_t LevelShare::moved_words() const {
   int64_t words = 0;
-  for (const TensorShare& tensor : tensors) words += tensor.reads + tensor.fills + tensor.updates;
+  for (const TensorShare& tensor : tensors) {
+    words += WordsOf(tensor, tensor.reads + tensor.fills + tensor.updates);
+  }
   return words;
 }
 

@@ -112,6 +112,7 @@ Result<NestTensor> PackTensor(const LoopProblem& problem, const loopnest::Tensor
 Result<NestPlan> MakeNestPlan(const loopnest::Setup& setup) {
   if (setup.semantics != loopnest::Semantics::kExact) return ForHost("Timeloop's semantics are");
   if (setup.machine.links) return ForHost("links between neighbours are");
+  if (!setup.machine.plain) return ForHost("bits of tensors are");
   const LoopProblem& problem = setup.data.problem;
   NestPlan plan{.num_levels = setup.machine.num_levels,
                 .num_dims = problem.num_dimensions,

@@ -56,8 +56,8 @@ std::string StructureKey(const Accelerator& accelerator, loopnest::Semantics sem
   const bool exact = semantics == loopnest::Semantics::kExact;
   const bool demands = constrained || !accelerator.constraints.demands.empty();
   bool rigid = !exact || demands || hierarchy.links;
-  std::string key = fmt::format("{} {} {};", hierarchy.links, hierarchy.bypass,
-                                WriteDemands(accelerator.constraints));
+  std::string key = fmt::format("{} {} {} {};", hierarchy.links, hierarchy.bypass,
+                                ToString(hierarchy.bits), WriteDemands(accelerator.constraints));
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     const MemoryLevel& level = hierarchy.levels[i];
     rigid |= level.cluster_size > 1 || level.network.hop_pj.mantissa() != 0 ||

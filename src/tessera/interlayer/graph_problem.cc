@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/mapping/widths.h"
+
 namespace tessera::interlayer {
 namespace {
 
@@ -197,6 +199,18 @@ Result<GraphProblem> MakeGraphProblem(const Network& network, const Accelerator&
         .kind = ErrorKind::kUnsupported,
         .message = fmt::format("accelerator '{}' has no memory hierarchy", accelerator.name),
         .hint = "inter-layer mapping is for model loopnest"};
+  }
+  // Rooms, lifetimes and slices are counted in words here, so an element has to be one.
+  for (const NetworkLayer& entry : network.layers) {
+    const Result<LoopProblem> loops = MakeLoopProblem(entry.layer);
+    for (size_t i = 0; loops && i < accelerator.hierarchy->levels.size(); ++i) {
+      if (WidthsAt(*loops, *accelerator.hierarchy, i).plain(loops->num_tensors)) continue;
+      return Error{.kind = ErrorKind::kUnsupported,
+                   .message = fmt::format("layer '{}': bits of tensors are not a word of {}, and "
+                                          "inter-layer mapping counts words",
+                                          entry.name, accelerator.hierarchy->levels[i].name),
+                   .hint = "use --inter-layer none, or --bits machine"};
+    }
   }
   if (Result<void> valid = ValidateGraph(network); !valid) return valid.error();
   Result<GraphProblem> problem = Maker(network, *accelerator.hierarchy).Run();

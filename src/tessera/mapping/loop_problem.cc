@@ -275,7 +275,9 @@ Result<LoopProblem> MakeLoopProblem(std::string_view shape, const NamedValues& b
   return problem;
 }
 
-Result<LoopProblem> MakeLoopProblem(const Layer& l) {
+namespace {
+
+Result<LoopProblem> ProblemOf(const Layer& l) {
   if (l.type == LayerType::kFullyConnected) {
     return MakeLoopProblem("fc", {{"C", l.c}, {"K", l.k}, {"N", l.n}});
   }
@@ -306,6 +308,30 @@ Result<LoopProblem> MakeLoopProblem(const Layer& l) {
   if (l.groups == 1) return MakeLoopProblem("conv", bounds, coefficients);
   bounds.emplace_back("G", l.groups);
   return MakeLoopProblem("gconv", bounds, coefficients);
+}
+
+}  // namespace
+
+Result<LoopProblem> MakeLoopProblem(const Layer& layer) {
+  Result<LoopProblem> problem = ProblemOf(layer);
+  if (problem) SetBits(layer.bits, *problem);
+  return problem;
+}
+
+void SetBits(const TensorBits& bits, LoopProblem& problem) {
+  for (LoopTensor& tensor : problem.tensors) {
+    int32_t width = 0;
+    switch (tensor.role) {
+      case TensorRole::kWeight: width = bits.weights; break;
+      case TensorRole::kInput: width = bits.inputs; break;
+      case TensorRole::kOutput: width = bits.outputs; break;
+      case TensorRole::kOther: break;
+    }
+    if (width != 0) tensor.bits = width;
+    if (tensor.role == TensorRole::kOutput && bits.partial_sums != 0) {
+      tensor.sum_bits = bits.partial_sums;
+    }
+  }
 }
 
 std::vector<std::string_view> LoopShapeNames() {
@@ -355,6 +381,10 @@ std::string ToString(const LoopProblem& problem) {
   for (const LoopCoefficient& coefficient : problem.coefficient_view()) {
     if (coefficient.value == 1) continue;
     text += fmt::format(" {} {}", coefficient.name.view(), coefficient.value);
+  }
+  for (const LoopTensor& tensor : problem.tensor_view()) {
+    if (tensor.bits != 0) text += fmt::format(" {} {} bits", tensor.name.view(), tensor.bits);
+    if (tensor.sum_bits != 0) text += fmt::format(" sums {} bits", tensor.sum_bits);
   }
   return text;
 }

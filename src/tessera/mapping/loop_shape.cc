@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tessera/base/tensor_bits.h"
 #include "tessera/base/text.h"
 #include "tessera/workload/timeloop_problem.h"
 
@@ -51,6 +52,7 @@ class Converter {
       if (Result<void> ok = AddTensor(tensor); !ok) return ok.error();
     }
     NameOperands();
+    SetBits(source_.bits, problem_);
     if (Result<void> ok = Validate(problem_); !ok) {
       Error error = ok.error();
       error.where = source_.where;
@@ -152,6 +154,18 @@ class Converter {
   LoopProblem problem_ = {};
 };
 
+TensorBits BitsOf(const LoopProblem& problem) {
+  TensorBits bits;
+  for (const LoopTensor& tensor : problem.tensor_view()) {
+    if (tensor.role == TensorRole::kWeight) bits.weights = tensor.bits;
+    if (tensor.role == TensorRole::kInput) bits.inputs = tensor.bits;
+    if (tensor.role != TensorRole::kOutput) continue;
+    bits.outputs = tensor.bits;
+    bits.partial_sums = tensor.sum_bits;
+  }
+  return bits;
+}
+
 }  // namespace
 
 Result<LoopProblem> ReadLoopShape(const Node& shape, const NamedValues& bounds,
@@ -205,7 +219,11 @@ std::string WriteLoopProblem(const LoopProblem& problem, TimeloopVersion version
   for (const LoopDimension& dim : problem.dims()) {
     text += fmt::format("    {}: {}\n", dim.name.view(), dim.bound);
   }
-  return text + instance;
+  text += instance;
+  if (const TensorBits bits = BitsOf(problem); bits.known()) {
+    text += fmt::format("  bits: {}\n", TensorBitsYaml(bits));
+  }
+  return text;
 }
 
 }  // namespace tessera

@@ -62,14 +62,18 @@ Result<Export> ExportToTimeloop(const LoopProblem& problem, const Accelerator& a
                  .message = fmt::format("unknown version of Timeloop {}", Quoted(version)),
                  .hint = DidYouMean(version, TimeloopVersions())};
   }
+  // Timeloop counts words.
+  LoopProblem words = problem;
+  for (LoopTensor& tensor : words.tensors) tensor.bits = tensor.sum_bits = 0;
   const Result<TimeloopArchitecture> architecture = WriteTimeloopArchitecture(accelerator, *known);
   if (!architecture) return architecture.error();
   Export made{
       .files = {{"arch.yaml", architecture->text},
                 {"ert.yaml", architecture->ert},
-                {"problem.yaml", WriteLoopProblem(problem, *known)},
+                {"problem.yaml", WriteLoopProblem(words, *known)},
                 {"mapping.yaml", WriteTimeloopMapping(mapping, problem, *accelerator.hierarchy)}},
       .lost = architecture->lost};
+  if (words != problem) made.lost.emplace_back("bits of tensors: Timeloop counts words");
   std::erase_if(made.files, [](const ExportedFile& file) { return file.contents.empty(); });
   return made;
 }

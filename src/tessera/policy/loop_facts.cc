@@ -84,7 +84,15 @@ void FindLevels(const MappingProblem::LoopForm& form, GameFacts& facts) {
   for (size_t i = 0; i < form.hierarchy.levels.size(); ++i) {
     const MemoryLevel& machine = form.hierarchy.levels[i];
     LevelFacts level;
-    if (const std::optional<int64_t>& words = space.capacity(i)) level.capacity = *words;
+    const LevelWidths& widths = space.widths(i);
+    if (const std::optional<int64_t>& units = space.capacity(i)) {
+      level.capacity = *units;
+      level.words = static_cast<double>(*units) / static_cast<double>(widths.word_units);
+    }
+    for (size_t t = 0; t < kTensors; ++t) {
+      level.units[t] = static_cast<double>(widths.units[facts.tensor[t]]);
+      level.element_words[t] = widths.words(static_cast<int>(facts.tensor[t]));
+    }
     level.fan_x = FanoutX(form.hierarchy, i);
     level.fan_y = FanoutY(form.hierarchy, i);
     level.instances = static_cast<double>(machine.instances());

@@ -21,7 +21,10 @@ inline constexpr size_t kTensors = 3;  // by role: weights, inputs, outputs
 
 // One level of the machine.
 struct LevelFacts {
-  int64_t capacity = -1;  // words; -1: no limit
+  int64_t capacity = -1;                                   // units (mapping/widths.h); -1: no limit
+  double words = 0;                                        // the same in words
+  std::array<double, kTensors> units = {1, 1, 1};          // of an element
+  std::array<double, kTensors> element_words = {1, 1, 1};  // the same in words
   int64_t fan_x = 1, fan_y = 1;
   double instances = 1;
   double read_pj = 0, write_pj = 0;        // per word

@@ -331,12 +331,14 @@ class LoopEpisode final : public Episode {
         continue;
       }
       // A word of each tensor must have room.
-      int64_t words = decision.value(i) == 0 ? 1 : 0;
+      double units = decision.value(i) == 0 ? Level().units[at_] : 0;
       for (size_t t = 0; t < kTensors; ++t) {
         const bool open = t > at_ && Level().keep[t] != kNone;
-        if (t != at_ && !open && nest_.Keeps(level_, t)) ++words;
+        if (t != at_ && !open && nest_.Keeps(level_, t)) units += Level().units[t];
       }
-      if (Level().capacity < 0 || words <= Level().capacity) choices_.push_back({.index = i});
+      if (Level().capacity < 0 || units <= static_cast<double>(Level().capacity)) {
+        choices_.push_back({.index = i});
+      }
     }
   }
 
@@ -459,7 +461,7 @@ class LoopEpisode final : public Episode {
     row.Add(level_ == 0 ? 1 : 0);
     row.Add(level_ == facts_.outermost() ? 1 : 0);
     row.Add(static_cast<double>(facts_.outermost() - level_) / 4);
-    row.Add(level.capacity < 0 ? 1.5 : std::log2(static_cast<double>(level.capacity) + 1) / 20);
+    row.Add(level.capacity < 0 ? 1.5 : std::log2(level.words + 1) / 20);
     row.AddLog(level.instances, 16);
     row.AddLog(static_cast<double>(level.fan_x * level.fan_y), 10);
     row.AddLog(level.read_pj / std::max(facts_.mac_pj, 1e-3) + 1e-2, 8);
@@ -494,7 +496,7 @@ class LoopEpisode final : public Episode {
     for (size_t t = 0; t < kTensors; ++t) row.Add(nest_.Keeps(level_, t) ? 1 : 0);
     for (size_t t = 0; t < kTensors; ++t) row.Add(t < at_ ? 1 : 0);
     row.AddLog(next_pj / (Level().read_pj + 1e-3), 8);
-    const double room = Level().capacity < 0 ? 1e9 : static_cast<double>(Level().capacity) + 1;
+    const double room = Level().capacity < 0 ? 1e9 : Level().words + 1;
     row.AddLog(facts_.total_words[at_] / room, 16);
     row.AddLog((facts_.total_words[0] + facts_.total_words[1] + facts_.total_words[2]) / room, 16);
     row.AddLog(facts_.macs / facts_.total_words[at_], 16);
@@ -629,7 +631,7 @@ class LoopEpisode final : public Episode {
     for (size_t t = 0; t < kTensors; ++t) {
       const size_t source = nest_.Keeps(level_, t) ? level_ : nest_.Above(t, level_);
       const LevelFacts& from = facts_.levels[source];
-      const double words = trips * nest_.Words(t, inside);
+      const double words = trips * nest_.Words(t, inside) * from.element_words[t];
       const double pj = t == 2 ? from.read_pj + from.write_pj : from.read_pj;
       weight_[t] = words * pj / facts_.macs;
       const double rate = t == 2 ? from.write_words : from.read_words;

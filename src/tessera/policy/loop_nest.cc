@@ -44,11 +44,11 @@ double LoopNest::Words(size_t tensor, const Extents& tile) const {
 double LoopNest::Held(size_t level, size_t loop, int64_t factor) const {
   Extents tile = extent[level];
   tile[loop] *= factor;
-  double words = 0;
+  double units = 0;
   for (size_t t = 0; t < kTensors; ++t) {
-    if (Keeps(level, t)) words += Words(t, tile);
+    if (Keeps(level, t)) units += Words(t, tile) * facts.levels[level].units[t];
   }
-  return words;
+  return units;
 }
 
 bool LoopNest::Fits(size_t level, size_t loop, int64_t factor) const {
@@ -94,11 +94,13 @@ Fetches LoopNest::FetchesInto(size_t level, size_t loop, int64_t factor) const {
     const LevelFacts& source = facts.levels[above];
     const double delivered = trips * fetches.words[t];
     const double read = delivered / Multicast(t, level + 1, above);
-    const double pj = read * source.read_pj + delivered * facts.levels[level].write_pj;
+    const double pj =
+        read * source.element_words[t] * source.read_pj +
+        delivered * facts.levels[level].element_words[t] * facts.levels[level].write_pj;
     fetches.per_mac[t] = pj / facts.macs;
     fetches.energy_per_mac += fetches.per_mac[t];
     const double words = t == 2 ? source.write_words : source.read_words;
-    if (words > 0) cycles[above] += read / words;
+    if (words > 0) cycles[above] += read * source.element_words[t] / words;
     fetches.stall = std::max(fetches.stall, cycles[above] / compute);
   }
   return fetches;
@@ -130,11 +132,13 @@ NestEstimate LoopNest::Estimate() const {
           if (!stays) words *= static_cast<double>(temporal[j][d]);
         }
       }
-      const double delivered = words * (macs ? made.busy : in_use[next - 1]);
-      const double sent = delivered / Multicast(t, next, source);
+      const double elements = words * (macs ? made.busy : in_use[next - 1]);
+      const double source_words = facts.levels[source].element_words[t];
+      const double sent = elements / Multicast(t, next, source) * source_words;
+      const double delivered = macs ? 0 : elements * facts.levels[next - 1].element_words[t];
       double pj = 0;
       if (t == 2) {
-        const double again = std::max(0.0, sent - facts.total_words[t]);
+        const double again = std::max(0.0, sent - facts.total_words[t] * source_words);
         written[source] += sent;
         read[source] += again;
         pj = sent * facts.levels[source].write_pj + again * facts.levels[source].read_pj;

@@ -80,18 +80,24 @@ Json ToJson(const Hierarchy& hierarchy) {
     levels.push_back(std::move(level));
   }
   const Arithmetic& macs = hierarchy.arithmetic;
-  return {{"links", hierarchy.links},
-          {"bypass", hierarchy.bypass},
-          {"arithmetic",
-           {{"name", macs.name},
-            {"instances", macs.instances()},
-            {"mesh_x", macs.mesh_x},
-            {"mesh_y", macs.mesh_y},
-            {"word_bits", macs.word_bits},
-            {"mac_pj", ToJson(macs.mac_pj)},
-            {"area_um2", OrNull(macs.area_um2)}}},
-          {"area_um2", OrNull(AreaUm2(hierarchy))},
-          {"levels", std::move(levels)}};
+  Json json = {{"links", hierarchy.links},
+               {"bypass", hierarchy.bypass},
+               {"arithmetic",
+                {{"name", macs.name},
+                 {"instances", macs.instances()},
+                 {"mesh_x", macs.mesh_x},
+                 {"mesh_y", macs.mesh_y},
+                 {"word_bits", macs.word_bits},
+                 {"mac_pj", ToJson(macs.mac_pj)},
+                 {"area_um2", OrNull(macs.area_um2)}}},
+               {"area_um2", OrNull(AreaUm2(hierarchy))},
+               {"levels", std::move(levels)}};
+  for (const TensorBitsField& field : kTensorBitsFields) {
+    if (const int32_t width = hierarchy.bits.*field.field; width != 0) {
+      json["bits"][std::string(field.name)] = width;
+    }
+  }
+  return json;
 }
 
 std::string MeshText(int64_t x, int64_t y) { return fmt::format("{}x{}", x, y); }

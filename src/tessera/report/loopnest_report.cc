@@ -168,14 +168,16 @@ Table LevelTable(const LoopnestReport& report) {
                "network_pj"});
   const loopnest::Machine& machine = report.setup.machine;
   for (int i = view.levels() - 1; i >= 0; --i) {
-    int64_t words = 0;
-    for (int v = 0; v < view.tensors(); ++v) {
-      if (view.Keeps(i, v)) words += view.At(i, v).tile_words;
-    }
     const loopnest::MachineLevel& level = machine.levels[i];
-    table.AddRow({Cell(view.Level(i)), Cell(view.used(i)), Cell(level.instances), Cell(words),
-                  level.limited ? Cell(level.exact_entries) : Cell(), Cell(view.level_cycles(i)),
-                  Cell(view.level_pj(i)), Cell(view.network_pj(i))});
+    const int64_t word_units = level.widths.word_units;
+    int64_t units = 0;
+    for (int v = 0; v < view.tensors(); ++v) {
+      if (view.Keeps(i, v)) units += view.At(i, v).tile_words * level.units(v);
+    }
+    table.AddRow({Cell(view.Level(i)), Cell(view.used(i)), Cell(level.instances),
+                  Cell(CeilDiv(units, word_units)),
+                  level.limited ? Cell(level.exact_entries / word_units) : Cell(),
+                  Cell(view.level_cycles(i)), Cell(view.level_pj(i)), Cell(view.network_pj(i))});
   }
   table.AddRow({Cell(machine.mac_name), Cell(view.used_macs()), Cell(machine.mac_instances), Cell(),
                 Cell(), Cell(view.compute_cycles()), Cell(view.mac_pj()), Cell()});

@@ -147,7 +147,7 @@ void AddLevel(const LevelShare& level, size_t index, int track, const Steps& ste
     const std::vector<int64_t> moves = steps.Moves(index, v);
     const double each = static_cast<double>(words) / static_cast<double>(moves.size());
     const double cycles = level.words_per_cycle && *level.words_per_cycle > 0
-                              ? each / *level.words_per_cycle
+                              ? each * tensor.element_words / *level.words_per_cycle
                               : step_cycles / static_cast<double>(level.tensors.size());
     for (const int64_t step : moves) {
       by_step[static_cast<size_t>(step)].push_back({&tensor, each, cycles});

@@ -63,6 +63,11 @@ Json ToJson(const NetworkLayer& entry) {
   if (layer.type == LayerType::kTransposedConv) json["output_pad"] = PairJson(layer.output_pad);
   if (layer.type != LayerType::kMatmul) json["bias"] = layer.bias;
   json["also"] = entry.also;
+  for (const TensorBitsField& field : kTensorBitsFields) {
+    if (const int32_t bits = layer.bits.*field.field; bits != 0) {
+      json["bits"][std::string(field.name)] = bits;
+    }
+  }
   if (const ElementTypes& types = entry.types; types.known()) {
     json["types"] = {
         {"inputs", types.inputs}, {"weights", types.weights}, {"outputs", types.outputs}};

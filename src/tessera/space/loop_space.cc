@@ -125,7 +125,7 @@ int64_t LoopSpace::WordsOf(size_t tensor, const std::array<int64_t, kMaxDims>& e
 }
 
 // Words that a level holds: the tiles of the tensors that it keeps, one after another.
-int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t level,
+int64_t LoopSpace::TileUnits(const Point& point, const Factors& factors, size_t level,
                              std::string* names) const {
   std::array<int64_t, kMaxDims> extent;
   extent.fill(1);
@@ -134,16 +134,16 @@ int64_t LoopSpace::TileWords(const Point& point, const Factors& factors, size_t 
     for (size_t i = 0; i <= level; ++i) size *= factors.temporal[i][d] * factors.spatial[i][d];
   }
   const uint8_t keep = KeepAt(point, level);
-  int64_t words = 0;
+  int64_t units = 0;
   for (size_t t = 0; t < problem_.tensor_view().size(); ++t) {
     if ((keep >> t & 1) == 0) continue;
     const int64_t tile = WordsOf(t, extent);
-    words += tile;
+    units += tile * levels_[level].widths.units[t];
     if (names == nullptr) continue;
     *names +=
         fmt::format("{}{} {}", names->empty() ? "" : ", ", problem_.tensors[t].name.view(), tile);
   }
-  return words;
+  return units;
 }
 
 Result<void> LoopSpace::Check(const Point& point) const {
@@ -165,12 +165,14 @@ Result<void> LoopSpace::Check(const Point& point) const {
     if (y > level.fan_y)
       return Broken(fmt::format("{}: fan-out Y {} <= {}", level.name, y, level.fan_y));
     if (!level.entries) continue;
-    const int64_t words = TileWords(point, factors, i);
-    if (words > *level.entries) {
+    const int64_t units = TileUnits(point, factors, i);
+    if (units > *level.entries) {
       std::string names;
-      TileWords(point, factors, i, &names);
-      return Broken(
-          fmt::format("{}: capacity {} <= {} ({})", level.name, words, *level.entries, names));
+      TileUnits(point, factors, i, &names);
+      const bool plain = level.widths.plain(problem_.num_tensors);
+      const int64_t scale = plain ? 1 : level.widths.unit_bits;
+      return Broken(fmt::format("{}: capacity {} <= {}{} ({})", level.name, units * scale,
+                                *level.entries * scale, plain ? "" : " bits", names));
     }
   }
   if (!constrained_) return {};
@@ -289,7 +291,7 @@ void LoopSpace::FitAxes(Point& point, size_t level) const {
 void LoopSpace::FitMemories(Point& point) const {
   for (size_t i = 0; i + 1 < levels_.size(); ++i) {
     if (!levels_[i].entries) continue;
-    while (TileWords(point, FactorsOf(point), i) > *levels_[i].entries) {
+    while (TileUnits(point, FactorsOf(point), i) > *levels_[i].entries) {
       if (!MoveOutward(point, i) && !PassBy(point, i)) break;
     }
   }
@@ -298,7 +300,7 @@ void LoopSpace::FitMemories(Point& point) const {
 // Tiles cannot get smaller: the largest tensor that the level need not hold passes it by.
 bool LoopSpace::PassBy(Point& point, size_t level) const {
   const Factors factors = FactorsOf(point);
-  const int64_t all = TileWords(point, factors, level);
+  const int64_t all = TileUnits(point, factors, level);
   size_t largest = kNone;
   int64_t most = 0;
   for (size_t t = 0; t < problem_.tensor_view().size(); ++t) {
@@ -308,9 +310,9 @@ bool LoopSpace::PassBy(Point& point, size_t level) const {
     if (bypass < 0) continue;
     Point without = point;
     without[decision] = bypass;
-    const int64_t words = all - TileWords(without, factors, level);
-    if (words <= most) continue;
-    most = words;
+    const int64_t units = all - TileUnits(without, factors, level);
+    if (units <= most) continue;
+    most = units;
     largest = decision;
   }
   if (largest == kNone) return false;

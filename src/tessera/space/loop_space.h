@@ -15,6 +15,7 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/mapping.h"
+#include "tessera/mapping/widths.h"
 #include "tessera/result.h"
 #include "tessera/space.h"
 
@@ -66,8 +67,9 @@ class LoopSpace final : public MappingSpace {
   static constexpr size_t kMaxDims = LoopProblem::kMaxDimensions;
   const LoopProblem& problem() const { return problem_; }
   bool constrained() const { return constrained_; }
-  // Words that an instance of a level can hold; none: no limit.
+  // Units that an instance of a level can hold (mapping/widths.h); none: no limit.
   const std::optional<int64_t>& capacity(size_t level) const { return levels_[level].entries; }
+  const LevelWidths& widths(size_t level) const { return levels_[level].widths; }
   // Tensors that a level holds where that is no decision, bit by bit.
   uint8_t held(size_t level) const { return levels_[level].keep; }
   // Words of a tensor's tile, from its extent in each dimension of the problem.
@@ -86,7 +88,8 @@ class LoopSpace final : public MappingSpace {
   struct Level {
     std::string name = {};
     int64_t fan_x = 1, fan_y = 1;
-    std::optional<int64_t> entries = {};
+    std::optional<int64_t> entries = {};  // units
+    LevelWidths widths = {};
     uint8_t keep = 0xff;  // tensors held, where that is not decided
     size_t order = kNone, spatial_order = kNone;
     std::array<size_t, LoopProblem::kMaxTensors> keep_decision = {};
@@ -119,7 +122,7 @@ class LoopSpace final : public MappingSpace {
   double ValueAt(const Point& point, const Factors& factors, size_t variable) const;
   // What the constraints on leftovers and pairs say of a point; empty: they hold.
   std::string BrokenConstraint(const Point& point, const Factors& factors) const;
-  int64_t LeastWords(size_t level, const std::array<int64_t, kMaxDims>& extent) const;
+  int64_t LeastUnits(size_t level, const std::array<int64_t, kMaxDims>& extent) const;
   void DropWhatDoesNotFit(Point& point) const;
   void FitRelations(Point& point) const;
   void ReturnToLegal(Point& point) const;
@@ -129,7 +132,7 @@ class LoopSpace final : public MappingSpace {
   bool OnX(const Point& point, size_t dim, size_t level) const;
   uint8_t KeepAt(const Point& point, size_t level) const;
   int64_t RankWords(const TensorRank& rank, const std::array<int64_t, kMaxDims>& extent) const;
-  int64_t TileWords(const Point& point, const Factors& factors, size_t level,
+  int64_t TileUnits(const Point& point, const Factors& factors, size_t level,
                     std::string* names = nullptr) const;
   int32_t Fit(const Decision& decision, int32_t index, int64_t rest, int64_t most) const;
   void FitFactors(Point& point) const;

@@ -226,7 +226,7 @@ class LoopSpace::Legality {
       }
       if (x > static_cast<double>(level.fan_x) || y > static_cast<double>(level.fan_y))
         return false;
-      if (level.entries && space_.LeastWords(i, extent) > *level.entries) return false;
+      if (level.entries && space_.LeastUnits(i, extent) > *level.entries) return false;
     }
     double parallel = 1;
     for (size_t d = 0; d < chosen_.size(); ++d) {
@@ -296,21 +296,21 @@ bool LoopSpace::FindLegal() {
 }
 
 // Words of the tensors that a level has to hold.
-int64_t LoopSpace::LeastWords(size_t level, const std::array<int64_t, kMaxDims>& extent) const {
-  int64_t words = 0;
+int64_t LoopSpace::LeastUnits(size_t level, const std::array<int64_t, kMaxDims>& extent) const {
+  int64_t units = 0;
   for (size_t t = 0; t < problem_.tensor_view().size(); ++t) {
     const size_t decision = levels_[level].keep_decision[t];
     const bool must =
         decision == kNone ? (levels_[level].keep >> t & 1) != 0 : decisions()[decision].Find(1) < 0;
-    if (must) words += WordsOf(t, extent);
+    if (must) units += WordsOf(t, extent) * levels_[level].widths.units[t];
   }
-  return words;
+  return units;
 }
 
 void LoopSpace::DropWhatDoesNotFit(Point& point) const {
   const Factors factors = FactorsOf(point);
   for (size_t i = 0; i < levels_.size(); ++i) {
-    while (levels_[i].entries && TileWords(point, factors, i) > *levels_[i].entries) {
+    while (levels_[i].entries && TileUnits(point, factors, i) > *levels_[i].entries) {
       if (!PassBy(point, i)) break;
     }
   }

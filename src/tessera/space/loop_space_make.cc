@@ -192,7 +192,8 @@ Result<void> LoopSpace::Plan::AddLevel(const Hierarchy& hierarchy, size_t i,
               .fan_x = FanoutX(hierarchy, i),
               .fan_y = FanoutY(hierarchy, i),
               .keep = outermost ? uint8_t{0xff} : *keep};
-  if (machine.entries) level.entries = machine.multiple_buffering.FloorQuotient(*machine.entries);
+  level.widths = WidthsAt(problem, hierarchy, i);
+  if (machine.entries) level.entries = UsableUnits(level.widths, machine, *machine.entries);
   level.keep_decision.fill(kNone);
   levels.push_back(std::move(level));
 

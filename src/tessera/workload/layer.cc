@@ -160,6 +160,7 @@ Result<void> CheckGroups(const Layer& layer) {
 
 Result<void> Validate(const Layer& layer) {
   if (Result<void> ok = CheckSizes(layer); !ok) return ok;
+  if (Result<void> ok = Validate(layer.bits); !ok) return ok;
   if (IsConvolution(layer)) {
     if (Result<void> ok = CheckGroups(layer); !ok) return ok;
     for (const Axis& axis : {VerticalAxis(layer), HorizontalAxis(layer)}) {
@@ -220,7 +221,9 @@ std::vector<NamedSize> Dimensions(const Layer& l) {
           {"R", l.r}, {"S", l.s}, {"P", output.y}, {"Q", output.x}};
 }
 
-std::string ToString(const Layer& layer) {
+namespace {
+
+std::string SizesText(const Layer& layer) {
   std::string text(TypeName(layer));
   for (const auto& [name, size] : Dimensions(layer)) text += fmt::format(" {}{}", name, size);
   if (!IsConvolution(layer)) return text;
@@ -239,6 +242,14 @@ std::string ToString(const Layer& layer) {
   }
   add_pair("output_pad", layer.output_pad, 0);
   if (layer.groups != 1 && !IsDepthwise(layer)) text += fmt::format(" groups {}", layer.groups);
+  return text;
+}
+
+}  // namespace
+
+std::string ToString(const Layer& layer) {
+  std::string text = SizesText(layer);
+  if (layer.bits.known()) text += fmt::format(" bits {}", ToString(layer.bits));
   return text;
 }
 
@@ -271,6 +282,9 @@ size_t LayerHash::operator()(const Layer& l) const {
                               l.output_pad.y,
                               l.output_pad.x}) {
     add(value);
+  }
+  for (const TensorBitsField& field : kTensorBitsFields) {
+    if (l.bits.*field.field != 0) add(l.bits.*field.field);
   }
   return static_cast<size_t>(hash);
 }

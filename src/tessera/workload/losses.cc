@@ -29,6 +29,9 @@ void Losses::AddHeader(const Network& network) {
   const bool types = std::ranges::any_of(
       network.layers, [](const NetworkLayer& entry) { return entry.types.known(); });
   if (types) Add("the data types of tensors");
+  const bool bits = std::ranges::any_of(
+      network.layers, [](const NetworkLayer& entry) { return entry.layer.bits.known(); });
+  if (bits) Add("the bits of tensors");
 }
 
 std::vector<std::string> Losses::Lines() const {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/tensor_bits.h"
 #include "tessera/base/text.h"
 #include "tessera/workload/builder.h"
 #include "tessera/workload/native_graph.h"
@@ -60,6 +61,7 @@ std::string LayerLine(const NetworkLayer& entry) {
   if (layer.bias) line += ", bias: true";
   if (entry.count != std::ssize(entry.also) + 1) line += fmt::format(", count: {}", entry.count);
   if (!entry.also.empty()) line += ", also: " + ScalarList(entry.also);
+  if (layer.bits.known()) line += ", bits: " + TensorBitsYaml(layer.bits);
   if (const ElementTypes& types = entry.types; types.known()) {
     line += ", types: " + ScalarList({types.inputs, types.weights, types.outputs});
   }

@@ -8,6 +8,7 @@
 
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
+#include "tessera/base/tensor_bits.h"
 #include "tessera/base/text.h"
 #include "tessera/workload/builder.h"
 #include "tessera/workload/expression.h"
@@ -42,6 +43,11 @@ class Reader {
     }
     if (Result<void> ok = ReadOperators(top.Find("unknown"), header.unknown); !ok) {
       return ok.error();
+    }
+    if (const Node* const bits = top.Find("bits")) {
+      const Result<TensorBits> read = ReadTensorBits(*bits);
+      if (!read) return read.error();
+      bits_ = *read;
     }
     const Node* batch = top.Find("batch");
     const Node* const graph = top.Find("graph");
@@ -160,7 +166,9 @@ class Reader {
     }
 
     MapReader map(node, fmt::format("layer of type '{}'", *type_name));
-    for (const std::string_view key : {"type", "name", "also", "count", "types"}) map.Find(key);
+    for (const std::string_view key : {"type", "name", "also", "count", "types", "bits"}) {
+      map.Find(key);
+    }
     Result<Layer> layer = ReadFields(map, *type_name);
     // A misspelt key comes before the key that is missing because of it.
     if (Result<void> known = map.Finish(); !known) return known;
@@ -176,6 +184,12 @@ class Reader {
 
     const Result<ElementTypes> types = ReadTypes(map.Find("types"));
     if (!types) return types.error();
+    layer->bits = bits_;
+    if (const Node* const bits = map.Find("bits")) {
+      const Result<TensorBits> own = ReadTensorBits(*bits);
+      if (!own) return own.error();
+      layer->bits = Either(*own, bits_);
+    }
     Result<void> added = builder.Add(*name, *layer, *count - std::ssize(*also));
     if (added) builder.SetTypes(*types);
     for (const std::string& other : *also) {
@@ -412,6 +426,7 @@ class Reader {
 
   const Node& root_;
   const Bindings& bindings_;
+  TensorBits bits_;  // of layers that give none of their own
   std::map<std::string, int64_t> parameters_;
   std::unordered_map<std::string, int64_t> lines_of_names_;
 };

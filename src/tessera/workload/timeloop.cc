@@ -295,8 +295,9 @@ Result<Network> Read(std::string_view bytes, const std::string& file, const Bind
   if (Result<void> ok = CheckOtherKeys(*root); !ok) return ok.error();
   const Result<TimeloopProblem> problem = ParseTimeloopProblem(*root);
   if (!problem) return problem.error();
-  const Result<Layer> layer = Recogniser(*problem).Run();
+  Result<Layer> layer = Recogniser(*problem).Run();
   if (!layer) return layer.error();
+  layer->bits = problem->bits;
   NetworkBuilder builder(Network{.name = FileStem(file)});
   if (Result<void> added = builder.Add(FileStem(file), *layer); !added) {
     Error error = added.error();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/tensor_bits.h"
 #include "tessera/base/text.h"
 #include "tessera/network.h"
 
@@ -92,6 +93,11 @@ class Parser {
     if (Result<void> ok = CheckVersion(map.Find("version")); !ok) return ok.error();
     const Node* shape = map.Find("shape");
     const Node* instance = map.Find("instance");
+    if (const Node* const bits = map.Find("bits")) {
+      const Result<TensorBits> read = ReadTensorBits(*bits);
+      if (!read) return read.error();
+      problem_.bits = *read;
+    }
     if (Result<void> ok = ReadShapeOrName(shape); !ok) return ok.error();
     if (instance != nullptr) {
       MapReader sizes(*instance, "problem instance");

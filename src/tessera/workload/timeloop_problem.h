@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tessera/base/document.h"
+#include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {
@@ -41,6 +42,7 @@ struct TimeloopProblem {
   std::vector<Dimension> dimensions = {};
   std::vector<Coefficient> coefficients = {};
   std::vector<Tensor> tensors = {};
+  TensorBits bits = {};  // a key of Tessera's, beside `shape`
 };
 
 // Reads the key `problem` of a document: versions 0.1 to 0.4, keys with dashes or underscores, the

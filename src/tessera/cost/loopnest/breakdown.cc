@@ -6,11 +6,13 @@
 namespace tessera::loopnest {
 namespace {
 
-// A bandwidth of a level, and the words that its busiest instance moves through it.
+// A bandwidth of a level, and the words that its busiest instance moves through it (semantics
+// exact: units).
 struct Demand {
   std::string_view name;
   const Bandwidth& limit;
   double words;
+  int64_t word_units = 1;
 };
 
 class Breaker {
@@ -26,10 +28,13 @@ class Breaker {
     LevelShare level{.name = setup_.machine.level_names[static_cast<size_t>(i)],
                      .instances = machine.instances,
                      .used_instances = workspace_.nest.used[i]};
-    if (machine.limited) level.entries = exact_ ? machine.exact_entries : machine.entries;
+    if (machine.limited) {
+      level.entries = exact_ ? machine.exact_entries / machine.widths.word_units : machine.entries;
+    }
     for (int v = 0; v < setup_.data.problem.num_tensors; ++v) {
       TensorShare share = exact_ ? ExactShare(i, v) : TimeloopShare(i, v);
       share.name = setup_.data.problem.tensors[static_cast<size_t>(v)].name.view();
+      share.element_words = machine.words[v];
       share.kept = mapping_.levels[static_cast<size_t>(i)].Keeps(v);
       share.energy_pj += share.network_pj;
       level.tensors.push_back(std::move(share));
@@ -79,9 +84,10 @@ class Breaker {
   std::vector<Demand> ExactDemands(int i) const {
     const MachineLevel& machine = setup_.machine.levels[i];
     const ExactLevel& level = workspace_.exact.levels[i];
-    return {{"read", machine.read, static_cast<double>(level.busiest_reads)},
-            {"write", machine.write, static_cast<double>(level.busiest_writes)},
-            {"shared", machine.shared, static_cast<double>(level.busiest_both)}};
+    const int64_t word_units = machine.widths.word_units;
+    return {{"read", machine.read, static_cast<double>(level.busiest_reads), word_units},
+            {"write", machine.write, static_cast<double>(level.busiest_writes), word_units},
+            {"shared", machine.shared, static_cast<double>(level.busiest_both), word_units}};
   }
 
   // As timeloop-model does, from words per cycle.
@@ -100,7 +106,9 @@ class Breaker {
 
   // Exactly as the evaluation has it wherever the level is slower than the MACs.
   int64_t CyclesOf(const Demand& demand) const {
-    if (exact_) return demand.limit.exact.CeilQuotient(static_cast<int64_t>(demand.words));
+    if (exact_) {
+      return CyclesAt(demand.limit, demand.word_units, static_cast<int64_t>(demand.words));
+    }
     if (demand.words <= 0) return 0;
     const auto cycles = static_cast<double>(compute_cycles());
     return static_cast<int64_t>(std::ceil(cycles / (demand.limit.value / demand.words)));

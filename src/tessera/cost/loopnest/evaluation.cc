@@ -29,7 +29,7 @@ std::optional<std::string_view> SharedDimension(const LoopProblem& problem,
 
 Result<Setup> Prepare(const LoopProblem& problem, const Hierarchy& hierarchy, Semantics semantics,
                       bool extrapolate, double clock_ghz) {
-  Result<Machine> machine = MakeMachine(hierarchy, clock_ghz);
+  Result<Machine> machine = MakeMachine(hierarchy, problem, semantics, clock_ghz);
   if (!machine) return machine.error();
   if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   for (const LoopTensor& tensor : problem.tensor_view()) {

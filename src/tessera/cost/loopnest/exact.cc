@@ -55,16 +55,16 @@ bool Accept(const ExactInput& input, ExactScratch& scratch, ExactResult& result)
     if (input.nest.fanout_y[i] > level.fan_y) {
       return Reject(result, Status::kFanoutY, i, input.nest.fanout_y[i], level.fan_y);
     }
-    int64_t words = 0;
+    int64_t units = 0;
     for (int v = 0; v < num_tensors; ++v) {
       ExactTensor& tensor = result.levels[i].tensors[v];
       tensor = {};
       if (!input.Keeps(i, v)) continue;
       tensor.capacity = FirstTileWords(input, i, v, scratch.touched);
-      if (!input.machine.Resident(i, v)) words += tensor.capacity;
+      if (!input.machine.Resident(i, v)) units += tensor.capacity * level.units(v);
     }
-    if (level.limited && words > level.exact_entries) {
-      return Reject(result, Status::kCapacity, i, words, level.exact_entries);
+    if (level.limited && units > level.exact_entries) {
+      return Reject(result, Status::kCapacity, i, units, level.exact_entries);
     }
   }
   return true;
@@ -81,25 +81,27 @@ void ClearNetworks(const ExactInput& input, ExactResult& result) {
   }
 }
 
-// ceil(words / rate) if that is more than `cycles`, else `cycles`. The product of doubles settles
-// most cases; the exact quotient is needed only where it is near or above.
-int64_t CyclesFor(int64_t words, const Bandwidth& rate, int64_t cycles) {
-  constexpr double kRounding = 1e-12;  // more than three roundings of 1.1e-16 add up to
+// Cycles for so many units if that is more than `cycles`, else `cycles`. The product of doubles
+// settles most cases; the exact quotient is needed only where it is near or above.
+int64_t CyclesFor(int64_t units, const Bandwidth& rate, int64_t word_units, int64_t cycles) {
+  constexpr double kRounding = 1e-12;  // more than four roundings of 1.1e-16 add up to
   if (!rate.limited) return cycles;
-  if (static_cast<double>(words) < static_cast<double>(cycles) * rate.value * (1 - kRounding)) {
+  if (static_cast<double>(units) < static_cast<double>(cycles) * rate.value *
+                                       (static_cast<double>(word_units) * (1 - kRounding))) {
     return cycles;
   }
-  return std::max(cycles, rate.exact.CeilQuotient(words));
+  return std::max(cycles, CyclesAt(rate, word_units, units));
 }
 
-void AddInstances(const ExactInput& input, const InstanceClass& instance, int64_t block,
-                  ExactLevel& level) {
+void AddInstances(const ExactInput& input, const InstanceClass& instance,
+                  const MachineLevel& machine, ExactLevel& level) {
+  const int64_t block = machine.block_words;
   int64_t reads = 0, writes = 0;
   for (int v = 0; v < input.data.problem.num_tensors; ++v) {
     const InstanceCounts& counts = instance.tensors[v];
     ExactTensor& tensor = level.tensors[v];
-    reads += counts.reads;
-    writes += counts.fills + counts.updates;
+    reads += counts.reads * machine.units(v);
+    writes += (counts.fills + counts.updates) * machine.units(v);
     tensor.reads += instance.instances * counts.reads;
     tensor.fills += instance.instances * counts.fills;
     tensor.updates += instance.instances * counts.updates;
@@ -117,11 +119,12 @@ void PriceLevel(const ExactInput& input, const ExactScratch& scratch, int i, Exa
   ExactLevel& level = result.levels[i];
   level.busiest_reads = level.busiest_writes = level.busiest_both = 0;
   for (const InstanceClass& instance : scratch.classes[i]) {
-    AddInstances(input, instance, machine.block_words, level);
+    AddInstances(input, instance, machine, level);
   }
-  level.cycles = CyclesFor(level.busiest_reads, machine.read, result.compute_cycles);
-  level.cycles = CyclesFor(level.busiest_writes, machine.write, level.cycles);
-  level.cycles = CyclesFor(level.busiest_both, machine.shared, level.cycles);
+  const int64_t word_units = machine.widths.word_units;
+  level.cycles = CyclesFor(level.busiest_reads, machine.read, word_units, result.compute_cycles);
+  level.cycles = CyclesFor(level.busiest_writes, machine.write, word_units, level.cycles);
+  level.cycles = CyclesFor(level.busiest_both, machine.shared, word_units, level.cycles);
   level.clusters = std::min(input.nest.used[i], machine.clusters);
   const double clusters_per_instance =
       static_cast<double>(level.clusters) / static_cast<double>(input.nest.used[i]);
@@ -131,7 +134,7 @@ void PriceLevel(const ExactInput& input, const ExactScratch& scratch, int i, Exa
     tensor.energy = (static_cast<double>(tensor.read_vectors) * machine.read_pj +
                      static_cast<double>(tensor.fill_vectors) * machine.fill_pj +
                      static_cast<double>(tensor.update_vectors) * machine.update_pj) *
-                    clusters_per_instance;
+                    clusters_per_instance * machine.words[v];
     const int64_t addresses =
         tensor.fills + (input.tensor(v).read_write ? tensor.updates : tensor.reads);
     tensor.address_energy =
@@ -155,11 +158,12 @@ void PriceNetwork(const ExactInput& input, int i, ExactResult& result) {
     const int64_t whole_hops = words == 0 ? 0 : network.half_hops / (2 * words);
     const double hops = static_cast<double>(network.half_hops) / 2;
     network.avg_hops = words == 0 ? 0 : hops / static_cast<double>(words);
-    network.energy = hops * machine.hop_pj +
-                     static_cast<double>((1 + whole_hops) * words) * machine.router_pj +
-                     static_cast<double>(words) * machine.ingress_pj;
-    network.link_energy =
-        static_cast<double>(network.link_transfers) * (machine.hop_pj + 2 * machine.router_pj);
+    network.energy =
+        (hops * machine.hop_pj + static_cast<double>((1 + whole_hops) * words) * machine.router_pj +
+         static_cast<double>(words) * machine.ingress_pj) *
+        machine.words[v];
+    network.link_energy = static_cast<double>(network.link_transfers) *
+                          (machine.hop_pj + 2 * machine.router_pj) * machine.words[v];
     level.network_energy += network.energy + network.link_energy;
   }
 }

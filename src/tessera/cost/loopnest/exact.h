@@ -42,7 +42,7 @@ struct ExactNetworkTensor {
 
 struct ExactLevel {
   int64_t clusters = 1;
-  int64_t busiest_reads = 0, busiest_writes = 0, busiest_both = 0;  // of one instance
+  int64_t busiest_reads = 0, busiest_writes = 0, busiest_both = 0;  // of one instance, in units
   int64_t cycles = 0;
   double energy = 0, network_energy = 0;
   ExactTensor tensors[kMaxTensors];
@@ -60,7 +60,7 @@ struct ExactResult {
   };
   Status status = Status::kOk;
   int level = 0, tensor = 0;
-  int64_t have = 0, limit = 0;
+  int64_t have = 0, limit = 0;  // kCapacity: units
 
   int64_t computes = 0, compute_cycles = 0, cycles = 0;
   double mac_energy = 0, energy = 0, utilization = 0;

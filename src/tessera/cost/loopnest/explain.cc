@@ -235,6 +235,22 @@ class Explainer {
         rate.exact.CeilQuotient(words));
   }
 
+  // The same in units: "4096 bits at 16 words of 16 bits per cycle".
+  void AddRate(std::string_view what, int64_t units, const Bandwidth& rate, const LevelWidths& w) {
+    if (w.plain(problem_.num_tensors)) return AddRate(what, units, rate);
+    if (!rate.limited) return;
+    Add("    {} {} bits at {} words of {} bits per cycle: {} cycles\n", what, units * w.unit_bits,
+        rate.exact.ToString(), w.word_units * w.unit_bits, CyclesAt(rate, w.word_units, units));
+  }
+
+  // " * 4 / 16 bits" where an element is not a word.
+  std::string Widths(int i, int v) const {
+    const LevelWidths& w = machine_.levels[i].widths;
+    const int64_t units = machine_.levels[i].units(v);
+    if (units == w.word_units) return "";
+    return fmt::format(" * {} / {} bits", units * w.unit_bits, w.word_units * w.unit_bits);
+  }
+
   void AddCycles() {
     Add("\nCycles\n  {}: {}\n", machine_.mac_name, ComputeCycles());
     for (int i = 0; i < nest_.num_levels; ++i) {
@@ -242,9 +258,9 @@ class Explainer {
       if (is_exact_) {
         const ExactLevel& level = exact_.levels[i];
         Add("  {}: {}\n", Level(i), level.cycles);
-        AddRate("busiest instance reads", level.busiest_reads, m.read);
-        AddRate("busiest instance writes", level.busiest_writes, m.write);
-        AddRate("busiest instance reads and writes", level.busiest_both, m.shared);
+        AddRate("busiest instance reads", level.busiest_reads, m.read, m.widths);
+        AddRate("busiest instance writes", level.busiest_writes, m.write, m.widths);
+        AddRate("busiest instance reads and writes", level.busiest_both, m.shared, m.widths);
         continue;
       }
       const TimeloopLevel& level = timeloop_.levels[i];
@@ -283,9 +299,10 @@ class Explainer {
     const MachineLevel& m = machine_.levels[i];
     if (is_exact_) {
       const ExactTensor& t = exact_.levels[i].tensors[v];
-      Add("  {} {}: {} * {} + {} * {} + {} * {}{} = {}\n", Level(i), Tensor(v), t.read_vectors,
-          m.read_pj, t.fill_vectors, m.fill_pj, t.update_vectors, m.update_pj,
-          Clusters(i, exact_.levels[i].clusters), t.energy);
+      const std::string factors = Clusters(i, exact_.levels[i].clusters) + Widths(i, v);
+      Add("  {} {}: {}{} * {} + {} * {} + {} * {}{}{} = {}\n", Level(i), Tensor(v),
+          factors.empty() ? "" : "(", t.read_vectors, m.read_pj, t.fill_vectors, m.fill_pj,
+          t.update_vectors, m.update_pj, factors.empty() ? "" : ")", factors, t.energy);
       return;
     }
     const TimeloopTensor& t = timeloop_.levels[i].tensors[v];
@@ -316,8 +333,8 @@ class Explainer {
       int64_t words = t.down_words;
       for (const ExactIngress& ingress : t.ingresses) words += ingress.words;
       if (words + t.link_transfers == 0) continue;
-      Add("    {}: {} words, {} hops in all, so {} each: {} + links {}\n", Tensor(v), words,
-          static_cast<double>(t.half_hops) / 2, t.avg_hops, t.energy, t.link_energy);
+      Add("    {}: {} words{}, {} hops in all, so {} each: {} + links {}\n", Tensor(v), words,
+          Widths(i, v), static_cast<double>(t.half_hops) / 2, t.avg_hops, t.energy, t.link_energy);
     }
   }
 

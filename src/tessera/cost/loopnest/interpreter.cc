@@ -105,7 +105,7 @@ class Interpreter {
 
   void CheckLimits() {
     for (int i = 0; i < num_levels_; ++i) {
-      int64_t x = 1, y = 1, words = 0;
+      int64_t x = 1, y = 1, words = 0, bits = 0;
       for (const WalkLoop& loop : spatial_) {
         if (loop.level == i) (loop.on_y ? y : x) *= loop.count;
       }
@@ -115,21 +115,28 @@ class Interpreter {
             out_.levels[static_cast<size_t>(i)].tensors[static_cast<size_t>(v)];
         tensor.capacity = std::ssize(
             TileOf(v, i, std::vector<int64_t>(static_cast<size_t>(problem_.num_dimensions), 0)));
-        if (HomeOf(v) != i || i + 1 == num_levels_) words += tensor.capacity;
+        if (HomeOf(v) != i || i + 1 == num_levels_) {
+          words += tensor.capacity;
+          bits += tensor.capacity * BitsAt(i, v);
+        }
       }
       out_.levels[static_cast<size_t>(i)].fanout = x * y;
       const std::string& name = Level(i).name;
       const int64_t fan_x = FanoutX(machine_, static_cast<size_t>(i));
       const int64_t fan_y = FanoutY(machine_, static_cast<size_t>(i));
-      // floor(entries / buffers), with the number of buffers as it was written.
+      // floor(bits / buffers), with the number of buffers as it was written.
       const int64_t room =
-          Level(i).entries ? Level(i).multiple_buffering.FloorQuotient(*Level(i).entries) : words;
+          Level(i).entries
+              ? Level(i).multiple_buffering.FloorQuotient(*Level(i).entries * Level(i).word_bits)
+              : bits;
       if (x > fan_x) {
         out_.rejection = fmt::format("{}: fan-out X {} > {}", name, x, fan_x);
       } else if (y > fan_y) {
         out_.rejection = fmt::format("{}: fan-out Y {} > {}", name, y, fan_y);
-      } else if (words > room) {
-        out_.rejection = fmt::format("{}: capacity {} > {}", name, words, room);
+      } else if (bits > room) {
+        out_.rejection = HasWidths(i) ? fmt::format("{}: capacity {} > {} bits", name, bits, room)
+                                      : fmt::format("{}: capacity {} > {}", name, words,
+                                                    room / Level(i).word_bits);
       }
       if (!out_.rejection.empty()) return;
     }
@@ -399,6 +406,30 @@ class Interpreter {
     }
   }
 
+  // Bits of an element at a level: as the problem says, else the machine, else a word. A read-write
+  // tensor is partial sums everywhere but at the outermost level.
+  int64_t BitsAt(int i, int v) const {
+    const LoopTensor& tensor = TensorOf(v);
+    int64_t own = tensor.bits, machine = 0, sums = tensor.sum_bits;
+    if (tensor.role == TensorRole::kWeight) machine = machine_.bits.weights;
+    if (tensor.role == TensorRole::kInput) machine = machine_.bits.inputs;
+    if (tensor.role == TensorRole::kOutput) machine = machine_.bits.outputs;
+    if (tensor.role == TensorRole::kOutput && sums == 0) sums = machine_.bits.partial_sums;
+    if (tensor.read_write && i + 1 < num_levels_ && sums != 0) return sums;
+    if (own != 0) return own;
+    return machine != 0 ? machine : Level(i).word_bits;
+  }
+  double ElementWords(int i, int v) const {
+    return static_cast<double>(BitsAt(i, v)) / static_cast<double>(Level(i).word_bits);
+  }
+  bool HasWidths(int i) const {
+    bool widths = false;
+    for (int v = 0; v < problem_.num_tensors; ++v) {
+      widths = widths || BitsAt(i, v) != Level(i).word_bits;
+    }
+    return widths;
+  }
+
   static int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
   void Price() {
@@ -438,9 +469,9 @@ class Interpreter {
         tensor.energy += (vectors(counts.reads) * machine.read_pj.ToDouble() +
                           vectors(counts.fills) * machine.fill_pj.ToDouble() +
                           vectors(counts.updates) * machine.update_pj.ToDouble()) *
-                         share;
-        reads += counts.reads;
-        writes += counts.fills + counts.updates;
+                         share * ElementWords(i, v);
+        reads += counts.reads * BitsAt(i, v);
+        writes += (counts.fills + counts.updates) * BitsAt(i, v);
       }
       level.busiest_reads = std::max(level.busiest_reads, reads);
       level.busiest_writes = std::max(level.busiest_writes, writes);
@@ -459,9 +490,15 @@ class Interpreter {
         {machine.read_words_per_cycle, level.busiest_reads},
         {machine.write_words_per_cycle, level.busiest_writes},
         {machine.shared_words_per_cycle, level.busiest_both}};
-    for (const auto& [rate, words] : limits) {
-      if (rate) level.cycles = std::max(level.cycles, rate->CeilQuotient(words));
+    // Whole words where all elements are words; else bits at so many bits per cycle.
+    const int64_t width = machine.word_bits;
+    for (const auto& [rate, bits] : limits) {
+      if (rate) level.cycles = std::max(level.cycles, CeilDivide(rate->CeilQuotient(bits), width));
     }
+    if (HasWidths(i)) return;
+    level.busiest_reads /= width;
+    level.busiest_writes /= width;
+    level.busiest_both /= width;
   }
 
   void PriceNetwork(int i) {
@@ -471,12 +508,14 @@ class Interpreter {
       int64_t words = network.down_words;
       for (const auto& [multicast, count] : network.ingresses) words += count;
       network.avg_hops = words == 0 ? 0 : network.hops / static_cast<double>(words);
-      network.energy = network.hops * machine.hop_pj.ToDouble() +
-                       (1 + std::floor(network.avg_hops)) * static_cast<double>(words) *
-                           machine.router_pj.ToDouble() +
-                       static_cast<double>(words) * machine.ingress_pj.ToDouble();
+      network.energy = (network.hops * machine.hop_pj.ToDouble() +
+                        (1 + std::floor(network.avg_hops)) * static_cast<double>(words) *
+                            machine.router_pj.ToDouble() +
+                        static_cast<double>(words) * machine.ingress_pj.ToDouble()) *
+                       ElementWords(i, v);
       network.link_energy = static_cast<double>(network.link_transfers) *
-                            (machine.hop_pj.ToDouble() + 2 * machine.router_pj.ToDouble());
+                            (machine.hop_pj.ToDouble() + 2 * machine.router_pj.ToDouble()) *
+                            ElementWords(i, v);
       out_.levels[static_cast<size_t>(i)].network_energy += network.energy + network.link_energy;
     }
   }

@@ -14,7 +14,7 @@ Bandwidth MakeBandwidth(const std::optional<Decimal>& value) {
   return {.limited = true, .value = value->ToDouble(), .exact = *value};
 }
 
-MachineLevel MakeLevel(const Hierarchy& hierarchy, size_t index) {
+MachineLevel MakeLevel(const Hierarchy& hierarchy, const LoopProblem& problem, size_t index) {
   const MemoryLevel& level = hierarchy.levels[index];
   MachineLevel made{.limited = level.entries.has_value(),
                     .buffers = level.multiple_buffering,
@@ -35,20 +35,23 @@ MachineLevel MakeLevel(const Hierarchy& hierarchy, size_t index) {
                     .reduces = level.reduces_in_place,
                     .hop_pj = level.network.hop_pj.ToDouble(),
                     .router_pj = level.network.router_pj.ToDouble(),
-                    .ingress_pj = level.network.ingress_pj.ToDouble()};
+                    .ingress_pj = level.network.ingress_pj.ToDouble(),
+                    .widths = WidthsAt(problem, hierarchy, index)};
+  for (int v = 0; v < problem.num_tensors; ++v) made.words[v] = made.widths.words(v);
   if (level.entries) {
     constexpr double kMostWords = 1e18;  // whatever is beyond is as good as unlimited
     made.entries =
         static_cast<int64_t>(std::min(kMostWords, std::floor(static_cast<double>(*level.entries) /
                                                              level.multiple_buffering.ToDouble())));
-    made.exact_entries = level.multiple_buffering.FloorQuotient(*level.entries);
+    made.exact_entries = UsableUnits(made.widths, level, *level.entries);
   }
   return made;
 }
 
 }  // namespace
 
-Result<Machine> MakeMachine(const Hierarchy& hierarchy, double clock_ghz) {
+Result<Machine> MakeMachine(const Hierarchy& hierarchy, const LoopProblem& problem,
+                            Semantics semantics, double clock_ghz) {
   if (hierarchy.levels.size() > LoopMapping::kMaxLevels) {
     return Error{.kind = ErrorKind::kUnsupported,
                  .message = fmt::format("the hierarchy has {} levels, but a mapping has at most {}",
@@ -72,7 +75,8 @@ Result<Machine> MakeMachine(const Hierarchy& hierarchy, double clock_ghz) {
   machine.mac_name = hierarchy.arithmetic.name;
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
     const MemoryLevel& level = hierarchy.levels[i];
-    machine.levels[i] = MakeLevel(hierarchy, i);
+    machine.levels[i] = MakeLevel(hierarchy, problem, i);
+    machine.plain = machine.plain && machine.levels[i].widths.plain(problem.num_tensors);
     machine.latency_cycles +=
         level.network.fill_latency_cycles + level.network.drain_latency_cycles;
     machine.level_names.push_back(level.name);
@@ -85,6 +89,11 @@ Result<Machine> MakeMachine(const Hierarchy& hierarchy, double clock_ghz) {
                      return machine.network_names[static_cast<size_t>(a)] <
                             machine.network_names[static_cast<size_t>(b)];
                    });
+  if (!machine.plain && semantics != Semantics::kExact) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = "Timeloop counts words, so bits of tensors need semantics exact",
+                 .hint = "use --semantics exact, or --bits machine for the words of the machine"};
+  }
   return machine;
 }
 
@@ -95,8 +104,16 @@ Result<void> CheckCycles(const Machine& machine, const LoopProblem& problem) {
   const double words = kWordsPerMac * static_cast<double>(Macs(problem));
   for (int i = 0; i < machine.num_levels; ++i) {
     const MachineLevel& level = machine.levels[i];
+    const auto most_units = static_cast<double>(std::ranges::max(level.widths.units));
+    if (!machine.plain && words * most_units > kMostCycles) {
+      return Error{.kind = ErrorKind::kOverflow,
+                   .message = fmt::format(
+                       "{}: bits moved for {} MACs, {} bits each, exceed 64 bits",
+                       machine.level_names[static_cast<size_t>(i)], Macs(problem), most_units)};
+    }
     for (const Bandwidth& rate : {level.read, level.write, level.shared}) {
-      if (!rate.limited || words <= rate.value * kMostCycles) continue;
+      const double words_of_rate = rate.value * static_cast<double>(level.widths.word_units);
+      if (!rate.limited || words * most_units <= words_of_rate * kMostCycles) continue;
       return Error{.kind = ErrorKind::kOverflow,
                    .message = fmt::format("{}: at {} words per cycle the cycles of {} MACs exceed "
                                           "64 bits",

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "tessera/accelerator.h"
+#include "tessera/cost.h"
 #include "tessera/mapping.h"
+#include "tessera/mapping/widths.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 
@@ -20,10 +22,16 @@ struct Bandwidth {
   Decimal exact = 1;
 };
 
+// Cycles in which so many units pass, of which a word has `word_units`.
+inline int64_t CyclesAt(const Bandwidth& rate, int64_t word_units, int64_t units) {
+  const int64_t cycles = rate.exact.CeilQuotient(units);
+  return word_units == 1 ? cycles : cycles / word_units + (cycles % word_units != 0 ? 1 : 0);
+}
+
 struct MachineLevel {
   bool limited = false;       // whether the capacity is
   int64_t entries = 0;        // usable words, as a double division gives them
-  int64_t exact_entries = 0;  // the same in exact arithmetic
+  int64_t exact_entries = 0;  // usable units, in exact arithmetic
   Decimal buffers = 1;        // multiple buffering
   int64_t block_words = 1;    // per vector access
   int64_t clusters = 1;       // floor(instances / cluster size)
@@ -34,6 +42,12 @@ struct MachineLevel {
   double read_pj = 0, fill_pj = 0, update_pj = 0, address_pj = 0;
   bool reduces = true;                               // adds partial sums in place
   double hop_pj = 0, router_pj = 0, ingress_pj = 0;  // of the network below
+
+  // What an element of each tensor takes here, in units and in words. Where all have one word, both
+  // are 1, and nothing that is multiplied with them changes.
+  LevelWidths widths = {};
+  double words[LoopProblem::kMaxTensors] = {1, 1, 1, 1, 1, 1};
+  int64_t units(int v) const { return widths.units[static_cast<size_t>(v)]; }
 };
 
 struct Machine {
@@ -46,6 +60,7 @@ struct Machine {
   double leakage_pj = 0;       // of all parts, per cycle
   int64_t latency_cycles = 0;  // filling and draining all networks
   bool links = false;
+  bool plain = true;                   // an element of every tensor is a word everywhere
   int network_order[kMaxLevels] = {};  // levels, sorted by the names of the networks below them
 
   // By tensor: its outermost holder. Where that is not the outermost level, the tensor is there
@@ -59,9 +74,11 @@ struct Machine {
   std::vector<std::string> network_names = {};  // "DRAM <==> L1", by level
 };
 
-// Needs a valid hierarchy; leakage per cycle is at this clock. The error says that it has more
-// levels than a mapping can.
-Result<Machine> MakeMachine(const Hierarchy& hierarchy, double clock_ghz = 1);
+// A machine for a problem, which may have widths of its own. Needs a valid hierarchy; leakage per
+// cycle is at this clock. Errors: more levels than a mapping can have, and widths under the
+// semantics of Timeloop, which does not know them.
+Result<Machine> MakeMachine(const Hierarchy& hierarchy, const LoopProblem& problem,
+                            Semantics semantics, double clock_ghz = 1);
 
 // Whether the cycles of every mapping fit into 64 bits: a level moves at most a few words per MAC,
 // so only bandwidths next to nothing can be in the way.

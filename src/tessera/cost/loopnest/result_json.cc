@@ -164,6 +164,7 @@ Json ExactJson(const ExactResult& result, const ProblemData& data, const Machine
            {"both", level.busiest_both}}},
          {"cycles", level.cycles},
          {"energy_total", level.energy}});
+    if (!machine.plain) levels.back()["busiest"]["unit_bits"] = machine.levels[i].widths.unit_bits;
   }
   return Whole(result, data, machine, std::move(levels), [&](int i, int v) {
     return NetworkTensor(result.levels[i].network[v], nest.fanout[i]);

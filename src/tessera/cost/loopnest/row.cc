@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/tensor_bits.h"
 #include "tessera/base/text.h"
 #include "tessera/mapping/loop_shape.h"
 
@@ -177,6 +178,11 @@ Result<Accelerator> ReadMachine(const Node& node) {
       !ok) {
     return ok.error();
   }
+  if (const Node* const widths = reader.Find("bits")) {
+    const Result<TensorBits> bits = ReadTensorBits(*widths);
+    if (!bits) return bits.error();
+    hierarchy.bits = *bits;
+  }
   const Result<const Node*> arithmetic = reader.Require("arithmetic");
   if (!arithmetic) return arithmetic.error();
   const Result<Arithmetic> macs = ReadArithmetic(**arithmetic);
@@ -226,6 +232,11 @@ Result<LoopProblem> ReadProblem(const Node& node) {
   Result<LoopProblem> problem = (*shape)->kind == Node::Kind::kMap
                                     ? ReadLoopShape(**shape, *dims, *coefficients)
                                     : MakeLoopProblem((*shape)->scalar, *dims, *coefficients);
+  if (const Node* const widths = reader.Find("bits"); widths != nullptr && problem) {
+    const Result<TensorBits> bits = ReadTensorBits(*widths);
+    if (!bits) return bits.error();
+    SetBits(*bits, *problem);
+  }
   if (problem || problem.error().where.line != 0) return problem;
   return node.ErrorHere(problem.error().kind, problem.error().message, problem.error().hint);
 }

@@ -148,11 +148,18 @@ class Describer {
   // "L1: weights 2304 + inputs 1024 words > 3072; raise L1 to 3328 words or bypass Weights".
   Error Capacity() const {
     const int i = violation_.level;
+    const LevelWidths& widths = setup_.machine.levels[i].widths;
+    const bool plain = widths.plain(setup_.data.problem.num_tensors);
+    // As many bits as there are, where elements are not words.
+    const int64_t scale = plain ? 1 : widths.unit_bits;
+    const std::string_view what = plain ? "words" : "bits";
     const std::optional<int64_t> entries = EntriesFor(i, Have());
     std::string hint = entries ? fmt::format("raise {} to {} words", Level(), *entries)
                                : fmt::format("lower the multiple buffering of {}", Level());
     if (mapping_ == nullptr) {
-      return Broken(fmt::format("{}: tiles of {} words > {}", Level(), Have(), Limit()), hint);
+      return Broken(
+          fmt::format("{}: tiles of {} {} > {}", Level(), Have() * scale, what, Limit() * scale),
+          hint);
     }
     std::vector<std::string> tiles;
     int largest = -1;
@@ -160,9 +167,11 @@ class Describer {
     for (int v = 0; v < setup_.data.problem.num_tensors; ++v) {
       if (!mapping_->levels[static_cast<size_t>(i)].Keeps(v)) continue;
       const int64_t words = TileWords(i, v);
-      tiles.push_back(fmt::format("{} {}", LowerName(v), words));
-      if (words > most) {
-        most = words;
+      const int64_t units = setup_.machine.levels[i].units(v);
+      tiles.push_back(plain ? fmt::format("{} {}", LowerName(v), words)
+                            : fmt::format("{} {} * {}", LowerName(v), words, units * scale));
+      if (words * units > most) {
+        most = words * units;
         largest = v;
       }
     }
@@ -170,8 +179,9 @@ class Describer {
     if (largest >= 0 && Have() - most <= Limit() && !outermost) {
       hint += fmt::format(" or bypass {}", TensorName(largest));
     }
-    return Broken(fmt::format("{}: {} words > {}", Level(), fmt::join(tiles, " + "), Limit()),
-                  hint);
+    return Broken(
+        fmt::format("{}: {} {} > {}", Level(), fmt::join(tiles, " + "), what, Limit() * scale),
+        hint);
   }
 
   int64_t TileWords(int i, int v) const {
@@ -181,13 +191,15 @@ class Describer {
     return BoxWords(setup_.data.problem.tensors[static_cast<size_t>(v)], workspace.nest.extent[i]);
   }
 
-  // Entries of which floor(entries / multiple buffering) is at least `words`; none if no memory is
-  // that large.
-  std::optional<int64_t> EntriesFor(int i, int64_t words) const {
-    const double needed = static_cast<double>(words) * setup_.machine.levels[i].buffers.ToDouble();
+  // Entries of which tiles may fill at least so many units; none if no memory is that large.
+  std::optional<int64_t> EntriesFor(int i, int64_t units) const {
+    const MachineLevel& level = setup_.machine.levels[i];
+    const int64_t word_units = level.widths.word_units;
+    const double needed =
+        static_cast<double>(units) * level.buffers.ToDouble() / static_cast<double>(word_units);
     if (needed > kMostEntries) return std::nullopt;
     auto entries = static_cast<int64_t>(needed);
-    while (setup_.machine.levels[i].buffers.FloorQuotient(entries) < words) ++entries;
+    while (level.buffers.FloorQuotient(entries * word_units) < units) ++entries;
     return entries;
   }
 

@@ -216,6 +216,12 @@ Declaration Declare(const MaestroLayer& layer) {
 }
 
 Result<Declaration> Declare(const Layer& layer) {
+  if (layer.bits.known()) {
+    return Error{.kind = ErrorKind::kUnsupported,
+                 .message = fmt::format("bits {}: MAESTRO counts elements, whatever their width",
+                                        ToString(layer.bits)),
+                 .hint = "use model 'loopnest', or --bits machine"};
+  }
   switch (layer.type) {
     case LayerType::kConv:
       if (layer.dilation != Pair{}) {

@@ -31,6 +31,7 @@ struct TensorStep {
   int level() const { return frame.level; }
   int child() const { return frame.level - 1; }
   const LevelFacts& facts() const { return model.levels[frame.level]; }
+  const ElementFacts& element() const { return facts().of[v]; }
   bool opens() const { return model.Keeps(frame.level, v); }
 };
 
@@ -90,7 +91,7 @@ void SetFactors(std::span<const Frame> frames, TensorStep& step) {
 // back; a simple tensor's sums are read as well, except the first of each element. B5, B8.
 double Open(const TensorStep& step) {
   const TensorFacts& tensor = step.tensor();
-  const LevelFacts& level = step.facts();
+  const ElementFacts& level = step.element();
   Frame& frame = step.frame;
   const double share = frame.used * step.model.Share(step.level(), frame.used);
   double pj = share * (tensor.read_write ? level.update_pj : level.read_pj);
@@ -116,7 +117,8 @@ double PassNetwork(const TensorStep& step, double pending_pj) {
   if (!served_by_neighbours) return (pending_pj + frame.used * enter.word_pj) * step.groups;
   // Neighbours can serve all but the first request for a word. B4.
   if (tensor.simple) {
-    frame.fixed_pj += tensor.elements * (level.least_share * level.read_pj + level.enter_pj);
+    frame.fixed_pj += tensor.elements *
+                      (level.least_share * level.of[step.v].read_pj + level.of[step.v].enter_pj);
   }
   return 0;
 }
@@ -135,10 +137,10 @@ void CloseAtChild(const TensorStep& step) {
   const double share = model.Share(child, frame.used_below);
   // Words from neighbours are divided among too many instances, where there are several parents.
   if (out.link_risk && !model.exact && frame.used > 1) out.fill_part = 1 / step.moving_space;
-  double fill_pj = frame.used_below * share * below.fill_pj;
+  double fill_pj = frame.used_below * share * below.of[v].fill_pj;
   if (tensor.read_write && tensor.simple) {
     // First sums are not filled. B5.
-    frame.fixed_pj -= tensor.elements * out.copies * share * below.fill_pj;
+    frame.fixed_pj -= tensor.elements * out.copies * share * below.of[v].fill_pj;
   } else if (tensor.read_write) {
     fill_pj = 0;  // Sums of windows can meet, so how many are first is not known. B5.
   } else if (!model.exact && (!tensor.simple || model.parent[step.level()][v] > step.level())) {
@@ -202,8 +204,8 @@ void CloseSeveralNetworks(std::span<const Frame> frames, const TensorStep& step)
     for (int d = 0; d < model.num_dims; ++d) windows *= Has(tensor.window, d) ? factors[d] : 1;
     const double groups = plain * windows / WindowMulticast(model, step.v, factors);
     const LevelFacts& level = model.levels[i];
-    double word_pj = level.enter_pj;
-    if (i == parent) word_pj += model.Share(i, frame.used) * level.read_pj;
+    double word_pj = level.of[step.v].enter_pj;
+    if (i == parent) word_pj += model.Share(i, frame.used) * level.of[step.v].read_pj;
     step.out().parent_pj = frame.used * word_pj * groups;
     pending_pj += step.out().parent_pj;
     step.out().groups = groups;
@@ -294,24 +296,24 @@ Chain Bounder::RootChain() {
   return chain;
 }
 
-double Bounder::WordsHeld(int level, const int32_t* extents) {
-  double words = 0;
+double Bounder::UnitsHeld(int level, const int32_t* extents) {
+  double units = 0;
   for (int v = 0; v < model_.num_tensors; ++v) {
     if (!model_.Keeps(level, v) || model_.setup->machine.Resident(level, v)) continue;
-    words += TileWords(model_, v, extents, touched_);
+    units += TileWords(model_, v, extents, touched_) * model_.levels[level].of[v].units;
   }
-  return words;
+  return units;
 }
 
 bool Bounder::Fits(int level, const int32_t* extents) {
   const LevelFacts& facts = model_.levels[level];
-  return !facts.limited || WordsHeld(level, extents) <= static_cast<double>(facts.entries);
+  return !facts.limited || UnitsHeld(level, extents) <= static_cast<double>(facts.entries);
 }
 
 bool Bounder::IsNew(int level, const int32_t* extents) {
   const LevelFacts& facts = model_.levels[level];
-  return facts.known_words < 0 ||
-         WordsHeld(level, extents) > static_cast<double>(facts.known_words);
+  return facts.known_units < 0 ||
+         UnitsHeld(level, extents) > static_cast<double>(facts.known_units);
 }
 
 void Bounder::Measure(Tile& tile) {

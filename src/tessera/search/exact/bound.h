@@ -148,7 +148,7 @@ class Bounder {
   bool PlacementMatters(const Frame& frame) const;
 
  private:
-  double WordsHeld(int level, const int32_t* extents);
+  double UnitsHeld(int level, const int32_t* extents);
 
   // chain_bound.cc
   double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,

@@ -20,7 +20,7 @@ constexpr size_t kMaxChains = 64;
 // The first loop of a chain that stands for several.
 constexpr int8_t kUnknown = -2;
 
-// Accesses, by level, of one instance.
+// Accesses, by level, of one instance, in units.
 struct Traffic {
   double reads[kMaxLevels] = {}, writes[kMaxLevels] = {};
 };
@@ -56,7 +56,8 @@ double AddOpenPair(const Model& model, const Frame& frame, int v, double passing
   const double requests = words * tensor.groups - (model.exact ? 0 : kRounded);
   if (requests > 0 && !model.linked_level) {
     const int parent = model.parent[frame.level][v];
-    (model.tensors[v].read_write ? open.writes : open.reads)[parent] += requests;
+    (model.tensors[v].read_write ? open.writes : open.reads)[parent] +=
+        requests * model.levels[parent].of[v].units;
   }
   return pj;
 }
@@ -87,18 +88,20 @@ void AddClosedPair(const Model& model, std::span<const Frame> frames, const Fram
   double requests = delivery.requested * pair.groups - (rounded ? kRounded : 0);
   // Neighbours may serve them all. B4.
   if (model.linked_level && !tensor.read_write && parent == level && level > 0) requests = 0;
+  const double units = model.levels[parent].of[v].units;
   if (!tensor.read_write) {
-    chain.reads[parent] += requests;
+    chain.reads[parent] += requests * units;
   } else {
-    chain.writes[parent] += requests;
+    chain.writes[parent] += requests * units;
     const double first = tensor.elements * holder.tensors[v].copies_here / holder.used;
-    if (tensor.simple) chain.reads[parent] += std::max(0.0, requests - first);
+    if (tensor.simple) chain.reads[parent] += std::max(0.0, requests - first) * units;
   }
   if (child < 0) return;
+  const double child_units = model.levels[child].of[v].units;
   if (!tensor.read_write) {
-    chain.writes[child] += words * pair.fill_part - (rounded ? kCut : 0);
+    chain.writes[child] += (words * pair.fill_part - (rounded ? kCut : 0)) * child_units;
   } else if (tensor.simple) {
-    chain.writes[child] += words - tensor.elements * pair.copies / frame.used_below;
+    chain.writes[child] += (words - tensor.elements * pair.copies / frame.used_below) * child_units;
   }
 }
 

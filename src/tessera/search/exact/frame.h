@@ -102,7 +102,7 @@ struct Chain {
   int8_t first_dim = -1;              // innermost loop of all these levels; -1: none
   int8_t first_level = -1;
   int8_t dims[kMaxLevels] = {};                            // innermost loop by level; -1: none
-  double reads[kMaxLevels] = {}, writes[kMaxLevels] = {};  // of one instance
+  double reads[kMaxLevels] = {}, writes[kMaxLevels] = {};  // of one instance, in units
   double cycles = 0;  // that the busiest level needs, without latency
   // Words of a window that all instances of the last level which holds it got together, at least;
   // 0 where that is not known. B3.

@@ -77,13 +77,13 @@ Result<void> CheckSmallestTiles(const Model& model) {
       tensors += tensors.empty() ? "" : ", ";
       tensors += model.setup->data.problem.tensors[static_cast<size_t>(v)].name.view();
     }
-    return Error{
-        .kind = ErrorKind::kInfeasible,
-        .message = fmt::format(
-            "no mapping is possible: {} has {} usable words, and {} of {} need more",
-            model.setup->machine.level_names[static_cast<size_t>(i)], model.levels[i].entries,
-            outermost ? "all elements" : "one element each", tensors),
-        .hint = "let the level pass a tensor by, or give it more entries"};
+    return Error{.kind = ErrorKind::kInfeasible,
+                 .message = fmt::format(
+                     "no mapping is possible: {} has {} usable words, and {} of {} need more",
+                     model.setup->machine.level_names[static_cast<size_t>(i)],
+                     model.levels[i].entries / model.setup->machine.levels[i].widths.word_units,
+                     outermost ? "all elements" : "one element each", tensors),
+                 .hint = "let the level pass a tensor by, or give it more entries"};
   }
   return {};
 }
@@ -142,7 +142,7 @@ struct Mapper::State {
   MapperOptions options;
   loopnest::Setup setup;
   KeepChoices choices;
-  std::vector<int64_t> known_words;  // of options.known_entries, -1 for none
+  std::vector<int64_t> known_units;  // of options.known_entries, -1 for none
   std::vector<bool> dived;           // by choice
   bool all_fit = true;               // even the choice that holds all
   std::map<int32_t, std::unique_ptr<Searched>> searched;
@@ -177,8 +177,8 @@ struct Mapper::State {
       made_once = std::make_unique<Searched>(MakeModel(setup, options.restrictions,
                                                        choices.sets[static_cast<size_t>(choice)],
                                                        options.any_factors));
-      for (size_t i = 0; i < known_words.size(); ++i) {
-        made_once->model.levels[i].known_words = known_words[i];
+      for (size_t i = 0; i < known_units.size(); ++i) {
+        made_once->model.levels[i].known_units = known_units[i];
       }
     }
     return *made_once;
@@ -673,8 +673,8 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
   // What is known of fewer entries is known of factors that divide.
   for (size_t i = 0; !options.any_factors && i < options.known_entries.size(); ++i) {
     const std::optional<int64_t>& entries = options.known_entries[i];
-    const Decimal& buffering = hierarchy.levels[i].multiple_buffering;
-    state->known_words.push_back(entries ? buffering.FloorQuotient(*entries) : -1);
+    const LevelWidths& widths = state->setup.machine.levels[i].widths;
+    state->known_units.push_back(entries ? UsableUnits(widths, hierarchy.levels[i], *entries) : -1);
   }
   state->dived.assign(state->choices.sets.size(), false);
   state->whole = std::make_unique<Model>(MakeModel(

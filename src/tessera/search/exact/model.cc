@@ -45,14 +45,18 @@ TensorFacts MakeTensor(const Model& model, const LoopTensor& tensor, bool shares
   return facts;
 }
 
-LevelFacts MakeLevel(const MachineLevel& level, bool exact) {
-  const auto block = static_cast<double>(level.block_words);
-  LevelFacts facts{.read_pj = level.read_pj / block + level.address_pj,
-                   .fill_pj = level.fill_pj / block + level.address_pj,
-                   .update_pj = level.update_pj / block + level.address_pj,
-                   .read_rw_pj = level.read_pj / block,
-                   .enter_pj = level.router_pj + level.ingress_pj,
-                   .clusters = static_cast<double>(level.clusters),
+ElementFacts MakeElement(const MachineLevel& level, int v) {
+  const double words = level.words[v], block = static_cast<double>(level.block_words);
+  return {.read_pj = words * level.read_pj / block + level.address_pj,
+          .fill_pj = words * level.fill_pj / block + level.address_pj,
+          .update_pj = words * level.update_pj / block + level.address_pj,
+          .read_rw_pj = words * level.read_pj / block,
+          .enter_pj = words * (level.router_pj + level.ingress_pj),
+          .units = static_cast<double>(level.units(v))};
+}
+
+LevelFacts MakeLevel(const MachineLevel& level, bool exact, int num_tensors) {
+  LevelFacts facts{.clusters = static_cast<double>(level.clusters),
                    .least_share = std::min(1.0, static_cast<double>(level.clusters) /
                                                     static_cast<double>(level.instances)),
                    .fan_x = level.fan_x,
@@ -62,9 +66,11 @@ LevelFacts MakeLevel(const MachineLevel& level, bool exact) {
                    .entries = exact ? level.exact_entries : level.entries,
                    .reduces = level.reduces,
                    .placement_matters = level.hop_pj != 0 || level.router_pj != 0};
-  if (level.read.limited) facts.read_bw = level.read.value;
-  if (level.write.limited) facts.write_bw = level.write.value;
-  if (level.shared.limited) facts.shared_bw = level.shared.value;
+  const auto word_units = static_cast<double>(level.widths.word_units);
+  if (level.read.limited) facts.read_bw = level.read.value * word_units;
+  if (level.write.limited) facts.write_bw = level.write.value * word_units;
+  if (level.shared.limited) facts.shared_bw = level.shared.value * word_units;
+  for (int v = 0; v < num_tensors; ++v) facts.of[v] = MakeElement(level, v);
   return facts;
 }
 
@@ -119,18 +125,18 @@ void SetInnerCosts(Model& model) {
         const bool reads_pass = !(model.linked_level && !tensor.read_write);
         if (child >= 0 || model.mac_links) {
           if (tensor.read_write) {
-            pj += level.least_share * (level.update_pj + level.read_rw_pj);
-            elided += level.least_share * level.read_rw_pj;
+            pj += level.least_share * (level.of[v].update_pj + level.of[v].read_rw_pj);
+            elided += level.least_share * level.of[v].read_rw_pj;
           } else if (reads_pass) {
-            pj += level.least_share * level.read_pj;
+            pj += level.least_share * level.of[v].read_pj;
           }
         }
         if (child >= 0) {
           const LevelFacts& below = model.levels[child];
-          pj += below.least_share * below.fill_pj;
-          if (tensor.read_write) elided += below.least_share * below.fill_pj;
+          pj += below.least_share * below.of[v].fill_pj;
+          if (tensor.read_write) elided += below.least_share * below.of[v].fill_pj;
           if (!model.exact && !tensor.read_write && child < c - 1) {
-            slack += below.clusters * below.fill_pj;
+            slack += below.clusters * below.of[v].fill_pj;
           }
         }
       }
@@ -212,7 +218,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   model.disjoint = twice == 0;
   model.fan_below[0] = 1;
   for (int i = 0; i < model.num_levels; ++i) {
-    model.levels[i] = MakeLevel(setup.machine.levels[i], model.exact);
+    model.levels[i] = MakeLevel(setup.machine.levels[i], model.exact, model.num_tensors);
     model.fan_below[i + 1] = model.fan_below[i] * model.levels[i].fan;
   }
   model.mac_links = !model.exact && model.levels[0].fan > 1;

@@ -51,19 +51,25 @@ struct TensorFacts {
   RankTerms ranks[kMaxRanks] = {};
 };
 
-// pJ per word of one instance's accesses, vectors taken as full, so never more than the model's.
-struct LevelFacts {
+// pJ per element of one instance's accesses, vectors taken as full, so never more than the model's.
+// Elements are the words of bounds; what they take of a level depends on how wide they are.
+struct ElementFacts {
   double read_pj = 0, fill_pj = 0, update_pj = 0;  // read-write tensors: read and fill as below
   double read_rw_pj = 0;                           // a read-write tensor's read has no address
-  double enter_pj = 0;     // per word that enters the network below: ingress and one router
+  double enter_pj = 0;  // per element that enters the network below: ingress and one router
+  double units = 1;     // of room and of bandwidth (mapping/widths.h)
+};
+
+struct LevelFacts {
+  ElementFacts of[kMaxTensors] = {};
   double clusters = 1;     // energy is that of min(used, clusters) instances
   double least_share = 1;  // of clusters in used instances, when all are used
-  double read_bw = kInfinity, write_bw = kInfinity, shared_bw = kInfinity;
+  double read_bw = kInfinity, write_bw = kInfinity, shared_bw = kInfinity;  // units per cycle
   int64_t fan_x = 1, fan_y = 1;
   double fan = 1;
   bool limited = false;
-  int64_t entries = 0;
-  int64_t known_words = -1;  // tiles of no more words are known to lead to nothing better
+  int64_t entries = 0;       // units
+  int64_t known_units = -1;  // tiles of no more units are known to lead to nothing better
   bool reduces = true;
   bool placement_matters = false;  // hops or routers cost something
 };

@@ -126,7 +126,7 @@ void SetStepParts(const TileStep& step, TileTerms& terms, loopnest::TouchedScrat
 void SetParent(const TileStep& step, TileTerms& terms) {
   const Model& model = step.model;
   const TensorFacts& tensor = step.tensor();
-  const LevelFacts& level = model.levels[step.level()];
+  const ElementFacts& level = model.levels[step.level()].of[step.v];
   const EnterCost enter = EnterCostOf(model, step.v, step.level(), step.used(), step.copies());
   terms.own_network = !model.exact || (step.opens() && step.closes());
   terms.fixed.Add(enter.fixed_pj);
@@ -172,13 +172,14 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   AddOperandsBelow(step, terms);
   // Sums of windows can meet, so how many are first is not known. B5.
   if (tensor.read_write && !tensor.simple) return;
-  terms.child_pj = below.least_share * below.fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
+  terms.child_pj =
+      below.least_share * below.of[v].fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
   if (model.any) terms.inner_pj = model.inner_pj[child][v];
   if (tensor.read_write) {
-    Elide(step, below.least_share * below.fill_pj + model.inner_elided_pj[child][v], terms);
+    Elide(step, below.least_share * below.of[v].fill_pj + model.inner_elided_pj[child][v], terms);
   } else if (!model.exact && (!tensor.simple || model.parent[step.level()][v] > step.level())) {
     const double instances = std::min(step.used() * model.levels[step.level()].fan, below.clusters);
-    terms.fixed.Add(-(instances * below.fill_pj));
+    terms.fixed.Add(-(instances * below.of[v].fill_pj));
   }
 }
 

@@ -35,22 +35,22 @@ EnterCost EnterCostOf(const Model& model, int v, int level, double used, double 
   const bool reduces = model.exact ? model.levels[model.parent[level][v]].reduces : facts.reduces;
   // One way: every word enters once. B8.
   const double cut_pj = CutRouters(model, v, level, used);
-  if (!tensor.read_write || reduces) return {.word_pj = facts.enter_pj, .fixed_pj = -cut_pj};
+  if (!tensor.read_write || reduces) return {.word_pj = facts.of[v].enter_pj, .fixed_pj = -cut_pj};
   // Sums that are not added on the way come back down, except the first of each element: both ways
   // less one. Where elements can coincide, nothing is known but how many could be taken off. B5.
   if (!tensor.simple || (level == 0 && model.mac_links)) {
     const double first = MostIngresses(model, v, level) * tensor.elements * used;
-    return {.fixed_pj = -(first * facts.enter_pj + cut_pj)};
+    return {.fixed_pj = -(first * facts.of[v].enter_pj + cut_pj)};
   }
-  return {.word_pj = 2 * facts.enter_pj,
-          .fixed_pj = -(tensor.elements * copies * facts.enter_pj + cut_pj)};
+  return {.word_pj = 2 * facts.of[v].enter_pj,
+          .fixed_pj = -(tensor.elements * copies * facts.of[v].enter_pj + cut_pj)};
 }
 
 InnerCost InnerCostOf(const Model& model, int v, int next) {
   if (next < 0) return {};
   const TensorFacts& tensor = model.tensors[v];
   const LevelFacts& level = model.levels[next];
-  const double fill_pj = level.least_share * level.fill_pj;
+  const double fill_pj = level.least_share * level.of[v].fill_pj;
   InnerCost cost{.word_pj = model.inner_pj[next][v],
                  .elided_pj = model.inner_elided_pj[next][v],
                  .slack_pj = model.inner_slack_pj[next][v]};
@@ -60,7 +60,7 @@ InnerCost InnerCostOf(const Model& model, int v, int next) {
   cost.word_pj += fill_pj;
   if (tensor.read_write) cost.elided_pj += fill_pj;
   // Timeloop cuts fills to whole words, one per instance at most. B8.
-  if (!model.exact && !tensor.read_write) cost.slack_pj += level.clusters * level.fill_pj;
+  if (!model.exact && !tensor.read_write) cost.slack_pj += level.clusters * level.of[v].fill_pj;
   return cost;
 }
 
@@ -112,19 +112,19 @@ void OperandCosts::AddInside(int v, int level, double copies, double idle_extent
   const LevelFacts& facts = model_.levels[innermost];
   // A word serves at most all MACs below an instance that can use it, in one step. B6.
   const Multicast most = MostMulticast(model_, v, extents_, model_.fan_below[innermost + 1]);
-  double word_pj = tensor.read_write ? facts.update_pj : facts.read_pj;
+  double word_pj = tensor.read_write ? facts.of[v].update_pj : facts.of[v].read_pj;
   double elided_pj = 0, elided = 0;
   if (tensor.read_write && tensor.simple) {
     // First sums: as many as there can be copies of an element. B5.
     const double more =
         std::min(model_.fan_below[level] / model_.fan_below[innermost + 1], idle_extents);
     elided = tensor.elements * copies * more;
-    elided_pj = facts.read_rw_pj * facts.least_share;
+    elided_pj = facts.of[v].read_rw_pj * facts.least_share;
   }
   word_pj *= facts.least_share;
   Add(model_.macs, word_pj, elided, elided_pj, most);
   for (int k = 0; k <= innermost; ++k) {
-    const double enter_pj = model_.levels[k].enter_pj;
+    const double enter_pj = model_.levels[k].of[v].enter_pj;
     double pj =
         -CutRouters(model_, v, k, static_cast<double>(model_.setup->machine.levels[k].instances));
     if (enter_pj > 0) {
