@@ -153,13 +153,22 @@ void CloseAtChild(const TensorStep& step) {
 
 // The pair stays open and no level further in holds the tensor: the MACs ask, at least once for
 // each operation of all MACs below. B6.
-void StayOpenToMacs(const TensorStep& step) {
+void StayOpenToMacs(std::span<const Frame> frames, const TensorStep& step) {
   TensorFrame& out = step.out();
   const Multicast most =
       MostMulticast(step.model, step.v, step.tile.extents, step.model.fan_below[step.level()]);
   const double asked = step.model.macs / step.frame.used_below;
+  const int parent = step.model.parent[step.level()][step.v];
+  const Frame& holder = parent == step.level() ? step.frame : frames[static_cast<size_t>(parent)];
   out.open_words = asked / most.Most();
-  step.operands.AddOpen(asked, out.pending_pj, most);
+  step.operands.AddOpen(
+      {.v = step.v,
+       .words = asked,
+       .word_pj = out.pending_pj,
+       .level = parent,
+       .of_one_instance = out.groups,
+       .first = step.tensor().elements * holder.tensors[step.v].copies_here / holder.used},
+      most);
 }
 
 // The pair stays open: what passes this level has to arrive further in, and to be handed on there,
@@ -259,16 +268,27 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   if (step.level() == 0) return CloseAtMacs(step);
   if (out.closes) return CloseAtChild(step);
   const int next = step.model.next_kept[step.child()][step.v];
-  if (next < 0 && !step.model.mac_links) return StayOpenToMacs(step);
+  if (next < 0 && !step.model.mac_links) return StayOpenToMacs(frames, step);
   StayOpen(step, next);
 }
 
 }  // namespace
 
-Bounder::Bounder(const Model& model, const Limits& limits) : model_(model), limits_(limits) {
+Bounder::Bounder(const Model& model, const Limits& limits, ParallelFronts* fronts)
+    : model_(model), limits_(limits), fronts_(fronts) {
   for (int v = 0; v < model.num_tensors; ++v) {
     window_outputs_ |= model.tensors[v].read_write && !model.tensors[v].simple;
   }
+}
+
+std::span<const ParallelPoint> Bounder::ParallelOf(int level, const int16_t* positions) {
+  if (fronts_ == nullptr) {
+    own_fronts_ = std::make_unique<ParallelFronts>(model_);
+    fronts_ = own_fronts_.get();
+  }
+  ParallelFronts::Table*& table = tables_[level];
+  if (table == nullptr) table = &fronts_->TableOf(level, model_.shared_operands);
+  return fronts_->Of(*table, level, model_.shared_operands, positions);
 }
 
 Frame Bounder::Root() const {
@@ -327,7 +347,7 @@ void Bounder::Measure(Tile& tile) {
 }
 
 void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
-                        const int32_t* spatial) const {
+                        const int32_t* spatial) {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
   int32_t temporal[kMaxDims];
   for (int d = 0; d < model_.num_dims; ++d) {
@@ -337,7 +357,7 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
 }
 
 void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
-                        const int32_t* spatial, const int32_t* temporal) const {
+                        const int32_t* spatial, const int32_t* temporal) {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
   Frame& frame = frames[static_cast<size_t>(level)];
   frame.level = level;
@@ -362,8 +382,8 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
   frame.loops_above = parent.loops_above | frame.loops;
   // Below the level at most min(tile, fan-out) MACs work at a time for each of its children. B9.
   const double at_once = std::min(tile.product, model_.fan_below[frame.level]);
-  frame.cycles = CeilCycles(model_.any ? RaggedOperations(model_, frame) / at_once
-                                       : model_.macs / (frame.used_below * at_once));
+  const double operations =
+      model_.any ? RaggedOperations(model_, frame) : model_.macs / frame.used_below;
   frame.fixed_pj = parent.fixed_pj;
   frame.later_fixed_pj = 0;
   OperandCosts operands(model_, tile.extents, model_.fan_below[level]);
@@ -375,7 +395,13 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
                        .frame = frame,
                        .operands = operands});
   }
-  frame.later_fixed_pj += operands.Least();
+  frame.later_fixed_pj +=
+      operands.SetFront(ParallelOf(level, tile.positions), operations, frame.front);
+  frame.cycles = CeilCycles(operations / at_once);
+  // The last point has the fewest cycles.
+  if (frame.front.count > 0) {
+    frame.cycles = std::max(frame.cycles, frame.front.points[frame.front.count - 1].cycles);
+  }
 }
 
 }  // namespace tessera::exact

@@ -217,6 +217,11 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   }
   model.mac_links = !model.exact && model.levels[0].fan > 1;
   SetKeeps(keep, model);
+  for (int v = 0; v < model.num_tensors && !model.mac_links; ++v) {
+    int innermost = 0;
+    while (!model.Keeps(innermost, v)) ++innermost;
+    if (model.fan_below[innermost + 1] > 1) model.shared_operands |= 1u << v;
+  }
   SetOutward(model);
   SetInnerCosts(model);
   return model;

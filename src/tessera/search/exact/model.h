@@ -103,6 +103,8 @@ struct Model {
   bool disjoint = false;
   // Operands pass between neighbouring MACs for free (timeloop3 with a fan-out at level 0).
   bool mac_links = false;
+  // Tensors of which a word can serve several MACs at a time.
+  uint32_t shared_operands = 0;
   double most_loops = 0;  // temporal ones that a mapping can have, counts of 1 left out
   double fan_below[kMaxLevels + 1] = {};  // product of the fan-outs of levels < i
   // Least cost per word delivered to level c, of moving it further in; the part of it that first
