@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tessera/search/exact/frame.h"
+#include "tessera/search/exact/least_hops.h"
 #include "tessera/search/exact/model.h"
 #include "tessera/search/exact/parallel.h"
 #include "tessera/search/exact/tile_terms.h"
@@ -73,11 +74,20 @@ struct ChainSummary {
   double once[kMaxTensors] = {};  // with any factors: the largest OncePart
 };
 
+// What bounds with different choices of kept tensors have in common, found when it is asked for.
+struct Shared {
+  // `model` outlives it.
+  explicit Shared(const Model& model) : fronts(model), hops(model) {}
+
+  ParallelFronts fronts;
+  LeastHops hops;
+};
+
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
-  // `fronts` of the same problem and machine, if there are some; they outlive it.
-  explicit Bounder(const Model& model, const Limits& limits = {}, ParallelFronts* fronts = nullptr);
+  // `shared` of the same problem and machine, which outlives it; null: it has its own.
+  explicit Bounder(const Model& model, const Limits& limits = {}, Shared* shared = nullptr);
 
   // What leaks while the cycles go by comes to the energy of accesses, which is what bounds add up.
   double ValueOf(Bound bound, Goal goal) const {
@@ -163,6 +173,7 @@ class Bounder {
 
  private:
   double WordsHeld(int level, const int32_t* extents);
+  Shared& SharedParts();
   // What the parallel factors of the levels inside `level` can come to. B15.
   std::span<const ParallelPoint> ParallelOf(int level, const int16_t* positions);
 
@@ -182,8 +193,8 @@ class Bounder {
   bool window_outputs_ = false;
   loopnest::TouchedScratch touched_;
   TileCosts costs_;
-  std::unique_ptr<ParallelFronts> own_fronts_;
-  ParallelFronts* fronts_ = nullptr;
+  std::unique_ptr<Shared> own_;
+  Shared* shared_ = nullptr;
   ParallelFronts::Table* tables_[kMaxLevels + 1] = {};
 };
 

@@ -153,8 +153,8 @@ struct Mapper::State {
   Candidate best;
   bool started = false, has_mapping = false;
   std::optional<Candidate> held_best;
-  std::unique_ptr<Model> whole;                         // of the choice that holds all
-  std::vector<std::unique_ptr<ParallelFronts>> fronts;  // per thread, made when needed
+  std::unique_ptr<Model> whole;                      // of the choice that holds all
+  std::vector<std::unique_ptr<Shared>> shared;       // per thread, made when needed
   std::vector<std::unique_ptr<Annealer>> annealers;  // per thread, made when needed
   int64_t walks = 0, walk_rounds = 0,
           annealed = 0;                   // chains, rounds of them, evaluations meant for them
@@ -185,11 +185,11 @@ struct Mapper::State {
     return *made_once;
   }
 
-  ParallelFronts* FrontsOf(int worker) {
+  Shared* SharedOf(int worker) {
     const auto index = static_cast<size_t>(worker);
-    if (fronts.size() <= index) fronts.resize(index + 1);
-    if (!fronts[index]) fronts[index] = std::make_unique<ParallelFronts>(*whole);
-    return fronts[index].get();
+    if (shared.size() <= index) shared.resize(index + 1);
+    if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole);
+    return shared[index].get();
   }
 
   Tree& TreeOf(int worker, int32_t choice) {
@@ -199,7 +199,7 @@ struct Mapper::State {
     if (!of.trees[index]) {
       of.trees[index] = std::make_unique<Tree>(
           of.model, TreeOptions{options.goal, options.limits, options.bound_scale, options.observer,
-                                FrontsOf(worker), Stopped()});
+                                SharedOf(worker), Stopped()});
     }
     return *of.trees[index];
   }

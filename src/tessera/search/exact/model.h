@@ -65,7 +65,8 @@ struct LevelFacts {
   int64_t entries = 0;
   int64_t known_words = -1;  // tiles of no more words are known to lead to nothing better
   bool reduces = true;
-  bool placement_matters = false;  // hops or routers cost something
+  double hop_pj = 0, router_pj = 0;  // of the network below
+  bool placement_matters = false;    // hops or routers cost something
 };
 
 // Immutable; shared by threads.
@@ -73,7 +74,7 @@ struct Model {
   const loopnest::Setup* setup = nullptr;
   const Restrictions* restrictions = nullptr;
   bool exact = false;         // semantics exact, else timeloop3
-  bool linked_level = false;  // exact semantics on a machine with links
+  bool linked_level = false;  // exact semantics, and neighbours can hand on words of some tensor
   bool any = false;           // factors need not divide
   int num_levels = 0, num_dims = 0, num_tensors = 0;
   double macs = 1;

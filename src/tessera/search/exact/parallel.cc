@@ -1,5 +1,6 @@
 // Fronts of parallel factors. Factors that divide the extents either are the extents themselves, or
-// divide extents that are less by a prime: so a front is that of its lesser ones and one more point.
+// divide extents that are less by a prime: so a front is that of its lesser ones and one more
+// point.
 #include "tessera/search/exact/parallel.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // What parallel factors can really come to: not every number up to the fan-out is a product of
-// divisors that fit the axes of the levels, and a factor that lets one tensor be shared is no use to
-// another. docs/optimality.md, B15.
+// divisors that fit the axes of the levels, and a factor that lets one tensor be shared is no use
+// to another. docs/optimality.md, B15.
 #ifndef TESSERA_SEARCH_EXACT_PARALLEL_H_
 #define TESSERA_SEARCH_EXACT_PARALLEL_H_
 
@@ -17,7 +17,7 @@ namespace tessera::exact {
 
 // One choice of parallel factors of several levels together, or one that is as good as several.
 struct ParallelPoint {
-  double product = 1;                   // children that work at a time
+  double product = 1;                  // children that work at a time
   double multicast[kMaxTensors] = {};  // that a word of a tensor serves, at most
 
   // Whether no purpose is served better by the other choice.
@@ -29,8 +29,8 @@ struct ParallelPoint {
   }
 };
 
-// What operands of the MACs cost more than at least, and the cycles that this takes: less of the one
-// for more of the other.
+// What operands of the MACs cost more than at least, and the cycles that this takes: less of the
+// one for more of the other.
 struct OperandPoint {
   double more_pj = 0, cycles = 0;
 };

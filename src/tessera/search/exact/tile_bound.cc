@@ -384,8 +384,8 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
     reached = std::max(reached, point.product);
   }
   costs.inside = std::min(costs.inside, reached);
-  costs.operands_pj = operands.SetFront(ParallelOf(level + 1, parent.positions), costs.operations,
-                                        costs.front);
+  costs.operands_pj =
+      operands.SetFront(ParallelOf(level + 1, parent.positions), costs.operations, costs.front);
 }
 
 double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,

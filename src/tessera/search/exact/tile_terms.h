@@ -51,7 +51,7 @@ struct TileCosts {
   double operations = 1;  // MACs below the level, or below the child that works longest
   double operands_pj = 0;
   OperandFront front = {};  // what parallel factors add to that, and to the cycles
-  double inside = 1;  // MACs below one child that can work at a time
+  double inside = 1;        // MACs below one child that can work at a time
 };
 
 // The factors of one dimension above a tile.

@@ -37,7 +37,7 @@ void Counters::Add(const Counters& other) {
 }
 
 Tree::Tree(const Model& model, const TreeOptions& options)
-    : model_(model), options_(options), bounder_(model, options.limits, options.fronts) {
+    : model_(model), options_(options), bounder_(model, options.limits, options.shared) {
   Reserve(*model.setup, workspace_);
   const auto outside = static_cast<size_t>(model.num_levels);
   frames_[outside] = bounder_.Root();

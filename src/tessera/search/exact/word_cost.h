@@ -71,7 +71,7 @@ class OperandCosts {
   // A tensor that the MACs ask a level for which is known.
   struct Open {
     int v;
-    double words;            // if each MAC had its own
+    double words;  // if each MAC had its own
     double word_pj;
     int level;               // that hands them out
     double of_one_instance;  // of the words, those of one instance of it
