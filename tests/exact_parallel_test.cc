@@ -98,20 +98,22 @@ TEST(ExactParallel, FrontsCoverEveryChoiceAndReachTheLargestProduct) {
     const std::unique_ptr<Case> made = MakeCase(k);
     if (!made) continue;
     const Model& model = made->model;
-    ParallelFronts fronts(model);
-    const uint32_t all = (1u << model.num_tensors) - 1;
+    LeastHops hops(model);
+    ParallelFronts fronts(model, /*detailed=*/k % 2 == 0, hops);
+    int from[kMaxTensors];
+    std::fill_n(from, kMaxTensors, model.num_levels);
     int16_t whole[kMaxDims] = {};
     for (int d = 0; d < model.num_dims; ++d) {
       whole[d] = static_cast<int16_t>(model.divisors[d].values.size() - 1);
     }
     for (int level = 0; level <= model.num_levels; ++level) {
       if (model.fan_below[level] > 512) break;  // Enumerating all of them takes long.
-      ParallelFronts::Table& table = fronts.TableOf(level, all);
-      const auto points = fronts.Of(table, level, all, whole);
+      ParallelFronts::Table& table = fronts.TableOf(level, from);
+      const auto points = fronts.Of(table, whole);
       double most = 0, reached = 0;
       for (const ParallelPoint& point : points) reached = std::max(reached, point.product);
       ForEachChoice(model, level, [&](const std::vector<int32_t>& factors) {
-        ParallelPoint real{.product = 1};
+        ParallelPoint real{.product = 1, .hop_pj = kInfinity};
         for (const int32_t factor : factors) real.product *= factor;
         for (int v = 0; v < model.num_tensors; ++v) {
           real.multicast[v] = real.product / Offsets(model, v, factors) * (1 - 1e-12);
@@ -128,7 +130,7 @@ TEST(ExactParallel, FrontsCoverEveryChoiceAndReachTheLargestProduct) {
               std::ranges::find(model.divisors[d].values, factors[static_cast<size_t>(d)]) -
               model.divisors[d].values.begin());
         }
-        const auto least = fronts.Of(table, level, all, own);
+        const auto least = fronts.Of(table, own);
         EXPECT_TRUE(std::ranges::any_of(least,
                                         [&](const ParallelPoint& point) {
                                           return point.product == real.product &&

@@ -105,39 +105,17 @@ double Open(const TensorStep& step) {
   return pj;
 }
 
-// What a word pays at least on its way through the network below a level, beyond the first router.
-// Not where children can ask for the same word that differ in the tensor's dimensions. B16.
-double HopCost(const TensorStep& step, int level, const int32_t* spatial) {
-  const Model& model = step.model;
-  const LevelFacts& facts = model.levels[level];
-  if (!model.exact || model.any || !facts.placement_matters) return 0;
-  const double hops = step.hops.Of(level, spatial)[static_cast<size_t>(step.v)];
-  // Sums that come back down travel for nothing, and routers are those of the average word.
-  const bool both_ways =
-      step.tensor().read_write && !model.levels[model.parent[level][step.v]].reduces;
-  return facts.hop_pj * hops + facts.router_pj * std::floor((both_ways ? 0.5 : 1) * hops);
-}
-
-// Whether no rank of the tensor is moved by two dimensions with parallel factors.
-bool TellsChildrenApart(const TensorFacts& tensor, const double* factors) {
-  for (int r = 0; r < tensor.num_ranks && !tensor.simple; ++r) {
-    int moved_by = 0;
-    for (int k = 0; k < tensor.ranks[r].num_terms; ++k) {
-      moved_by += factors[tensor.ranks[r].dims[k]] > 1 ? 1 : 0;
-    }
-    if (moved_by > 1) return false;
-  }
-  return !tensor.shares;
-}
-
-// The same for the level of a frame, while levels further in may not be decided.
-double HopCost(const TensorStep& step) {
+// Hops in the network of a frame, while levels further in may not be decided. B16.
+double HopsBelow(const TensorStep& step) {
   const TensorFacts& tensor = step.tensor();
   double factors[kMaxDims];
   for (int d = 0; d < step.model.num_dims; ++d) factors[d] = step.frame.spatial[d];
   if (!tensor.simple && (!step.opens() || !step.out().closes || tensor.read_write)) return 0;
   if (!TellsChildrenApart(tensor, factors)) return 0;
-  return HopCost(step, step.level(), step.frame.spatial);
+  const int parent = step.model.parent[step.level()][step.v];
+  return HopCost(step.model, step.level(), step.v,
+                 tensor.read_write && !step.model.levels[parent].reduces, step.frame.spatial,
+                 step.hops);
 }
 
 // Per request of one child: what was pending, and the network below, once for each group. B4, B8.
@@ -151,7 +129,7 @@ double PassNetwork(const TensorStep& step, double pending_pj) {
   const bool served_by_neighbours = step.model.linked_level && !tensor.read_write && step.opens() &&
                                     step.out().closes && step.level() > 0;
   if (!served_by_neighbours) {
-    return (pending_pj + frame.used * (enter.word_pj + HopCost(step))) * step.groups;
+    return (pending_pj + frame.used * (enter.word_pj + HopsBelow(step))) * step.groups;
   }
   // Neighbours can serve all but the first request for a word. B4.
   if (tensor.simple) {
@@ -252,7 +230,9 @@ void CloseSeveralNetworks(std::span<const Frame> frames, const TensorStep& step)
     const LevelFacts& level = model.levels[i];
     double word_pj = level.enter_pj;
     if (i == parent) word_pj += model.Share(i, frame.used) * level.read_pj;
-    if (TellsChildrenApart(tensor, factors)) word_pj += HopCost(step, i, frame.spatial);
+    if (TellsChildrenApart(tensor, factors)) {
+      word_pj += HopCost(model, i, step.v, /*both_ways=*/false, frame.spatial, step.hops);
+    }
     step.out().parent_pj = frame.used * word_pj * groups;
     pending_pj += step.out().parent_pj;
     step.out().groups = groups;
@@ -323,7 +303,7 @@ Bounder::Bounder(const Model& model, const Limits& limits, Shared* shared)
 
 Shared& Bounder::SharedParts() {
   if (shared_ == nullptr) {
-    own_ = std::make_unique<Shared>(model_);
+    own_ = std::make_unique<Shared>(model_, /*one_choice=*/true);
     shared_ = own_.get();
   }
   return *shared_;
@@ -332,8 +312,8 @@ Shared& Bounder::SharedParts() {
 std::span<const ParallelPoint> Bounder::ParallelOf(int level, const int16_t* positions) {
   ParallelFronts& fronts = SharedParts().fronts;
   ParallelFronts::Table*& table = tables_[level];
-  if (table == nullptr) table = &fronts.TableOf(level, model_.shared_operands);
-  return fronts.Of(*table, level, model_.shared_operands, positions);
+  if (table == nullptr) table = &fronts.TableOf(level, model_.operands_from);
+  return fronts.Of(*table, positions);
 }
 
 Frame Bounder::Root() const {

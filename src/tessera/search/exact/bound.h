@@ -76,11 +76,11 @@ struct ChainSummary {
 
 // What bounds with different choices of kept tensors have in common, found when it is asked for.
 struct Shared {
-  // `model` outlives it.
-  explicit Shared(const Model& model) : fronts(model), hops(model) {}
+  // `model` outlives it. `one_choice`: there is no other choice of kept tensors.
+  Shared(const Model& model, bool one_choice) : hops(model), fronts(model, one_choice, hops) {}
 
-  ParallelFronts fronts;
   LeastHops hops;
+  ParallelFronts fronts;
 };
 
 // Scratch and arithmetic of one thread.

@@ -188,7 +188,7 @@ struct Mapper::State {
   Shared* SharedOf(int worker) {
     const auto index = static_cast<size_t>(worker);
     if (shared.size() <= index) shared.resize(index + 1);
-    if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole);
+    if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole, choices.sets.size() == 1);
     return shared[index].get();
   }
 

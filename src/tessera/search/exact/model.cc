@@ -231,10 +231,11 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   model.mac_links = !model.exact && model.levels[0].fan > 1;
   SetKeeps(keep, model);
   model.linked_level = model.exact && setup.machine.links && HasLinks(model);
-  for (int v = 0; v < model.num_tensors && !model.mac_links; ++v) {
+  for (int v = 0; v < model.num_tensors; ++v) {
     int innermost = 0;
     while (!model.Keeps(innermost, v)) ++innermost;
-    if (model.fan_below[innermost + 1] > 1) model.shared_operands |= 1u << v;
+    const bool shared = !model.mac_links && model.fan_below[innermost + 1] > 1;
+    model.operands_from[v] = shared ? innermost : -1;
   }
   SetOutward(model);
   SetInnerCosts(model);

@@ -104,8 +104,9 @@ struct Model {
   bool disjoint = false;
   // Operands pass between neighbouring MACs for free (timeloop3 with a fan-out at level 0).
   bool mac_links = false;
-  // Tensors of which a word can serve several MACs at a time.
-  uint32_t shared_operands = 0;
+  // By tensor: the innermost level that holds it, if a word of it can serve several MACs at a time;
+  // else -1.
+  int operands_from[kMaxTensors] = {};
   double most_loops = 0;  // temporal ones that a mapping can have, counts of 1 left out
   double fan_below[kMaxLevels + 1] = {};  // product of the fan-outs of levels < i
   // Least cost per word delivered to level c, of moving it further in; the part of it that first

@@ -201,7 +201,7 @@ double OperandCosts::SetFront(std::span<const ParallelPoint> points, double oper
   double least_pj = kInfinity;
   front.count = 0;
   for (const ParallelPoint& point : points) {
-    double pj = fixed_pj_;
+    double pj = fixed_pj_ + model_.macs * point.hop_pj;
     for (int k = 0; k < num_items_; ++k) pj += items_[k].PriceOf(items_[k].Asked(point));
     double cycles = operations / point.product;
     // Timeloop's counts are rounded (B8), and with any factors instances differ.
