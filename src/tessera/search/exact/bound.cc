@@ -308,6 +308,11 @@ bool Bounder::Fits(int level, const int32_t* extents) {
   return !facts.limited || WordsHeld(level, extents) <= static_cast<double>(facts.entries);
 }
 
+bool Bounder::HasRoom(int level, const int32_t* extents) {
+  const int inside = model_.room_level[level];
+  return inside < 0 || WordsHeld(inside, extents) <= model_.room_words[level];
+}
+
 bool Bounder::IsNew(int level, const int32_t* extents) {
   const LevelFacts& facts = model_.levels[level];
   return facts.known_words < 0 ||

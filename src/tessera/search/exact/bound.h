@@ -89,6 +89,8 @@ class Bounder {
 
   // Whether the tile of a level fits its memory.
   bool Fits(int level, const int32_t* extents);
+  // Whether the tile of a level without loops in time can be spread over memories further in. B15.
+  bool HasRoom(int level, const int32_t* extents);
   // Whether such a tile is not one of those that are known to lead to nothing better.
   bool IsNew(int level, const int32_t* extents);
 

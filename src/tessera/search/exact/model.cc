@@ -103,6 +103,32 @@ void SetOutward(Model& model) {
   }
 }
 
+// Levels whose loops can join those outside, and levels that need none. B15.
+void SetJoins(Model& model) {
+  for (int i = 0; i < model.num_levels; ++i) model.room_level[i] = -1;
+  if (!model.exact || !model.restrictions->none || model.any || model.linked_level) return;
+  bool simple = true, window_outputs = false;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    simple = simple && model.tensors[v].simple;
+    window_outputs |= model.tensors[v].read_write && !model.tensors[v].simple;
+  }
+  if (!window_outputs) model.joins |= 1;
+  if (!simple) return;
+  for (int i = 0; i + 1 < model.num_levels; ++i) {
+    model.joins |= 1u << i;
+    if (model.keep[i] != 0) continue;
+    model.still |= 1u << i;
+    const int inside = i - 1;
+    if (inside < 0) continue;
+    const bool passes = (model.still >> inside & 1) != 0;
+    const LevelFacts& level = model.levels[inside];
+    model.room_level[i] = passes ? model.room_level[inside] : level.limited ? inside : -1;
+    model.room_words[i] =
+        model.levels[i].fan *
+        (passes ? model.room_words[inside] : static_cast<double>(level.entries));
+  }
+}
+
 // Words that reach level c reach every level further in as well, and each of them is read above:
 // no level inside can have held what was not in the tile of c. B6. Sums of windows, and what links
 // could save, are left out, and windows under Timeloop's rules.
@@ -218,6 +244,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   model.mac_links = !model.exact && model.levels[0].fan > 1;
   SetKeeps(keep, model);
   SetOutward(model);
+  SetJoins(model);
   SetInnerCosts(model);
   return model;
 }

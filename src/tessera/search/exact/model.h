@@ -98,6 +98,13 @@ struct Model {
   // docs/optimality.md, B13.
   uint32_t outward[kMaxLevels] = {};
   uint32_t labels = 0;
+  // Bit i: loops of level i that belong outside can join one over the same dimension there; level i
+  // has no loops in time, since it holds nothing. docs/optimality.md, B15.
+  uint32_t joins = 0, still = 0;
+  // By such a level: the next one further in that holds something, if there is no loop in time in
+  // between; -1: none. And the words of it below an instance of the level.
+  int room_level[kMaxLevels] = {};
+  double room_words[kMaxLevels] = {};
 
   // Each dimension is irrelevant to at most one tensor, so multicasts share the fan-out.
   bool disjoint = false;

@@ -63,7 +63,10 @@ void Tree::ForEachTile(int level, const Use& use) {
     tile.positions[d] = 0;
     tile.extents[d] = 1;
   }
-  if (level > 0 && !bounder_.Fits(level - 1, tile.extents)) return;
+  const auto fits = [&] {
+    return bounder_.Fits(level - 1, tile.extents) && bounder_.HasRoom(level - 1, tile.extents);
+  };
+  if (level > 0 && !fits()) return;
   // From dimension `d` on, extents are 1; larger ones need more memory.
   const auto choose = [&](const auto& self, int d) -> void {
     if (work_left_ < 0) return;
@@ -82,7 +85,7 @@ void Tree::ForEachTile(int level, const Use& use) {
     for (const int16_t part : table.parts[static_cast<size_t>(whole)]) {
       tile.positions[d] = part;
       tile.extents[d] = table.values[static_cast<size_t>(part)];
-      if (part > 0 && !bounder_.Fits(level - 1, tile.extents)) break;
+      if (part > 0 && !fits()) break;
       if (tile.extents[d] >= least) self(self, d + 1);
       if (level == 0) break;
     }
