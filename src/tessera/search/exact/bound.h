@@ -91,6 +91,14 @@ class Bounder {
   bool Fits(int level, const int32_t* extents);
   // Whether the tile of a level without loops in time can be spread over memories further in. B15.
   bool HasRoom(int level, const int32_t* extents);
+  // Whether a tile of `level` that is larger by a factor over `dim` would fit and hold more. B16.
+  bool CanGrow(int level, const Tile& tile, int dim, int32_t factor) const;
+  // Which of the loops of a level may be innermost, if the tile inside can grow over some.
+  uint32_t MayBeInnermost(int level, uint32_t loops, uint32_t grows) const;
+  // Whether the innermost loop outside a level could be its own outermost one. B16.
+  bool CouldHoldMore(std::span<const Frame> frames, int level, const Chain& chain);
+  // The same of the tile inside a level without loops, by the innermost loop further out.
+  bool CanGrow(std::span<const Frame> frames, int level, const Chain& chain);
   // Whether such a tile is not one of those that are known to lead to nothing better.
   bool IsNew(int level, const int32_t* extents);
 
@@ -151,6 +159,8 @@ class Bounder {
 
  private:
   double WordsHeld(int level, const int32_t* extents);
+
+  uint32_t Innermost(const Frame& parent, int level, const Tile& tile) const;
 
   // chain_bound.cc
   double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,

