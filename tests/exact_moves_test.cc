@@ -159,9 +159,9 @@ TEST(ExactMoves, LoopsThatJoinThoseOutsideCostNoMore) {
   EXPECT_GT(cheaper, 10);
 }
 
-// A prime factor of a loop over dimension d of the level outside becomes part of a level: of its loop
-// over the same dimension, or the outermost one. False if that is no such move (docs/optimality.md,
-// B16).
+// A prime factor of a loop over dimension d of the level outside becomes part of a level: of its
+// loop over the same dimension, or the outermost one. False if that is no such move
+// (docs/optimality.md, B16).
 bool GrowTile(const Model& model, int level, uint8_t d, LoopMapping& mapping) {
   LoopLevel& to = mapping.levels[static_cast<size_t>(level)];
   LoopLevel& from = mapping.levels[static_cast<size_t>(level) + 1];

@@ -222,17 +222,6 @@ struct Mapper::State {
     return std::max<int64_t>(1, MostNodes() / kPart);
   }
   double Limit() const { return best.value * (1 - kTolerance); }
-  struct Dbg { int64_t nodes=0,tiles=0,tilings=0,evals=0,children=0; double dived=0,last=0; };
-  std::map<int,Dbg> dbg;
-  ~State() {
-    if (!getenv("DBG")) return;
-    for (auto& [c, w] : dbg) {
-      std::string ks; for (auto x : choices.sets[c]) ks += fmt::format("{}", (int)x);
-      fmt::print(stderr, "keep {} nodes {} tiles {} tilings {} evals {} children {} dived {:.5g} last {:.5g}\n", ks, w.nodes, w.tiles, w.tilings, w.evals, w.children, w.dived, w.last);
-    }
-    fmt::print(stderr, "best {} keep ", best.value); for (auto x : KeptBy(best.mapping)) fmt::print(stderr, "{}", (int)x);
-    fmt::print(stderr, "\n");
-  }
 
   void Take(const Candidate& candidate, bool has_one) {
     const double held_value = held_best ? held_best->value : kInfinity;
@@ -640,13 +629,6 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
     }
     Take(outcome.best, true);
     counters.Add(outcome.counters);
-    if (getenv("DBG")) {
-      auto& w = dbg[nodes[k].tree];
-      w.nodes++; w.tiles += outcome.counters.tiles; w.tilings += outcome.counters.nodes;
-      w.evals += outcome.counters.evaluations; w.children += outcome.children.size();
-      if (outcome.dived) w.dived = *outcome.dived;
-      w.last = nodes[k].bound;
-    }
     if (outcome.stopped) {
       Push(part, nodes[k]);
       continue;

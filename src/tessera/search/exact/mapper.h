@@ -62,8 +62,8 @@ struct MapperOptions {
   std::vector<uint8_t> keep = {};
 
   // Every subset of `keep` is searched, level by level; the outermost level holds all. Under
-  // semantics exact, what closed formulas say of a choice bounds it from the start, and choices that
-  // cannot be better than what is known are never looked at. Default: false.
+  // semantics exact, what closed formulas say of a choice bounds it from the start, and choices
+  // that cannot be better than what is known are never looked at. Default: false.
   bool decide_keep = false;
 
   // With decide_keep: tensors that stay where `keep` has them, per level. Default: none.

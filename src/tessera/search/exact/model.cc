@@ -146,9 +146,8 @@ void SetJoins(Model& model) {
     const bool passes = (model.still >> inside & 1) != 0;
     const LevelFacts& level = model.levels[inside];
     model.room_level[i] = passes ? model.room_level[inside] : level.limited ? inside : -1;
-    model.room_words[i] =
-        model.levels[i].fan *
-        (passes ? model.room_words[inside] : static_cast<double>(level.entries));
+    model.room_words[i] = model.levels[i].fan *
+                          (passes ? model.room_words[inside] : static_cast<double>(level.entries));
   }
 }
 
@@ -198,7 +197,8 @@ DivisorTable MakeDivisors(int64_t bound) {
   const size_t n = table.values.size();
   int64_t rest = bound;
   table.largest_prime.assign(n, 1);
-  for (size_t k = 1; k < n; ++k) {  // In ascending order the first that divides what is left is prime.
+  // In ascending order, the first that divides what is left is prime.
+  for (size_t k = 1; k < n; ++k) {
     const int64_t p = table.values[k];
     if (rest % p != 0) continue;
     while (rest % p == 0) rest /= p;
