@@ -1,4 +1,6 @@
 // tessera sweep: what a network costs as numbers of a machine change.
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "tessera/cli/accelerator_argument.h"
@@ -21,6 +23,7 @@ struct SweepArguments {
   std::vector<std::string> vary;
   MachineMapArguments map;
   double seconds = 0;
+  std::optional<double> target_gap;
 };
 
 std::vector<Flag> Flags(SweepArguments& arguments) {
@@ -44,6 +47,11 @@ std::vector<Flag> Flags(SweepArguments& arguments) {
        .target = &arguments.seconds,
        .help = "time for everything; results then depend on the machine; 0: no limit",
        .value = "S",
+       .least = 0},
+      {.name = "--target-gap",
+       .target = &arguments.target_gap,
+       .help = "end with a layer this close to its bound: 0.05 is 5 %",
+       .value = "G",
        .least = 0}};
   flags.insert(flags.end(), more.begin(), more.end());
   for (const Flag& flag :
@@ -64,6 +72,7 @@ Result<SweepSettings> SettingsOf(const SweepArguments& arguments, Context& conte
   const Result<Objective> objective = FindObjective(arguments.objective);
   if (!objective) return objective.error();
   settings.map.objective = *objective;
+  settings.map.target_gap = arguments.target_gap;
   for (const std::string& text : arguments.vary) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -118,7 +127,8 @@ extern const Command kSweepCommand = {
         "stay\n"
         "as they are, unless the level names a component, from whose size they follow. With "
         "--out:\n"
-        "points.csv, sweep.svg, and the accelerator.yaml of every point.",
+        "points.csv, sweep.svg, and the accelerator.yaml of every point. With --target-gap layers\n"
+        "are proved as far as that says.",
     .writes_out = true};
 
 }  // namespace tessera

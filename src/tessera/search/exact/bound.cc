@@ -4,6 +4,7 @@
 #include "tessera/search/exact/bound.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "tessera/search/exact/ragged.h"
@@ -12,6 +13,14 @@
 
 namespace tessera::exact {
 namespace {
+
+// The least prime that divides a number above 1.
+int32_t LeastPrime(int32_t number) {
+  for (int32_t p = 2; p * p <= number; ++p) {
+    if (number % p == 0) return p;
+  }
+  return number;
+}
 
 // One tensor at the level that becomes a frame: what the cases below know and what they set.
 struct TensorStep {
@@ -355,6 +364,14 @@ bool Bounder::Fits(int level, const int32_t* extents) {
   return !facts.limited || UnitsHeld(level, extents) <= static_cast<double>(facts.entries);
 }
 
+bool Bounder::HasRoom(int level, const int32_t* extents) {
+  const int inside = model_.room_level[level];
+  double iterations = 1;
+  for (int d = 0; d < model_.num_dims; ++d) iterations *= extents[d];
+  if (iterations > model_.room_iterations[level]) return false;
+  return inside < 0 || UnitsHeld(inside, extents) <= model_.room_units[level];
+}
+
 bool Bounder::IsNew(int level, const int32_t* extents) {
   const LevelFacts& facts = model_.levels[level];
   return facts.known_units < 0 ||
@@ -383,6 +400,61 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
   MakeFrame(frames, level, tile, spatial, temporal);
 }
 
+bool Bounder::CanGrow(int level, const Tile& tile, int dim, int32_t factor) const {
+  if (!model_.grows || Has(model_.outward[level], dim)) return false;
+  const LevelFacts& facts = model_.levels[level];
+  if (!facts.limited) return true;
+  double units = 0;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    if (!model_.Keeps(level, v)) continue;
+    const double words = Has(model_.tensors[v].dims, dim) ? factor * tile.words[v] : tile.words[v];
+    units += words * facts.of[v].units;
+  }
+  return units <= static_cast<double>(facts.entries);
+}
+
+uint32_t Bounder::MayBeInnermost(int level, uint32_t loops, uint32_t grows) const {
+  if (grows == 0) return loops;
+  uint32_t may = 0;
+  for (uint32_t rest = loops; rest != 0; rest &= rest - 1) {
+    const int d = std::countr_zero(rest);
+    if ((grows & model_.growing[level - 1][d]) == 0) may |= 1u << d;
+  }
+  return may;
+}
+
+bool Bounder::CouldHoldMore(std::span<const Frame> frames, int level, const Chain& chain) {
+  const int dim = chain.first_dim, first = chain.first_level;
+  if (!model_.grows_in_order || dim < 0 || Has(model_.outward[level], dim)) return false;
+  if (level + 1 == model_.num_levels || Has(frames[static_cast<size_t>(level)].loops, dim)) {
+    return false;
+  }
+  const int32_t prime = LeastPrime(frames[static_cast<size_t>(first)].temporal[dim]);
+  for (int i = level + 1; i <= first; ++i) {
+    const Frame& frame = frames[static_cast<size_t>(i)];
+    if (frame.spatial[dim] > 1 && !Has(model_.labels, dim)) return false;
+    int32_t extents[kMaxDims];
+    std::copy_n(frame.extents, model_.num_dims, extents);
+    extents[dim] *= prime;
+    if (!Fits(i - 1, extents)) return false;
+  }
+  return true;
+}
+
+bool Bounder::CanGrow(std::span<const Frame> frames, int level, const Chain& chain) {
+  const int dim = chain.first_dim, first = chain.first_level;
+  if (!model_.grows || level == 0 || dim < 0 || Has(model_.outward[level - 1], dim)) return false;
+  const int32_t prime = LeastPrime(frames[static_cast<size_t>(first)].temporal[dim]);
+  // All tiles in between become larger with it.
+  for (int i = level; i <= first; ++i) {
+    int32_t extents[kMaxDims];
+    std::copy_n(frames[static_cast<size_t>(i)].extents, model_.num_dims, extents);
+    extents[dim] *= prime;
+    if (!Fits(i - 1, extents)) return false;
+  }
+  return true;
+}
+
 void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
                         const int32_t* spatial, const int32_t* temporal) {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
@@ -406,6 +478,12 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
     frame.least[d] = tile.least[d];
     SetRagged(model_, parent, tile, d, frame);
   }
+  uint32_t grows = 0;
+  for (uint32_t rest = level > 0 && model_.grows ? frame.loops : 0; rest != 0; rest &= rest - 1) {
+    const int d = std::countr_zero(rest);
+    if (CanGrow(level - 1, tile, d, LeastPrime(frame.temporal[d]))) grows |= 1u << d;
+  }
+  frame.innermost = MayBeInnermost(level, frame.loops, grows);
   frame.loops_above = parent.loops_above | frame.loops;
   // Below the level at most min(tile, fan-out) MACs work at a time for each of its children. B9.
   const double at_once = std::min(tile.product, model_.fan_below[frame.level]);

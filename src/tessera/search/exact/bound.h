@@ -114,6 +114,16 @@ class Bounder {
 
   // Whether the tile of a level fits its memory.
   bool Fits(int level, const int32_t* extents);
+  // Whether the tile of a level without loops in time can be spread over memories further in. B17.
+  bool HasRoom(int level, const int32_t* extents);
+  // Whether a tile of `level` that is larger by a factor over `dim` would fit and hold more. B18.
+  bool CanGrow(int level, const Tile& tile, int dim, int32_t factor) const;
+  // Which of the loops of a level may be innermost, if the tile inside can grow over some.
+  uint32_t MayBeInnermost(int level, uint32_t loops, uint32_t grows) const;
+  // Whether the innermost loop outside a level could be its own outermost one. B18.
+  bool CouldHoldMore(std::span<const Frame> frames, int level, const Chain& chain);
+  // The same of the tile inside a level without loops, by the innermost loop further out.
+  bool CanGrow(std::span<const Frame> frames, int level, const Chain& chain);
   // Whether such a tile is not one of those that are known to lead to nothing better.
   bool IsNew(int level, const int32_t* extents);
 
@@ -176,6 +186,8 @@ class Bounder {
   Shared& SharedParts();
   // What the parallel factors of the levels inside `level` can come to. B15.
   std::span<const ParallelPoint> ParallelOf(int level, const int16_t* positions);
+
+  uint32_t Innermost(const Frame& parent, int level, const Tile& tile) const;
 
   // chain_bound.cc
   double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,

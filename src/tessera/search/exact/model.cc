@@ -123,6 +123,54 @@ void SetOutward(Model& model) {
   }
 }
 
+// Levels whose loops can join those outside, and levels that need none. B17.
+void SetJoins(Model& model) {
+  for (int i = 0; i < model.num_levels; ++i) {
+    model.room_level[i] = -1;
+    model.room_iterations[i] = kInfinity;
+  }
+  if (!model.exact || !model.restrictions->none || model.any || model.linked_level) return;
+  bool simple = true, window_outputs = false;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    simple = simple && model.tensors[v].simple;
+    window_outputs |= model.tensors[v].read_write && !model.tensors[v].simple;
+  }
+  if (!window_outputs) model.joins |= 1;
+  bool at_home = true, shares = false;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    at_home = at_home && model.home[v] + 1 == model.num_levels;
+    shares |= model.tensors[v].shares;
+  }
+  model.grows = simple && at_home;
+  model.grows_in_order = !simple && !window_outputs && !shares && at_home;
+  if (!simple) return;
+  uint32_t held_inside = 0;
+  for (int i = 0; i + 1 < model.num_levels; ++i) {
+    for (int innermost = 0; innermost < model.num_dims; ++innermost) {
+      uint32_t others = ~model.outward[i];
+      for (int v = 0; v < model.num_tensors; ++v) {
+        const bool stays = (model.tensors[v].dims >> innermost & 1) == 0;
+        if (stays && (held_inside >> v & 1) != 0) others &= ~model.tensors[v].dims;
+      }
+      model.growing[i][innermost] = others | (~model.outward[i] & 1u << innermost);
+    }
+    held_inside |= model.keep[i];
+  }
+  for (int i = 0; i + 1 < model.num_levels; ++i) {
+    model.joins |= 1u << i;
+    if (model.keep[i] != 0) continue;
+    model.still |= 1u << i;
+    if (std::popcount(model.still) == i + 1) model.room_iterations[i] = model.fan_below[i + 1];
+    const int inside = i - 1;
+    if (inside < 0) continue;
+    const bool passes = (model.still >> inside & 1) != 0;
+    const LevelFacts& level = model.levels[inside];
+    model.room_level[i] = passes ? model.room_level[inside] : level.limited ? inside : -1;
+    model.room_units[i] = model.levels[i].fan *
+                          (passes ? model.room_units[inside] : static_cast<double>(level.entries));
+  }
+}
+
 // Words that reach level c reach every level further in as well, and each of them is read above:
 // no level inside can have held what was not in the tile of c. B6. Sums of windows, and what links
 // could save, are left out, and windows under Timeloop's rules.
@@ -167,6 +215,17 @@ DivisorTable MakeDivisors(int64_t bound) {
   DivisorTable table;
   for (const int64_t d : Divisors(bound)) table.values.push_back(static_cast<int32_t>(d));
   const size_t n = table.values.size();
+  int64_t rest = bound;
+  table.largest_prime.assign(n, 1);
+  // In ascending order, the first that divides what is left is prime.
+  for (size_t k = 1; k < n; ++k) {
+    const int64_t p = table.values[k];
+    if (rest % p != 0) continue;
+    while (rest % p == 0) rest /= p;
+    for (size_t a = k; a < n; ++a) {
+      if (table.values[a] % p == 0) table.largest_prime[a] = static_cast<int32_t>(p);
+    }
+  }
   table.parts.resize(n);
   table.quotients.assign(n, std::vector<int16_t>(n, -1));
   for (size_t a = 0; a < n; ++a) {
@@ -244,6 +303,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
     model.operands_from[v] = shared ? innermost : -1;
   }
   SetOutward(model);
+  SetJoins(model);
   SetInnerCosts(model);
   return model;
 }

@@ -25,6 +25,7 @@ struct DivisorTable {
   std::vector<int32_t> values = {};                  // ascending
   std::vector<std::vector<int16_t>> parts = {};      // per divisor: positions of its divisors
   std::vector<std::vector<int16_t>> quotients = {};  // [a][b]: position of a / b, or -1
+  std::vector<int32_t> largest_prime = {};           // that divides each; 1 of 1
 };
 
 DivisorTable MakeDivisors(int64_t bound);
@@ -105,6 +106,22 @@ struct Model {
   // docs/optimality.md, B13.
   uint32_t outward[kMaxLevels] = {};
   uint32_t labels = 0;
+  // Bit i: loops of level i that belong outside can join one over the same dimension there; level i
+  // has no loops in time, since it holds nothing. docs/optimality.md, B17.
+  uint32_t joins = 0, still = 0;
+  // Tiles that could be larger by the innermost loop outside are left out. docs/optimality.md, B18.
+  bool grows = false;
+  // The same where there are windows: only if the order in time stays as it is.
+  bool grows_in_order = false;
+  // By level: dimensions over which the tile may grow if the innermost loop outside goes over some
+  // dimension, since no tensor that is held further in stays in place meanwhile and has them.
+  uint32_t growing[kMaxLevels][kMaxDims] = {};
+  // By such a level: the next one further in that holds something, if there is no loop in time in
+  // between; -1: none. And its units below an instance of the level.
+  int room_level[kMaxLevels] = {};
+  double room_units[kMaxLevels] = {};
+  // And the iterations that a tile may have, if there is no loop in time further in at all.
+  double room_iterations[kMaxLevels] = {};
 
   // Each dimension is irrelevant to at most one tensor, so multicasts share the fan-out.
   bool disjoint = false;

@@ -352,6 +352,24 @@ bool CanCoincide(const TensorFacts& tensor, int dim) {
 
 }  // namespace
 
+uint32_t Bounder::Innermost(const Frame& parent, int level, const Tile& tile) const {
+  const uint32_t all = (1u << model_.num_dims) - 1;
+  if (!model_.grows) return all;
+  uint32_t may = all, grows = 0;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    const DivisorTable& table = model_.divisors[d];
+    const int16_t ratio = table.quotients[static_cast<size_t>(parent.positions[d])]
+                                         [static_cast<size_t>(tile.positions[d])];
+    // Whatever of it is in time, that has a prime which is no larger than this one.
+    const int32_t prime = table.largest_prime[static_cast<size_t>(ratio)];
+    if (prime == 1 || !CanGrow(level - 1, tile, d, prime)) continue;
+    may &= ~(1u << d);
+    // More than the fan-out is in time in any case.
+    if (table.values[static_cast<size_t>(ratio)] > model_.levels[level].fan) grows |= 1u << d;
+  }
+  return MayBeInnermost(level, may, grows);
+}
+
 void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile,
                       TileCosts& costs) {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
@@ -377,6 +395,7 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
     costs.once[d] = once.here;
     costs.once_below[d] = once.below;
   }
+  costs.innermost = Innermost(parent, level, tile);
   costs.operations =
       model_.any ? RaggedOperations(model_, parent) : model_.macs / parent.used_below;
   costs.inside = std::min(model_.fan_below[level], tile.product);
@@ -420,7 +439,7 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, con
   if (split.in_time == 0 && (split.decided == 0 ? costs.least_ratio : 1) <= split.left) {
     energy = EnergyOf(model_, costs.tensors, serves, split.left, outside, -1);
   }
-  for (; open != 0; open &= open - 1) {
+  for (open &= costs.innermost; open != 0; open &= open - 1) {
     energy = std::min(energy, EnergyOf(model_, costs.tensors, serves, split.left, outside,
                                        std::countr_zero(open)));
   }

@@ -46,6 +46,7 @@ struct TileCosts {
   TileTerms tensors[kMaxTensors] = {};
   double ratios[kMaxDims] = {};  // how often the tile fits into that of the level outside, at most
   double least_ratio = 1;        // product of the least of them
+  uint32_t innermost = 0;        // dimensions that may have the innermost loop above the tile: B18
   // Part of a dimension that its loop may pass in one iteration, and further in. R3.
   double once[kMaxDims] = {}, once_below[kMaxDims] = {};
   double operations = 1;  // MACs below the level, or below the child that works longest

@@ -63,7 +63,10 @@ void Tree::ForEachTile(int level, const Use& use) {
     tile.positions[d] = 0;
     tile.extents[d] = 1;
   }
-  if (level > 0 && !bounder_.Fits(level - 1, tile.extents)) return;
+  const auto fits = [&] {
+    return bounder_.Fits(level - 1, tile.extents) && bounder_.HasRoom(level - 1, tile.extents);
+  };
+  if (level > 0 && !fits()) return;
   // From dimension `d` on, extents are 1; larger ones need more memory.
   const auto choose = [&](const auto& self, int d) -> void {
     if (work_left_ < 0) return;
@@ -82,7 +85,7 @@ void Tree::ForEachTile(int level, const Use& use) {
     for (const int16_t part : table.parts[static_cast<size_t>(whole)]) {
       tile.positions[d] = part;
       tile.extents[d] = table.values[static_cast<size_t>(part)];
-      if (part > 0 && !bounder_.Fits(level - 1, tile.extents)) break;
+      if (part > 0 && !fits()) break;
       if (tile.extents[d] >= least) self(self, d + 1);
       if (level == 0) break;
     }
@@ -413,6 +416,7 @@ void Tree::SearchLevel(int level) {
 void Tree::SearchOrders(int level, const Chain& chain, double least) {
   if (level < 0) return EvaluateChain(chain, least);
   const Frame& frame = frames_[level];
+  if (bounder_.CouldHoldMore(frames_, level, chain)) return;
   const auto search = [&](int dim) {
     if (work_left_ < 0) return;
     Chain out;
@@ -421,9 +425,9 @@ void Tree::SearchOrders(int level, const Chain& chain, double least) {
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
     SearchOrders(level - 1, out, value);
   };
-  if (frame.loops == 0) return search(-1);
+  if (frame.loops == 0) return bounder_.CanGrow(frames_, level, chain) ? void() : search(-1);
   if (!bounder_.OrderMatters(frame)) return search(std::countr_zero(frame.loops));
-  for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) search(std::countr_zero(rest));
+  for (uint32_t rest = frame.innermost; rest != 0; rest &= rest - 1) search(std::countr_zero(rest));
 }
 
 // The order that keeps in place, for as long as possible, the tensor that `first` leaves alone.

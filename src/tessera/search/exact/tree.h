@@ -211,12 +211,14 @@ class Tree {
   bool BelongsOutside(int level, int dim) const {
     if (((model_.outward[level] >> dim) & 1) == 0) return false;
     const Frame& outside = frames_[level + 1];
-    return outside.temporal[dim] == 1 &&
+    return (outside.temporal[dim] == 1 || Has(model_.joins, level)) &&
            (outside.spatial[dim] == 1 || ((model_.labels >> dim) & 1) != 0);
   }
-  // The same where the order of the level makes no difference, so that any loop can be outermost.
+  // The same where any loop can be outermost: the order of the level makes no difference, or it
+  // holds nothing. B13, B17.
   bool MustLieOutside(int level, int dim) const {
-    return level == 0 && bounder_.AnyOrderInside() && BelongsOutside(level, dim);
+    return Has(model_.still, level) ||
+           (level == 0 && bounder_.AnyOrderInside() && BelongsOutside(level, dim));
   }
   bool AllBelongOutside(const Frame& frame) const;
   bool SpatialFits(int level, const int32_t* spatial) const;
