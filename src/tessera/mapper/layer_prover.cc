@@ -231,12 +231,15 @@ Result<void> LayerProver::NextRound(ThreadPool& pool) {
     if (Result<void> taken = TakeMapping(progress.best->mapping); !taken) return taken;
     if (Result<void> written = Write(/*new_mapping=*/true); !written) return written;
   }
-  // Equal mappings are worth a look, not a search to its end; what --within gives up is.
-  constexpr int64_t kFew = 4;
+  // Equal mappings are worth a look, not a search to its end, unless that takes a tenth of a
+  // second; what --within gives up is.
+  constexpr int64_t kFew = 4, kLittle = 200'000;
   const bool wanted = job_.settings.within > 0 && at_ < job_.settings.then.size();
   const int64_t most = wanted ? job_.settings.proof_rounds : kFew;
   const bool proved = progress.status == exact::Status::kOptimal;
-  if (more && !proved && (most == 0 || chooser_rounds_ < most)) return {};
+  const exact::Counters& work = progress.counters;
+  const bool short_look = !wanted && work.nodes + work.tiles + work.evaluations < kLittle;
+  if (more && !proved && (most == 0 || chooser_rounds_ < most || short_look)) return {};
   then_.push_back({.objective = objective, .value = ValueOf(*cost_, objective), .proved = proved});
   chooser_.reset();
   done_ = ++at_ == next_.size();
