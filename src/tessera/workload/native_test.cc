@@ -231,7 +231,7 @@ TEST(Native, SaysWhatIsWrongWithALayer) {
        "t.yaml:4:23: unknown key 'KK' in a layer of type 'fc'; did you mean 'K'?"},
       {"name: a, type: fc, K: 8, C: 4, Y: 1",
        "t.yaml:4:35: unknown key 'Y' in a layer of type 'fc'; known: type, name, also, count, "
-       "types, N, "
+       "types, bits, N, "
        "K, C, bias"},
       {"name: a, type: fc, K: 8, CC: 4",
        "t.yaml:4:29: unknown key 'CC' in a layer of type 'fc'; did you mean 'C'?"},
