@@ -373,7 +373,7 @@ void ComparePolicies() {
       trainers.push_back(Must(MakeTrainer(*training, {.window = 100})));
       trainers.back()->Start(1);
     }
-    LoadDisturbed(*cpu.learner, *disturbed.learner);
+    LoadDisturbed(*cpu.learner, *disturbed.learner, 1);
     Difference first, last;
     for (const int64_t updates : {1, 10}) {
       for (const auto& trainer : trainers) Must(trainer->Run(2 * updates * c.envs, go_on));

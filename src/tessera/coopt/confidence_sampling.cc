@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace tessera::coopt {
 namespace {
@@ -25,6 +26,15 @@ std::vector<size_t> DrawWithoutReplacement(std::span<const double> values,
                    [&](size_t a, size_t b) { return keys[a] > keys[b]; });
   if (std::ssize(order) > options.count) order.resize(static_cast<size_t>(options.count));
   return order;
+}
+
+// Between two of them where the quantile falls there: the median of two values is their mean.
+double Quantile(std::vector<double> values, double quantile) {
+  std::sort(values.begin(), values.end());
+  const double at = quantile * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return std::lerp(values[below], values[above], at - static_cast<double>(below));
 }
 
 template <typename Point>
@@ -55,11 +65,9 @@ std::vector<Point> ConfidenceSample(std::span<const int64_t> sizes,
     for (const size_t i : drawn) chosen.push_back(candidates[i]);
     return chosen;
   }
-  std::vector<double> sorted;
-  for (const size_t i : drawn) sorted.push_back(values[i]);
-  std::sort(sorted.begin(), sorted.end());
-  const double threshold =
-      sorted[static_cast<size_t>(options.quantile * static_cast<double>(sorted.size() - 1))];
+  std::vector<double> drawn_values;
+  for (const size_t i : drawn) drawn_values.push_back(values[i]);
+  const double threshold = Quantile(std::move(drawn_values), options.quantile);
   std::vector<size_t> low;
   for (const size_t i : drawn) {
     if (values[i] >= threshold) {

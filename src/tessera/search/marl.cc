@@ -21,6 +21,7 @@
 #include "tessera/rl/on_policy.h"
 #include "tessera/search/learner_lanes.h"
 #include "tessera/search/log_cost.h"
+#include "tessera/search/patience.h"
 #include "tessera/search/policy.h"
 
 namespace tessera {
@@ -42,8 +43,8 @@ struct MarlOptions {
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
-  int64_t patience = 3000;
-  double settled = 0.75;
+  int64_t patience = 400;
+  double settled = 0.9;
   int64_t proposals = 16;
   double unsure = 0.2;
 };
@@ -101,7 +102,7 @@ class MarlSearcher final : public Searcher {
     }
     Playing().lanes.Learn(round_.trials(), scale_);
     Playing().Note(round_.trials());
-    if (options_.patience > 0 && team_->waited() >= options_.patience) Settle();
+    if (patience_ > 0 && team_->waited() >= patience_) Settle();
   }
 
   std::vector<Note> Notes() const override {
@@ -139,6 +140,8 @@ class MarlSearcher final : public Searcher {
       : space_(setup.space),
         options_(options),
         seed_(setup.seed),
+        samples_(std::max<int64_t>(1, setup.samples)),
+        patience_(PatienceIn(setup.space, options.patience)),
         agents_(Apply(assignment, setup.space).agents),
         scale_(options.penalty, options.reward == "log") {
     if (space_.open().empty()) return;
@@ -213,17 +216,19 @@ class MarlSearcher final : public Searcher {
   void Settle() {
     if (settled_ == nullptr || team_->best < settled_->best) settled_ = std::move(team_);
     team_ = MakeAgents();
-    rounds_ = 0;
+    owed_ = 0;
   }
 
-  // Whether the next round belongs to the settled agents.
+  // Whether the next round belongs to the settled agents: ever more of the rounds, for what is left
+  // to find by looking elsewhere has ever fewer samples to be found in.
   bool SettledTurn() {
     if (settled_ == nullptr) return false;
-    const auto turns = [&](int64_t rounds) {
-      return static_cast<int64_t>(options_.settled * static_cast<double>(rounds));
-    };
-    ++rounds_;
-    return turns(rounds_) > turns(rounds_ - 1);
+    const double spent =
+        std::min(1.0, static_cast<double>(observed_) / static_cast<double>(samples_));
+    owed_ += options_.settled * (1 + spent) / 2;
+    if (owed_ < 1) return false;
+    owed_ -= 1;
+    return true;
   }
 
   Team& Playing() { return settled_turn_ ? *settled_ : *team_; }
@@ -231,6 +236,8 @@ class MarlSearcher final : public Searcher {
   const DecisionSpace& space_;
   const MarlOptions options_;
   const uint64_t seed_;
+  const int64_t samples_;   // of the budget
+  const int64_t patience_;  // options_.patience in this space
   int64_t warmup_samples_ = 0;
   DecisionGroups agents_;
   CostScale scale_;
@@ -241,7 +248,7 @@ class MarlSearcher final : public Searcher {
   Round round_;
   std::vector<Trial> collected_;
   int64_t observed_ = 0, lives_ = 0;
-  int64_t rounds_ = 0;  // since agents settled last
+  double owed_ = 0;  // rounds of the settled agents, since agents settled last
 };
 
 }  // namespace
@@ -273,7 +280,9 @@ MethodInfo MarlMethod() {
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point of their own after which new agents begin; 0: never"},
        {"settled", &O::settled, Range{0, 1},
-        "part of the rounds in which the best agents that found nothing better go on"},
+        "part of the rounds in which the best agents that found nothing better go on, at the end "
+        "of "
+        "the budget; half of it at its beginning"},
        {"proposals", &O::proposals, Range{1, 4096},
         "with a policy: its proposals that the agents begin with; the first 4 are samples"},
        {"unsure", &O::unsure, Range{0.001, 1},
