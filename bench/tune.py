@@ -19,7 +19,7 @@ CHOICES = {
     "gradient": {"start": [16, 32, 64], "batch": [8, 16, 32], "lessons": [20, 40, 80], "learning_rate": [0.001, 0.003, 0.01], "steps": [4, 12, 24], "rate": [0.01, 0.02, 0.05], "noise": [0.02, 0.05, 0.1], "fresh": [0.05, 0.1, 0.3]},
     "ppo": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "deviation": [0.3, 0.5, 1], "penalty": [1, 3]},
     "ppo-discrete": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3]},
-    "marl": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "minibatches": [1, 2], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3], "floor": [0.001, 0.01, 0.05], "patience": [0, 250, 400, 700, 1500], "settled": [0.75, 0.9]},
+    "marl": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "minibatches": [1, 2], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3], "floor": [0.001, 0.01, 0.05], "patience": [0, 250, 500, 1000]},
     "marl-table": {"batch": [6, 8, 12], "rate": [0.8, 1.5, 2.5], "top": [0.2, 0.3, 0.5], "elites": [4, 8, 16], "imitate": [0.4, 0.8, 1.5], "explore": [0.1, 0.2, 0.3], "explore_last": [0.03, 0.06, 0.1], "smooth": [0.2, 0.4, 0.6], "settle": [250, 500], "patience": [70, 100, 150, 250, 1000]},
     "team": {"start": [4, 8, 12, 20], "batch": [4, 8, 12], "pool": [256, 384, 512], "refine": [1, 2, 3], "fresh": [0.1, 0.25, 0.4], "informative": [0, 0.003, 0.01, 0.03]},
 }

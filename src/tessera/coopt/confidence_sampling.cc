@@ -28,11 +28,11 @@ std::vector<size_t> DrawWithoutReplacement(std::span<const double> values,
   return order;
 }
 
-// Between two of them where the quantile falls there: the median of two values is their mean.
-double Quantile(std::vector<double> values, double quantile) {
+double Threshold(std::vector<double> values, const ConfidenceOptions& options) {
   std::sort(values.begin(), values.end());
-  const double at = quantile * static_cast<double>(values.size() - 1);
+  const double at = options.quantile * static_cast<double>(values.size() - 1);
   const auto below = static_cast<size_t>(at);
+  if (!options.between) return values[below];
   const size_t above = std::min(below + 1, values.size() - 1);
   return std::lerp(values[below], values[above], at - static_cast<double>(below));
 }
@@ -67,7 +67,7 @@ std::vector<Point> ConfidenceSample(std::span<const int64_t> sizes,
   }
   std::vector<double> drawn_values;
   for (const size_t i : drawn) drawn_values.push_back(values[i]);
-  const double threshold = Quantile(std::move(drawn_values), options.quantile);
+  const double threshold = Threshold(std::move(drawn_values), options);
   std::vector<size_t> low;
   for (const size_t i : drawn) {
     if (values[i] >= threshold) {

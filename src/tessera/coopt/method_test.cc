@@ -357,7 +357,8 @@ TEST(ConfidenceSamplingTest, ReplacesTheLowerOfTwo) {
   const auto accept = [](const HardwarePoint& point) { return point[0] < 4 && point[1] < 4; };
   const auto value = [](const HardwarePoint& point) { return point[0] == 1 ? -0.1 : -2.0; };
   const std::vector<HardwarePoint> chosen = ConfidenceSample<HardwarePoint>(
-      sizes, candidates, values, {.count = 2, .temperature = 1e-3}, accept, value, rng);
+      sizes, candidates, values, {.count = 2, .temperature = 1e-3, .between = true}, accept, value,
+      rng);
   ASSERT_EQ(chosen.size(), 2u);
   EXPECT_EQ(chosen[0], candidates[0]);
   EXPECT_EQ(chosen[1][0], 1);

@@ -21,7 +21,6 @@
 #include "tessera/rl/on_policy.h"
 #include "tessera/search/learner_lanes.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/patience.h"
 #include "tessera/search/policy.h"
 
 namespace tessera {
@@ -43,8 +42,9 @@ struct MarlOptions {
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
-  int64_t patience = 400;
-  double settled = 0.9;
+  int64_t patience = 3000;
+  double settled_first = 0.75;
+  double settled = 0.75;
   int64_t proposals = 16;
   double unsure = 0.2;
 };
@@ -102,7 +102,7 @@ class MarlSearcher final : public Searcher {
     }
     Playing().lanes.Learn(round_.trials(), scale_);
     Playing().Note(round_.trials());
-    if (patience_ > 0 && team_->waited() >= patience_) Settle();
+    if (options_.patience > 0 && team_->waited() >= options_.patience) Settle();
   }
 
   std::vector<Note> Notes() const override {
@@ -141,7 +141,6 @@ class MarlSearcher final : public Searcher {
         options_(options),
         seed_(setup.seed),
         samples_(std::max<int64_t>(1, setup.samples)),
-        patience_(PatienceIn(setup.space, options.patience)),
         agents_(Apply(assignment, setup.space).agents),
         scale_(options.penalty, options.reward == "log") {
     if (space_.open().empty()) return;
@@ -219,13 +218,13 @@ class MarlSearcher final : public Searcher {
     owed_ = 0;
   }
 
-  // Whether the next round belongs to the settled agents: ever more of the rounds, for what is left
-  // to find by looking elsewhere has ever fewer samples to be found in.
+  // Whether the next round belongs to the settled agents. Their part may grow while the budget is
+  // spent: what there is to find elsewhere has ever fewer samples to be found in.
   bool SettledTurn() {
     if (settled_ == nullptr) return false;
     const double spent =
         std::min(1.0, static_cast<double>(observed_) / static_cast<double>(samples_));
-    owed_ += options_.settled * (1 + spent) / 2;
+    owed_ += std::lerp(options_.settled_first, options_.settled, spent);
     if (owed_ < 1) return false;
     owed_ -= 1;
     return true;
@@ -236,8 +235,7 @@ class MarlSearcher final : public Searcher {
   const DecisionSpace& space_;
   const MarlOptions options_;
   const uint64_t seed_;
-  const int64_t samples_;   // of the budget
-  const int64_t patience_;  // options_.patience in this space
+  const int64_t samples_;  // of the budget
   int64_t warmup_samples_ = 0;
   DecisionGroups agents_;
   CostScale scale_;
@@ -279,10 +277,9 @@ MethodInfo MarlMethod() {
         "deviation of the advantages of an update below which they count less"},
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point of their own after which new agents begin; 0: never"},
-       {"settled", &O::settled, Range{0, 1},
-        "part of the rounds in which the best agents that found nothing better go on, at the end "
-        "of "
-        "the budget; half of it at its beginning"},
+       {"settled_first", &O::settled_first, Range{0, 1},
+        "part of the rounds in which the best agents that found nothing better go on, at first"},
+       {"settled", &O::settled, Range{0, 1}, "the same when the budget is spent"},
        {"proposals", &O::proposals, Range{1, 4096},
         "with a policy: its proposals that the agents begin with; the first 4 are samples"},
        {"unsure", &O::unsure, Range{0.001, 1},

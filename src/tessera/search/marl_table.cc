@@ -14,7 +14,6 @@
 #include "tessera/search.h"
 #include "tessera/search/elites.h"
 #include "tessera/search/log_cost.h"
-#include "tessera/search/patience.h"
 #include "tessera/search/policy.h"
 
 namespace tessera {
@@ -35,6 +34,14 @@ struct MarlTableOptions {
   int64_t settle = 250;
   int64_t patience = 100;
 };
+
+// The settings were tuned in spaces of up to 17 decisions, the paper's. Where more agents have to
+// agree, a life needs longer: pairs of decisions, and what can be learned of them, grow with the
+// square.
+int64_t PatienceIn(const DecisionSpace& space, int64_t patience) {
+  const double ratio = static_cast<double>(space.size()) / 17;
+  return static_cast<int64_t>(static_cast<double>(patience) * std::max(1.0, ratio * ratio));
+}
 
 class MarlTableSearcher final : public Searcher {
  public:
