@@ -83,6 +83,7 @@ def surface(core, source):
         text += f"\ndef {name}(\n" + "".join(f"    {line},\n" for line in lines) + ") -> Result: ...\n"
     text += (
         "\ndef resume(run: _Name, *, parts: Any = ..., **keywords: Any) -> Result: ...\n"
+        "\ndef verify(run: _Name, *, parts: Any = ..., **keywords: Any) -> Result: ...\n"
         "\ndef methods() -> list[str]: ...\n"
     )
     return text

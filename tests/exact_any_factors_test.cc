@@ -215,7 +215,7 @@ std::array<RuleAudit, kRules> AuditAnyFactors(uint64_t cases, double scale, std:
 
 TEST(ExactAnyFactors, NoMappingIsBelowItsBound) {
   std::string first;
-  const auto rules = AuditAnyFactors(Thorough(1'500, 30), 1, first);
+  const auto rules = AuditAnyFactors(Thorough(1'500, 12), 1, first);
   for (size_t r = 0; r < kRules; ++r) EXPECT_EQ(rules[r].violations, 0) << first;
   for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
     EXPECT_GT(rules[static_cast<size_t>(rule)].audited, 500);
@@ -224,7 +224,7 @@ TEST(ExactAnyFactors, NoMappingIsBelowItsBound) {
 
 TEST(ExactAnyFactors, BoundsTwoPercentTooHighAreNoticed) {
   std::string first;
-  const auto rules = AuditAnyFactors(30, 1.02, first);
+  const auto rules = AuditAnyFactors(12, 1.02, first);
   for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
     EXPECT_GT(rules[static_cast<size_t>(rule)].violations, 0);
   }

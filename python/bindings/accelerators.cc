@@ -1,14 +1,17 @@
 // Machines: values that do not change; replace() makes another one.
 #include <cmath>
 #include <optional>
+#include <variant>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "support.h"
 #include "tessera/accelerator.h"
+#include "tessera/arch/sizes.h"
 
 namespace tessera::python {
 namespace {
@@ -28,6 +31,16 @@ std::optional<Decimal> DecimalOf(const char* what, std::optional<double> value) 
 std::optional<double> DoubleOf(const std::optional<Decimal>& value) {
   if (!value) return std::nullopt;
   return value->ToDouble();
+}
+
+// Words, or a size as files have it: 65536, "64Kword", "128KB".
+using Size = std::optional<std::variant<int64_t, std::string>>;
+
+std::optional<int64_t> WordsOf(const Size& size, int64_t word_bits) {
+  if (!size) return std::nullopt;
+  if (const int64_t* const words = std::get_if<int64_t>(&*size)) return *words;
+  Node text{.kind = Node::Kind::kScalar, .scalar = std::get<std::string>(*size), .entries = {}};
+  return Value(ReadWords(text, word_bits));
 }
 
 void BindPeArray(nb::module_& module) {
@@ -91,14 +104,14 @@ void BindMemoryLevel(nb::module_& module) {
   nb::class_<Level>(module, "MemoryLevel", "One level of a memory hierarchy.")
       .def(
           "__init__",
-          [](Level* at, const std::string& name, const std::string& technology,
-             std::optional<int64_t> entries, int64_t word_bits, int64_t block_words,
-             int64_t cluster_size, int64_t mesh_x, int64_t mesh_y, Rate read, Rate write,
-             Rate shared, double buffering, double read_pj, double fill_pj, double update_pj,
-             double address_pj, bool reduces_in_place, const LevelNetwork& network) {
+          [](Level* at, const std::string& name, const std::string& technology, const Size& entries,
+             int64_t word_bits, int64_t block_words, int64_t cluster_size, int64_t mesh_x,
+             int64_t mesh_y, Rate read, Rate write, Rate shared, double buffering, double read_pj,
+             double fill_pj, double update_pj, double address_pj, Rate area_um2, double leakage_mw,
+             bool reduces_in_place, const LevelNetwork& network) {
             new (at) Level{.name = name,
                            .technology = technology,
-                           .entries = entries,
+                           .entries = WordsOf(entries, word_bits),
                            .word_bits = word_bits,
                            .block_words = block_words,
                            .cluster_size = cluster_size,
@@ -112,6 +125,8 @@ void BindMemoryLevel(nb::module_& module) {
                            .fill_pj = DecimalOf("fill_pj", fill_pj),
                            .update_pj = DecimalOf("update_pj", update_pj),
                            .address_pj = DecimalOf("address_pj", address_pj),
+                           .area_um2 = DecimalOf("area_um2", area_um2),
+                           .leakage_mw = DecimalOf("leakage_mw", leakage_mw),
                            .reduces_in_place = reduces_in_place,
                            .network = network};
           },
@@ -120,7 +135,8 @@ void BindMemoryLevel(nb::module_& module) {
           "mesh_y"_a = 1, "read_words_per_cycle"_a = nb::none(),
           "write_words_per_cycle"_a = nb::none(), "shared_words_per_cycle"_a = nb::none(),
           "multiple_buffering"_a = 1.0, "read_pj"_a = 0.0, "fill_pj"_a = 0.0, "update_pj"_a = 0.0,
-          "address_pj"_a = 0.0, "reduces_in_place"_a = true, "network"_a = LevelNetwork{})
+          "address_pj"_a = 0.0, "area_um2"_a = nb::none(), "leakage_mw"_a = 0.0,
+          "reduces_in_place"_a = true, "network"_a = LevelNetwork{})
       .def_ro("name", &Level::name)
       .def_ro("technology", &Level::technology)
       .def_ro("entries", &Level::entries, "Words per instance; None: unlimited.")
@@ -142,6 +158,8 @@ void BindMemoryLevel(nb::module_& module) {
       .def_prop_ro("fill_pj", [](const Level& l) { return l.fill_pj.ToDouble(); })
       .def_prop_ro("update_pj", [](const Level& l) { return l.update_pj.ToDouble(); })
       .def_prop_ro("address_pj", [](const Level& l) { return l.address_pj.ToDouble(); })
+      .def_prop_ro("area_um2", [](const Level& l) { return DoubleOf(l.area_um2); })
+      .def_prop_ro("leakage_mw", [](const Level& l) { return l.leakage_mw.ToDouble(); })
       .def_ro("reduces_in_place", &Level::reduces_in_place)
       .def_ro("network", &Level::network)
       .def("__eq__", [](const Level& a, const Level& b) { return a == b; })
@@ -153,16 +171,30 @@ void BindHierarchy(nb::module_& module) {
       .def(
           "__init__",
           [](Arithmetic* at, const std::string& name, int64_t mesh_x, int64_t mesh_y,
-             int64_t word_bits, double mac_pj) {
-            new (at) Arithmetic{name, mesh_x, mesh_y, word_bits, DecimalOf("mac_pj", mac_pj)};
+             int64_t word_bits, double mac_pj, std::optional<double> area_um2, double leakage_mw,
+             std::optional<double> vector_op_pj, std::optional<int64_t> vector_lanes) {
+            new (at) Arithmetic{.name = name,
+                                .mesh_x = mesh_x,
+                                .mesh_y = mesh_y,
+                                .word_bits = word_bits,
+                                .mac_pj = DecimalOf("mac_pj", mac_pj),
+                                .area_um2 = DecimalOf("area_um2", area_um2),
+                                .leakage_mw = DecimalOf("leakage_mw", leakage_mw),
+                                .vector_op_pj = DecimalOf("vector_op_pj", vector_op_pj),
+                                .vector_lanes = vector_lanes};
           },
           nb::kw_only(), "name"_a = "MAC", "mesh_x"_a = 1, "mesh_y"_a = 1, "word_bits"_a = 16,
-          "mac_pj"_a = 0.0)
+          "mac_pj"_a = 0.0, "area_um2"_a = nb::none(), "leakage_mw"_a = 0.0,
+          "vector_op_pj"_a = nb::none(), "vector_lanes"_a = nb::none())
       .def_ro("name", &Arithmetic::name)
       .def_ro("mesh_x", &Arithmetic::mesh_x)
       .def_ro("mesh_y", &Arithmetic::mesh_y)
       .def_ro("word_bits", &Arithmetic::word_bits)
       .def_prop_ro("mac_pj", [](const Arithmetic& a) { return a.mac_pj.ToDouble(); })
+      .def_prop_ro("area_um2", [](const Arithmetic& a) { return DoubleOf(a.area_um2); })
+      .def_prop_ro("leakage_mw", [](const Arithmetic& a) { return a.leakage_mw.ToDouble(); })
+      .def_prop_ro("vector_op_pj", [](const Arithmetic& a) { return DoubleOf(a.vector_op_pj); })
+      .def_ro("vector_lanes", &Arithmetic::vector_lanes)
       .def_prop_ro("instances", &Arithmetic::instances)
       .def("__eq__", [](const Arithmetic& a, const Arithmetic& b) { return a == b; });
   nb::class_<Hierarchy>(module, "Hierarchy",
@@ -188,21 +220,18 @@ void BindHierarchy(nb::module_& module) {
       .def("__eq__", [](const Hierarchy& a, const Hierarchy& b) { return a == b; });
 }
 
-nb::bytes Written(const Accelerator& accelerator, const std::string& format) {
-  std::vector<std::string> names;
-  for (const AcceleratorFormat* known : AcceleratorFormats()) {
-    names.emplace_back(known->name);
-    if (known->name != format) continue;
-    if (known->write == nullptr) {
-      Raise({.kind = ErrorKind::kUnsupported,
-             .message = "accelerators cannot be written as '" + format + "'"});
-    }
-    const std::string text = Value(known->write(accelerator)).files.front().contents;
-    return nb::bytes(text.data(), text.size());
+std::vector<std::pair<std::string, nb::bytes>> Written(const Accelerator& accelerator,
+                                                       const std::string& format) {
+  const AcceleratorFormat* const known = Value(FindAcceleratorFormat(format));
+  if (known->write == nullptr) {
+    Raise({.kind = ErrorKind::kUnsupported,
+           .message = "accelerators cannot be written as '" + format + "'"});
   }
-  Raise({.kind = ErrorKind::kUnknownName,
-         .message = "unknown format '" + format + "'",
-         .hint = DidYouMean(format, names)});
+  std::vector<std::pair<std::string, nb::bytes>> files;
+  for (const ExportedFile& file : Value(known->write(accelerator)).files) {
+    files.emplace_back(file.name, nb::bytes(file.contents.data(), file.contents.size()));
+  }
+  return files;
 }
 
 }  // namespace
@@ -230,7 +259,21 @@ void BindAccelerators(nb::module_& module) {
       .def_ro("notes", &Accelerator::notes, "What an importer could not use or had to assume.")
       .def_ro("pe_array", &Accelerator::pe_array)
       .def_ro("hierarchy", &Accelerator::hierarchy)
-      .def("written", &Written, "format"_a, "The file of a format.")
+      .def(
+          "replaced",
+          [](const Accelerator& accelerator, const std::string& name, const std::string& source,
+             const std::optional<PeArray>& pe_array, const std::optional<Hierarchy>& hierarchy) {
+            Accelerator changed = accelerator;  // with its constraints and notes
+            changed.name = name;
+            changed.source = source;
+            changed.pe_array = pe_array;
+            changed.hierarchy = hierarchy;
+            Value(Validate(changed));
+            return changed;
+          },
+          "name"_a, "source"_a, "pe_array"_a.none(), "hierarchy"_a.none(),
+          "The machine with other parts; constraints stay.")
+      .def("written", &Written, "format"_a, "The files of a format: names and contents.")
       .def(
           "with_energies",
           [](const Accelerator& accelerator, const std::string& path) {
@@ -253,7 +296,9 @@ void BindAccelerators(nb::module_& module) {
   });
   module.def("accelerator_formats", [] {
     std::vector<std::string> names;
-    for (const AcceleratorFormat* format : AcceleratorFormats()) names.emplace_back(format->name);
+    for (const AcceleratorFormat* format : AcceleratorFormats()) {
+      if (format->write != nullptr) names.emplace_back(format->name);
+    }
     return names;
   });
 }

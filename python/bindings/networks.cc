@@ -96,7 +96,9 @@ std::vector<std::pair<std::string, nb::bytes>> Written(const Network& network,
 
 std::vector<std::string> NetworkFormatNames() {
   std::vector<std::string> names;
-  for (const NetworkFormat* format : NetworkFormats()) names.emplace_back(format->name);
+  for (const NetworkFormat* format : NetworkFormats()) {
+    if (format->write != nullptr) names.emplace_back(format->name);
+  }
   return names;
 }
 

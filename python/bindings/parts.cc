@@ -158,10 +158,11 @@ class PythonModel final : public BatchModel {
       }
       MappingBatch batch{.place = place_};
       for (const Request& request : requests) batch.mappings.push_back(request.mapping);
-      for (const nb::handle& cost :
-           nb::list(nb::object((*mine_).attr("evaluate_batch")(std::move(batch))))) {
-        costs.push_back(CostFrom(cost));
+      const nb::object given((*mine_).attr("evaluate_batch")(std::move(batch)));
+      if (nb::isinstance<nb::dict>(given)) {
+        return FromColumns(nb::borrow<nb::dict>(given), requests.size());
       }
+      for (const nb::handle& cost : nb::list(given)) costs.push_back(CostFrom(cost));
       if (costs.size() != requests.size()) {
         Raise(BadValue("evaluate_batch returned " + std::to_string(costs.size()) + " costs for " +
                        std::to_string(requests.size()) + " mappings"));
@@ -171,6 +172,30 @@ class PythonModel final : public BatchModel {
   }
 
  private:
+  // A column of numbers for every field, as NumPy has them; `feasible` says where there are none.
+  static std::vector<Result<Cost>> FromColumns(const nb::dict& columns, size_t rows) {
+    for (const auto& [name, column] : columns) {
+      if (nb::len(column) == rows) continue;
+      Raise(BadValue("evaluate_batch returned " + std::to_string(nb::len(column)) + " values of '" +
+                     nb::cast<std::string>(name) + "' for " + std::to_string(rows) + " mappings"));
+    }
+    std::vector<Result<Cost>> costs;
+    for (size_t i = 0; i < rows; ++i) {
+      nb::dict row;
+      bool feasible = true;
+      for (const auto& [name, column] : columns) {
+        const nb::object value = column[i];
+        if (nb::cast<std::string>(name) == "feasible") {
+          feasible = nb::cast<bool>(nb::bool_(value));
+        } else {
+          row[name] = value;
+        }
+      }
+      costs.push_back(feasible ? CostFrom(row) : CostFrom(nb::none()));
+    }
+    return costs;
+  }
+
   // Text says what is infeasible; None as well, without saying what.
   static Result<Cost> CostFrom(const nb::handle& value) {
     if (value.is_none()) {

@@ -25,10 +25,13 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     MemoryLevel: (
         "name", "technology", "entries", "word_bits", "block_words", "cluster_size", "mesh_x",
         "mesh_y", "read_words_per_cycle", "write_words_per_cycle", "shared_words_per_cycle",
-        "multiple_buffering", "read_pj", "fill_pj", "update_pj", "address_pj", "reduces_in_place",
-        "network",
+        "multiple_buffering", "read_pj", "fill_pj", "update_pj", "address_pj", "area_um2",
+        "leakage_mw", "reduces_in_place", "network",
     ),
-    Arithmetic: ("name", "mesh_x", "mesh_y", "word_bits", "mac_pj"),
+    Arithmetic: (
+        "name", "mesh_x", "mesh_y", "word_bits", "mac_pj", "area_um2", "leakage_mw",
+        "vector_op_pj", "vector_lanes",
+    ),
     Hierarchy: ("arithmetic", "levels", "links", "bypass", "keeps"),
 }  # fmt: skip
 
@@ -127,9 +130,11 @@ class Accelerator:
         """Another machine with some parts of this one changed.
 
         Keywords are `name`, `source`, `pe_array`, `hierarchy`, `levels`, `arithmetic`, `links`,
-        `bypass`, `keeps`, or a field of the PE array; a dict changes a part:
+        `bypass`, `keeps`, or a field of the PE array; a dict changes a part. Everything else stays,
+        the machine's constraints on mappings included; sizes may have units:
 
         >>> machine.replace(levels={"GLB": {"entries": 131072}})
+        >>> machine.replace(levels={"GLB": {"entries": "256KB"}})
         >>> machine.replace(num_pes=512)
         """
         fields: dict[str, Any] = {
@@ -154,7 +159,7 @@ class Accelerator:
             if fields[part] is None:
                 raise UsageError(f"accelerator {self.name!r} has no {part} to change")
             fields[part] = _replaced(fields[part], inner)
-        return Accelerator(name, **fields)
+        return Accelerator._of(self._value.replaced(name, **fields))
 
     def with_energies(self, path: str | os.PathLike[str]) -> Accelerator:
         """The machine with the energies of a file: Tessera's table, or an ERT of Accelergy."""
@@ -162,16 +167,26 @@ class Accelerator:
 
     def to(self, format: str | None = None) -> bytes:
         """The file of a format (`formats()`); the native one by default."""
-        return self._value.written(format or self.formats()[0])
+        return self._value.written(format or self.formats()[0])[0][1]
 
-    def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Writes the file of a format; the native one by default."""
-        with open(path, "wb") as file:
-            file.write(self.to(format))
+    def write(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
+        """Writes the files of a format, the native one by default, and returns their paths.
+
+        `path` is the machine's file; tables that go with it (energies and areas of Timeloop) get
+        their names beside it.
+        """
+        (first, machine), *tables = self._value.written(format or self.formats()[0])
+        named, stem = os.path.splitext(first)[0], os.path.splitext(os.fspath(path))[0]
+        paths = [(os.fspath(path), machine)]
+        paths += [(stem + name.removeprefix(named), contents) for name, contents in tables]
+        for where, contents in paths:
+            with open(where, "wb") as file:
+                file.write(contents)
+        return [where for where, _ in paths]
 
     @staticmethod
     def formats() -> list[str]:
-        """All formats of accelerators, the native one first."""
+        """All formats that accelerators are written in, the native one first."""
         return _core.accelerator_formats()
 
     def __eq__(self, other: object) -> bool:

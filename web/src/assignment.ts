@@ -1,7 +1,7 @@
 // What the best samples of a search have in common: which decisions go together.
 import { chart, type Row } from "./chart";
 import type { Correlation } from "./data";
-import { h, picture, s } from "./dom";
+import { h, picture, s, textWidth } from "./dom";
 
 // Blue for together, orange for against each other.
 function shade(r: number): { fill: string; "fill-opacity": number } {
@@ -13,7 +13,7 @@ export function correlationChart(layer: string, correlation: Correlation): HTMLE
   const all = [...order, names.length]; // the reward last
   const nameOf = (i: number) => names[i] ?? "reward";
   const at = (i: number, j: number) => ((rows[Math.max(i, j)]?.[Math.min(i, j)] ?? 0) / 100);
-  const cell = Math.max(8, Math.min(16, 640 / all.length)), left = 150, top = 6;
+  const cell = 14, left = 14 + textWidth(all.map(nameOf)), top = 6;
   const svg = picture(left + cell * all.length + 10, top + cell * all.length + 10, "Correlation of the best samples");
   const csv: Row[] = [["", ...all.map(nameOf)]];
   all.forEach((i, y) => {
@@ -28,17 +28,18 @@ export function correlationChart(layer: string, correlation: Correlation): HTMLE
 
 export function dendrogramChart(layer: string, correlation: Correlation, agents: string[][] | undefined): HTMLElement {
   const { names, merges, order } = correlation;
-  const row = 16, left = 150, width = 760, right = 20, top = 6;
+  const agentOf = new Map((agents ?? []).flatMap((group, i) => group.map((name): [string, number] => [name, i + 1])));
+  const shared = (agents?.length ?? 0) < names.length;
+  const nameOf = (name: string) => (shared && agentOf.has(name) ? `${name} (agent ${agentOf.get(name)})` : name);
+  const row = 16, left = 14 + textWidth(names.map(nameOf)), width = 900, right = 20, top = 6;
   const svg = picture(width, top + row * names.length + 26, "Tree of decisions");
   const most = Math.max(...merges.map((merge) => merge[2]), 1e-12);
   const px = (height: number) => left + (height / most) * (width - left - right);
-  const agentOf = new Map((agents ?? []).flatMap((group, i) => group.map((name): [string, number] => [name, i + 1])));
   // Where a node stands: its row and its height.
   const places = new Map<number, { y: number; x: number }>();
   order.forEach((item, i) => {
-    const name = names[item] ?? "", agent = agentOf.get(name);
     places.set(item, { y: top + i * row + row / 2, x: px(0) });
-    svg.append(s("text", { x: left - 6, y: top + i * row + 12, "text-anchor": "end" }, (agents?.length ?? 0) < names.length && agent ? `${name} (agent ${agent})` : name));
+    svg.append(s("text", { x: left - 6, y: top + i * row + 12, "text-anchor": "end" }, nameOf(names[item] ?? "")));
   });
   const csv: Row[] = [["left", "right", "height"]];
   merges.forEach(([a, b, height], i) => {

@@ -5,10 +5,10 @@ import type { CompareRun } from "./data";
 import { percent, short, whole } from "./format";
 import { linePlot, type Line } from "./lines";
 import { sortableTable, type Column } from "./table";
-import { head } from "./verdict";
+import { head, type Summary } from "./verdict";
 
 type Result = CompareRun["result"];
-type Summary = Result["summary"][number];
+type MethodRow = Result["summary"][number];
 
 const kPoints = 200;
 
@@ -78,13 +78,23 @@ function infeasible(result: Result, method: string): number {
   return samples === 0 ? 0 : runs.reduce((sum, run) => sum + run.infeasible_samples, 0) / samples;
 }
 
+export function compareSummary({ result }: CompareRun): Summary {
+  const best = [...result.summary].sort((a, b) => (a.median ?? Infinity) - (b.median ?? Infinity))[0];
+  return { title: `Methods on ${result.layer} of ${result.network}`,
+    lead: best && best.median !== null ? `${best.method} has the lowest median of ${result.summary.length} methods.` : "No method found a mapping.",
+    cards: [
+      ["best known", short(result.best_known), result.objective],
+      ["bound", short(result.bound)],
+      ["samples per run", whole(result.budget)],
+      ["seeds", whole(new Set(result.results.map((item) => item.seed)).size)],
+      ["size of the space", `10^${result.log10_space.toFixed(1)}`],
+    ] };
+}
+
 export function compareView(run: CompareRun): HTMLElement {
   const { result } = run;
-  const ranked = [...result.summary].sort((a, b) => (a.median ?? Infinity) - (b.median ?? Infinity));
-  const best = ranked[0];
-  const seeds = new Set(result.results.map((item) => item.seed)).size;
   const { lines, rows } = curves(result);
-  const columns: Column<Summary>[] = [
+  const columns: Column<MethodRow>[] = [
     { name: "method", value: (row) => row.method },
     { name: "median", value: (row) => row.median, show: (row) => short(row.median) },
     { name: "lower quartile", value: (row) => row.lower_quartile, show: (row) => short(row.lower_quartile) },
@@ -97,14 +107,7 @@ export function compareView(run: CompareRun): HTMLElement {
     { name: "infeasible", value: (row) => infeasible(result, row.method), show: (row) => percent(infeasible(result, row.method)) },
   ];
   return h("div", {},
-    head(run, `Methods on ${result.layer} of ${result.network}`,
-      best && best.median !== null ? `${best.method} has the lowest median of ${result.summary.length} methods.` : "No method found a mapping.", [
-        ["best known", short(result.best_known), result.objective],
-        ["bound", short(result.bound)],
-        ["samples per run", whole(result.budget)],
-        ["seeds", whole(seeds)],
-        ["size of the space", `10^${result.log10_space.toFixed(1)}`],
-      ], [["accelerator", result.accelerator], ["cost model", result.model]]),
+    head(run, compareSummary(run), [["accelerator", result.accelerator], ["cost model", result.model]]),
     h("section", { "aria-label": "Comparison" }, h("h2", {}, "Comparison"),
       chart("Best so far: median and quartiles over seeds", rows,
         linePlot(lines, { x: "samples", y: result.objective, log: true, stepped: true })),

@@ -7,7 +7,7 @@ import { energy, percent, short, whole } from "./format";
 import { linePlot } from "./lines";
 import { frontPicture, parallelCoordinates, timelines } from "./machines";
 import { sortableTable, type Column } from "./table";
-import { head } from "./verdict";
+import { head, type Summary } from "./verdict";
 
 type Result = CooptRun["result"];
 
@@ -41,6 +41,17 @@ function layers(result: Result): HTMLElement {
   return sortableTable("Layers", columns, result.layers, { filter: true });
 }
 
+export function cooptSummary({ result }: CooptRun): Summary {
+  return { title: `${result.network} on ${result.hardware.name}`, lead: `Designed for target ${result.target} by ${result.method}.`, cards: [
+    ["inferences per second", short(result.throughput), `at ${short(result.clock_mhz)} MHz`],
+    ["cycles per image", whole(result.cycles)],
+    ["area", `${short(result.hardware.area / 1e6)} mm²`],
+    ["MACs", whole(result.hardware.macs)],
+    ["SRAM", `${short(result.hardware.sram_bytes / 1024)} KiB`],
+    ["measurements", whole(result.measurements), `${whole(result.invalid)} invalid, ${whole(result.refused)} refused before`],
+  ] };
+}
+
 export function cooptView(run: CooptRun): HTMLElement {
   const { result } = run;
   const rate = result.clock_mhz * 1e6;
@@ -49,14 +60,7 @@ export function cooptView(run: CooptRun): HTMLElement {
   if (last && last[0] !== result.measurements) curve.push([result.measurements, last[1]]);
   const fields = Object.entries(result.hardware).filter(([name]) => name !== "name");
   return h("div", {},
-    head(run, `${result.network} on ${result.hardware.name}`, `Designed for target ${result.target} by ${result.method}.`, [
-      ["inferences per second", short(result.throughput), `at ${short(result.clock_mhz)} MHz`],
-      ["cycles per image", short(result.cycles)],
-      ["area", `${short(result.hardware.area / 1e6)} mm²`],
-      ["MACs", whole(result.hardware.macs)],
-      ["SRAM", `${short(result.hardware.sram_bytes / 1024)} KiB`],
-      ["measurements", whole(result.measurements), `${whole(result.invalid)} invalid, ${whole(result.refused)} refused before`],
-    ], [["objective", result.objective], ["machines in the space", whole(result.hardware_space)]]),
+    head(run, cooptSummary(run), [["objective", result.objective], ["machines in the space", whole(result.hardware_space)]]),
     result.left_out.length > 0
       ? h("section", { class: "warning", "aria-label": "Not included" }, h("h2", {}, "Not included"),
           h("p", {}, `${whole(result.left_out.reduce((sum, layer) => sum + layer.count, 0))} layers of the network cannot run on ${result.target}; cycles and inferences per second are those of the others.`),
@@ -68,7 +72,7 @@ export function cooptView(run: CooptRun): HTMLElement {
         linePlot([{ name: "best so far", points: curve }], { x: "measurements", y: "inferences/s", stepped: true })),
       parallelCoordinates(run) ?? "",
       h("details", {}, h("summary", {}, "The machine, field by field: what the hardware's agent decided"),
-        h("dl", {}, ...fields.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, String(value))])))),
+        h("dl", {}, ...fields.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, typeof value === "number" ? short(value) : String(value))])))),
     h("section", { "aria-label": "Layers" }, h("h2", {}, "Layers"),
       h("p", { class: "note" }, "Schedules are what the agents for scheduling and for mapping decided."), layers(result)),
     run.more.timelines.length > 0

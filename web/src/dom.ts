@@ -32,6 +32,11 @@ export function s(tag: string, attributes: Attributes = {}, ...children: Child[]
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
+// About as wide as a text of a picture is.
+export function textWidth(texts: string[]): number {
+  return 6.8 * Math.max(...texts.map((text) => text.length), 0);
+}
+
 // A picture with a description for those who do not see it.
 export function picture(width: number, height: number, label: string, ...children: Child[]): SVGSVGElement {
   return s(

@@ -8,7 +8,7 @@ import { bars, legend } from "./layer";
 import { linePlot, type Line } from "./lines";
 import { frontPicture, parallelPicture, type Axis } from "./machines";
 import { sortableTable, type Column } from "./table";
-import { head } from "./verdict";
+import { head, type Summary } from "./verdict";
 
 // "GLB.entries" says as much as "levels.GLB.entries".
 function shortField(field: string): string {
@@ -64,7 +64,7 @@ function fronts(run: ExploreRun): HTMLElement[] {
     const rows: Row[] = [["machine", first, second],
       ...result.front.map((machine): Row => [machine.number, x.of(machine), y.of(machine)])];
     pictures.push(chart(title, rows, frontPicture(title, x, y, result.front, false, (machine) => ({
-      text: `machine ${machine.number}: ${described(machine.machine)}; ${short(machine.cycles)} cycles, ${energy(machine.energy_pj)}`,
+      text: `machine ${machine.number}: ${described(machine.machine)}; ${whole(machine.cycles)} cycles, ${energy(machine.energy_pj)}`,
       chosen: machine.number === result.best?.number })),
     "Machines that no other one of the template beats in everything that was asked for; the filled dot is the best by the objective."));
   }));
@@ -120,19 +120,23 @@ function machineTable(machines: ExploredMachine[], label: string): HTMLElement {
   return sortableTable(label, columns, machines, { filter: true });
 }
 
+export function exploreSummary({ result }: ExploreRun): Summary {
+  const { best } = result;
+  return { title: `Machines for ${result.networks}`, lead: `${result.certificate.charAt(0).toUpperCase()}${result.certificate.slice(1)}.`, cards: [
+    ["cycles", best ? whole(best.cycles) : "–", "of the best machine"],
+    ["energy", best ? energy(best.energy_pj) : "–"],
+    ["EDP", best ? short(best.edp) : "–", "pJ × cycles"],
+    ["area", best?.area_um2 ? `${short(best.area_um2 / 1e6)} mm²` : "–"],
+    ["gap of the whole answer", percent(result.gap), `objective ${result.objective}`],
+    ["machines", whole(result.machines), `${whole(result.mapped)} mapped`],
+  ] };
+}
+
 export function exploreView(run: ExploreRun): HTMLElement {
   const { result } = run;
   const { best } = result;
-  const title = `Machines for ${result.networks}`;
   return h("div", {},
-    head(run, title, `${result.certificate.charAt(0).toUpperCase()}${result.certificate.slice(1)}.`, [
-      ["cycles", best ? short(best.cycles) : "–", "of the best machine"],
-      ["energy", best ? energy(best.energy_pj) : "–"],
-      ["EDP", best ? short(best.edp) : "–", "pJ × cycles"],
-      ["area", best?.area_um2 ? `${short(best.area_um2 / 1e6)} mm²` : "–"],
-      ["gap of the whole answer", percent(result.gap), `objective ${result.objective}`],
-      ["machines", whole(result.machines), `${whole(result.mapped)} mapped`],
-    ], [["method", result.method], ["ended by", result.stopped_by],
+    head(run, exploreSummary(run), [["method", result.method], ["ended by", result.stopped_by],
       ...(best ? [["best machine", described(best.machine)] as [string, string]] : [])]),
     h("section", { "aria-label": "Machines" }, h("h2", {}, "Machines"), ...fronts(run), choices(run) ?? "", fates(run),
       h("p", { class: "note" }, "Every machine of this table is a file of the run (machines/NUMBER/accelerator.yaml)."),
@@ -165,12 +169,24 @@ function sweepLines(points: SweepPoint[], field: string, key: (typeof kSwept)[nu
   return [...lines].map(([name, values]) => ({ name, points: values.sort((a, b) => a[0] - b[0]) }));
 }
 
+const hasMapping = (point: SweepPoint) => point.cycles !== null;
+
+export function sweepSummary({ result }: SweepRun): Summary {
+  const solved = result.points.filter(hasMapping);
+  return { title: `What if: ${result.network}`,
+    lead: result.knee ? `The curve flattens at ${described(result.knee)}.` : "The curve does not flatten where one could stop.",
+    cards: [
+      ["points", whole(result.points.length), `${whole(solved.filter((point) => point.status === "OPTIMAL").length)} OPTIMAL`],
+      ["without a mapping", whole(result.points.length - solved.length)],
+      ["objective", result.objective],
+    ] };
+}
+
 export function sweepView(run: SweepRun): HTMLElement {
   const { result } = run;
   const fields = Object.keys(result.points[0]?.values ?? {});
   const field = fields[0] ?? "";
-  const solved = result.points.filter((point) => point.cycles !== null);
-  const optimal = solved.filter((point) => point.status === "OPTIMAL").length;
+  const solved = result.points.filter(hasMapping);
   const charts = kSwept.flatMap(([key, name]) => {
     const lines = sweepLines(result.points, field, key);
     if (lines.length === 0) return [];
@@ -189,11 +205,6 @@ export function sweepView(run: SweepRun): HTMLElement {
     { name: "limited by", value: (row) => row.limited_by ?? row.why ?? null },
   ];
   return h("div", {},
-    head(run, `What if: ${result.network}`,
-      result.knee ? `The curve flattens at ${described(result.knee)}.` : "The curve does not flatten where one could stop.", [
-        ["points", whole(result.points.length), `${whole(optimal)} OPTIMAL`],
-        ["without a mapping", whole(result.points.length - solved.length)],
-        ["objective", result.objective],
-      ]),
+    head(run, sweepSummary(run)),
     h("section", { "aria-label": "Points" }, h("h2", {}, "Points"), ...charts, sortableTable("Points", columns, result.points)));
 }

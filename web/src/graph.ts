@@ -25,14 +25,17 @@ export function graphChart(run: Run, select: (name: string) => void): HTMLElemen
   const at = places(graph);
   const wide = 74, high = 30, perLine = 13;
   const columns = Math.max(...at.map((place) => place.column)) + 1;
-  const rows = Math.max(...at.map((place) => place.row)) + 1;
   // Long networks are broken into lines, as text is.
-  const lines = Math.ceil(columns / perLine), lineHeight = rows * high + 26;
-  const svg = picture(Math.min(columns, perLine) * wide + 20, lines * lineHeight, "Graph of the network");
+  // Each line is as high as its own branches.
+  const lines = Math.ceil(columns / perLine);
+  const heights = Array.from({ length: lines }, (_, line) => 16 + high * (1 + Math.max(0,
+    ...at.filter((place) => Math.floor(place.column / perLine) === line).map((place) => place.row))));
+  const tops = heights.map((_, line) => heights.slice(0, line).reduce((sum, one) => sum + one, 0));
+  const svg = picture(Math.min(columns, perLine) * wide + 20, heights.reduce((sum, one) => sum + one, 0), "Graph of the network");
   const cycles = new Map(run.result.layers.map((layer) => [layer.name, layer.cycles ?? 0]));
   const most = Math.max(...cycles.values(), 1);
   const px = (i: number) => ((at[i]?.column ?? 0) % perLine) * wide + 10;
-  const py = (i: number) => Math.floor((at[i]?.column ?? 0) / perLine) * lineHeight + (at[i]?.row ?? 0) * high + 8;
+  const py = (i: number) => (tops[Math.floor((at[i]?.column ?? 0) / perLine)] ?? 0) + (at[i]?.row ?? 0) * high + 8;
   for (const [from, to] of graph.edges) {
     const sameLine = Math.floor((at[from]?.column ?? 0) / perLine) === Math.floor((at[to]?.column ?? 0) / perLine);
     const x1 = px(from) + wide - 14, y1 = py(from) + 9, x2 = px(to), y2 = py(to) + 9;
@@ -50,5 +53,5 @@ export function graphChart(run: Run, select: (name: string) => void): HTMLElemen
     svg.append(box);
   });
   const csv: Row[] = [["from", "to", "words"], ...graph.edges.map(([from, to, words]): Row => [graph.nodes[from]?.name ?? "", graph.nodes[to]?.name ?? "", words])];
-  return chart("Graph of the network", csv, svg, "Darker: more cycles; point at a node for its name, click one with MACs to see its layer. The table below lists the same layers.");
+  return chart("Graph of the network", csv, svg, "The stronger the colour, the more cycles; point at a node for its name, click one with MACs to see its layer. The table below lists the same layers.");
 }

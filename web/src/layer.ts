@@ -1,7 +1,7 @@
 // One layer: its loop nest on the memories, what they hold and move, the roofline, and what limits
 // it.
 import { chart, type Row } from "./chart";
-import { h, picture, s } from "./dom";
+import { h, picture, s, textWidth } from "./dom";
 import type { Explained, Loops, MappingLevel, ResultLayer } from "./data";
 import { energy, percent, short, whole } from "./format";
 import { colourOf } from "./palette";
@@ -63,7 +63,8 @@ export interface Bar {
 }
 
 export function bars(label: string, rows: Bar[], show: (value: number) => string): SVGSVGElement {
-  const left = 110, right = 210, width = 760, row = 30;
+  const left = 18 + Math.min(260, textWidth(rows.map((item) => item.label)));
+  const right = 18 + textWidth(rows.map((item) => item.note)), width = left + right + 330, row = 30;
   const longest = Math.max(...rows.map((item) => item.parts.reduce((sum, part) => sum + part.value, 0)), 1e-30);
   const svg = picture(width, row * rows.length + 4, label);
   rows.forEach((item, i) => {
@@ -114,7 +115,7 @@ function trafficChart(layer: Explained): HTMLElement {
       csv.push([level.name, name, tensor.reads, tensor.fills, tensor.updates]);
       return { name, value: tensor.reads + tensor.fills + tensor.updates };
     });
-    return { label: level.name, parts, note: `${short(level.moved_words)} words` };
+    return { label: level.name, parts, note: `${whole(level.moved_words)} words` };
   });
   return chart("Traffic by level and tensor", csv, bars("Traffic by level and tensor", rows, whole));
 }
@@ -168,15 +169,20 @@ function roofline(layer: Explained): HTMLElement | null {
   svg.append(s("line", { x1: left, x2: width - right, y1: py(peak), y2: py(peak), class: "roof" }),
     s("text", { x: width - right + 6, y: py(peak) + 4 }, `array ${whole(peak)}`));
   csv.push(["array", null, peak]);
-  for (const [i, slope] of slopes.entries()) {
+  const taken: [number, number][] = []; // places of names, so that those of close lines stay apart
+  for (const slope of slopes) {
     const xa = Math.max(10 ** x0, (10 ** y0) / slope.slope), xb = Math.min(10 ** x1, peak / slope.slope);
     if (xb > xa) {
       svg.append(s("line", { x1: px(xa), y1: py(xa * slope.slope), x2: px(xb), y2: py(xb * slope.slope), class: "roof",
         stroke: colourOf(slope.name) }));
-      // Staggered, so that lines close to each other keep their names apart.
-      const along = 0.25 + 0.12 * (i % 5);
-      const x = 10 ** (Math.log10(xa) + along * (Math.log10(xb) - Math.log10(xa)));
-      svg.append(s("text", { x: px(x) + 8, y: py(x * slope.slope) + 4, fill: colourOf(slope.name) }, slope.name));
+      const places = [0.5, 0.3, 0.7, 0.15, 0.85, 0.4, 0.6, 0.05].map((along): [number, number] => {
+        const x = 10 ** (Math.log10(xa) + along * (Math.log10(xb) - Math.log10(xa)));
+        return [px(x) + 8, py(x * slope.slope) + 4];
+      });
+      const free = ([x, y]: [number, number]) => taken.every(([u, v]) => Math.abs(y - v) > 14 || Math.abs(x - u) > 84);
+      const place = places.find(free) ?? places[0] as [number, number];
+      taken.push(place);
+      svg.append(s("text", { x: place[0], y: place[1], fill: colourOf(slope.name) }, slope.name));
     }
     svg.append(s("g", {}, s("title", {}, `${slope.name} allows ${short(slope.y)} MACs per cycle at ${short(slope.x)} MACs per word`),
       s("rect", { x: px(slope.x) - 4, y: py(Math.min(slope.y, peak)) - 4, width: 8, height: 8, fill: colourOf(slope.name) })));
@@ -200,8 +206,8 @@ const kMacWords: [keyof Explained["mac_cycles"], string][] = [
 
 function macChart(layer: Explained): HTMLElement {
   const csv: Row[] = [["part", "fraction"], ...kMacWords.map(([key, words]): Row => [words, layer.mac_cycles[key]])];
-  const rows: Bar[] = kMacWords.map(([key, words]) => ({ label: "", parts: [{ name: words, value: layer.mac_cycles[key] }], whole: 1,
-    note: `${percent(layer.mac_cycles[key])} ${words}` }));
+  const rows: Bar[] = kMacWords.map(([key, words]) => ({ label: words, parts: [{ name: words, value: layer.mac_cycles[key] }], whole: 1,
+    note: percent(layer.mac_cycles[key]) }));
   return chart("Where MAC cycles go", csv, bars("Where MAC cycles go", rows, percent));
 }
 

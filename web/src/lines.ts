@@ -3,7 +3,7 @@
 import uPlot from "uplot";
 import { drawnBy } from "./chart";
 import { h, picture, s } from "./dom";
-import { short } from "./format";
+import { niceSteps, ticks } from "./format";
 import { colourAt } from "./palette";
 
 export interface Line {
@@ -45,13 +45,14 @@ function asSvg(lines: Line[], options: { x: string; y: string; log?: boolean; st
   const y0 = Math.min(...all.map((p) => to(p[1]))), y1 = Math.max(...all.map((p) => to(p[1])));
   const px = (x: number) => left + ((x - x0) / (x1 - x0 || 1)) * (width - left - right);
   const py = (y: number) => full - bottom - ((to(y) - y0) / (y1 - y0 || 1)) * (full - top - bottom);
-  for (let i = 0; i <= 4; ++i) {
-    const x = x0 + ((x1 - x0) * i) / 4, y = y0 + ((y1 - y0) * i) / 4, value = options.log ? 10 ** y : y;
-    svg.append(s("line", { x1: px(x), x2: px(x), y1: top, y2: full - bottom, class: "grid" }),
-      s("text", { x: px(x), y: full - bottom + 16, "text-anchor": "middle" }, short(x)),
-      s("line", { x1: left, x2: width - right, y1: py(value), y2: py(value), class: "grid" }),
-      s("text", { x: left - 6, y: py(value) + 4, "text-anchor": "end" }, short(value)));
-  }
+  const xs = niceSteps(x0, x1), ys = niceSteps(y0, y1).map((y) => (options.log ? 10 ** y : y));
+  const named = options.log ? ys.map((y) => Number(y.toPrecision(3)).toExponential().replace("e+", "e")) : ticks(ys);
+  ticks(xs).forEach((text, i) => svg.append(
+    s("line", { x1: px(xs[i] as number), x2: px(xs[i] as number), y1: top, y2: full - bottom, class: "grid" }),
+    s("text", { x: px(xs[i] as number), y: full - bottom + 16, "text-anchor": "middle" }, text)));
+  named.forEach((text, i) => svg.append(
+    s("line", { x1: left, x2: width - right, y1: py(ys[i] as number), y2: py(ys[i] as number), class: "grid" }),
+    s("text", { x: left - 6, y: py(ys[i] as number) + 4, "text-anchor": "end" }, text)));
   svg.append(s("text", { x: (left + width) / 2, y: full - bottom + 34, "text-anchor": "middle" }, options.x), s("text", { x: 4, y: 16 }, options.y));
   lines.forEach((line, i) => {
     const colour = line.colour ?? colourAt(i);
@@ -75,22 +76,26 @@ export function linePlot(lines: Line[], options: { x: string; y: string; log?: b
   drawnBy(body, () => asSvg(lines, options));
   const draw = () => {
     const text = getComputedStyle(document.body).color;
-    const axis = { stroke: text, grid: { stroke: "rgba(128,128,128,0.25)" }, ticks: { stroke: "rgba(128,128,128,0.5)" } };
+    const axis = { stroke: text, grid: { stroke: "rgba(128,128,128,0.18)", width: 1 }, ticks: { stroke: "rgba(128,128,128,0.5)" } };
     const bands: uPlot.Band[] = [];
     const series: uPlot.Series[] = [{ label: options.x }];
     lines.forEach((line, i) => {
       const colour = line.colour ?? colourAt(i);
       const paths = options.stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
       series.push({ label: line.name, stroke: colour, width: 2, dash: line.dashed ? [6, 4] : undefined, paths,
-        points: { show: line.points.length < 40 }, spanGaps: true });
+        points: { show: line.points.length < 40 && !line.dashed }, spanGaps: true });
       if (!line.band) return;
-      for (const edge of line.band) series.push({ label: edge.name, stroke: `${colour}55`, width: 1, paths, points: { show: false }, spanGaps: true });
+      for (const edge of line.band) series.push({ label: edge.name, class: "edge-of-band", stroke: `${colour}55`, width: 1, paths, points: { show: false }, spanGaps: true });
       bands.push({ series: [series.length - 1, series.length - 2], fill: `${colour}22` });
     });
     body.replaceChildren();
     new uPlot({ width: Math.max(260, body.clientWidth || 700), height: kHeight, series, bands,
       scales: { x: { time: false }, y: options.log ? { distr: 3 } : {} },
-      axes: [{ ...axis, label: options.x }, { ...axis, label: options.y, size: 78, values: (_, values) => values.map((v) => (v === null ? "" : short(v))) }],
+      axes: [{ ...axis, label: options.x }, { ...axis, label: options.y, size: 78, values: (_, values) => {
+        const shown = ticks(values.filter((v) => v !== null));
+        let next = 0;
+        return values.map((v) => (v === null ? "" : options.log ? v.toExponential().replace("e+", "e") : (shown[next++] ?? "")));
+      } }],
     }, data, body);
   };
   let width = 0;

@@ -3,7 +3,7 @@
 import { chart, type Row } from "./chart";
 import { h, picture, s } from "./dom";
 import type { CooptRun, Machine, Timeline } from "./data";
-import { percent, short, whole } from "./format";
+import { niceSteps, percent, short, ticks, whole } from "./format";
 import { bars, legend, type Bar } from "./layer";
 
 export interface Axis<T> {
@@ -52,13 +52,13 @@ export function frontPicture<T>(title: string, x: Axis<T>, y: Axis<T>, items: T[
   const px = (value: number) => left + ((value - x0) / (x1 - x0)) * (width - left - right);
   const py = (value: number) => height - bottom - ((value - y0) / (y1 - y0)) * (height - top - bottom);
   const svg = picture(width, height, title);
-  for (let i = 0; i <= 4; ++i) {
-    const atX = x0 + ((x1 - x0) * i) / 4, atY = y0 + ((y1 - y0) * i) / 4;
-    svg.append(s("line", { x1: px(atX), x2: px(atX), y1: top, y2: height - bottom, class: "grid" }),
-      s("text", { x: px(atX), y: height - bottom + 16, "text-anchor": "middle" }, x.show(atX)),
-      s("line", { x1: left, x2: width - right, y1: py(atY), y2: py(atY), class: "grid" }),
-      s("text", { x: left - 6, y: py(atY) + 4, "text-anchor": "end" }, y.show(atY)));
-  }
+  const xs = niceSteps(x0, x1), ys = niceSteps(y0, y1);
+  ticks(xs).forEach((text, i) => svg.append(
+    s("line", { x1: px(xs[i] as number), x2: px(xs[i] as number), y1: top, y2: height - bottom, class: "grid" }),
+    s("text", { x: px(xs[i] as number), y: height - bottom + 16, "text-anchor": "middle" }, text)));
+  ticks(ys).forEach((text, i) => svg.append(
+    s("line", { x1: left, x2: width - right, y1: py(ys[i] as number), y2: py(ys[i] as number), class: "grid" }),
+    s("text", { x: left - 6, y: py(ys[i] as number) + 4, "text-anchor": "end" }, text)));
   svg.append(s("text", { x: (left + width) / 2, y: height - 8, "text-anchor": "middle" }, x.name), s("text", { x: 4, y: 14 }, y.name));
   points.forEach((point, i) => {
     const next = points[i + 1];

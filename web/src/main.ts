@@ -1,6 +1,7 @@
 // The page: a run, or several beside each other.
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import { besideView } from "./beside";
 import { compareView } from "./compare";
 import { cooptView } from "./coopt";
 import { readData, type AnyRun, type Data, type Run } from "./data";
@@ -61,7 +62,7 @@ function showRuns(data: Data, main: HTMLElement, nav: HTMLElement): void {
     const run = data.runs[index], first = data.runs[0], diff = data.diffs[index];
     if (!run) return;
     const both = diff && first?.kind === "map" && run.kind === "map" ? [diffView(first, run, diff)] : [];
-    main.replaceChildren(viewOf(run), ...both);
+    main.replaceChildren(viewOf(run), ...(data.runs.length > 1 ? [besideView(data.runs)] : []), ...both);
     document.title = `${main.querySelector("h1")?.textContent ?? "Report"} – Tessera`;
     tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", String(i === index)));
   };
@@ -83,5 +84,8 @@ function page(): void {
     showRuns(data, main, nav);
   }
 }
+
+// Paper shows what is folded on the screen, too.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((item) => (item.open = true)));
 
 page();

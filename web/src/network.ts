@@ -45,7 +45,7 @@ export function networkTable(run: Run, select: (name: string) => void): HTMLElem
     { name: "status", value: (row) => row.status },
     { name: "utilization", value: (row) => row.utilization, show: (row) => percent(row.utilization) },
     { name: "limited by", value: (row) => row.explained?.limited_by ?? null },
-    { name: "without that limit", help: "cycles of one occurrence",
+    { name: "if lifted", help: "cycles of one occurrence without that limit",
       value: (row) => row.explained?.cycles_if_lifted ?? null,
       show: (row) => row.explained?.cycles === undefined ? "–" : whole(row.explained.cycles_if_lifted) },
   ];
@@ -90,6 +90,7 @@ function icicle(label: string, tiles: Tile[], show: (value: number) => string): 
   const depth = Math.max(...tiles.map((tile) => tile.path.length));
   const all = tiles.reduce((sum, tile) => sum + tile.value, 0);
   const svg = picture(width, row * depth, label);
+  svg.classList.add("wide");
   const place = (group: Tile[], at: number, level: number): void => {
     let x = at;
     const names = [...new Set(group.map((tile) => tile.path[level]))];

@@ -1,7 +1,7 @@
 // How the search went: the best value so far with the bound, and what became of the samples.
 import { assignmentView } from "./assignment";
 import { chart, type Row } from "./chart";
-import { h, picture, s } from "./dom";
+import { h, picture, s, textWidth } from "./dom";
 import type { Run, Search } from "./data";
 import { percent, whole } from "./format";
 import { bars, type Bar } from "./layer";
@@ -55,13 +55,13 @@ function settling(search: Search, agents: string[][] | undefined): HTMLElement |
   const decisions = shared ? [...search.decisions].sort((a, b) => (agentOf.get(a.name) ?? 0) - (agentOf.get(b.name) ?? 0)) : search.decisions;
   const windows = decisions[0]?.evenness.length ?? 0;
   if (windows < 2) return null;
-  const left = 150, right = 130, row = 18, width = 900, top = 4, cell = (width - left - right) / windows;
+  const nameOf = (decision: Search["decisions"][number]) => (shared ? `${agentOf.get(decision.name) ?? "–"}: ${decision.name}` : decision.name);
+  const left = 16 + textWidth(decisions.map(nameOf)), right = 130, row = 18, width = 1140, top = 4, cell = (width - left - right) / windows;
   const svg = picture(width, top + row * decisions.length + 22, "How decisions settled");
   const rows: Row[] = [["decision", "values", "part", "evenness", "favourite"]];
   decisions.forEach((decision, i) => {
     const y = top + i * row;
-    svg.append(s("text", { x: left - 8, y: y + 13, "text-anchor": "end" },
-      shared ? `${agentOf.get(decision.name) ?? "–"}: ${decision.name}` : decision.name));
+    svg.append(s("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, nameOf(decision)));
     decision.evenness.forEach((part, w) => {
       const favourite = decision.favourites[w] ?? "–";
       rows.push([decision.name, decision.values, w + 1, part, favourite]);

@@ -2,10 +2,10 @@
 import { chart, type Row } from "./chart";
 import { h, picture, s } from "./dom";
 import type { StudyRun, StudyUnit } from "./data";
-import { energy, percent, short, whole } from "./format";
+import { energy, percent, short, ticks, whole } from "./format";
 import { colourAt } from "./palette";
 import { sortableTable, type Column } from "./table";
-import { head } from "./verdict";
+import { head, type Summary } from "./verdict";
 
 type Done = StudyUnit & { cycles: number; energy_pj: number };
 
@@ -19,7 +19,7 @@ function nameOf(unit: StudyUnit): string {
 
 // Cycles against energy of every unit, both logarithmic; colours are machines.
 function scatter(units: Done[]): HTMLElement {
-  const width = 760, height = 340, left = 76, bottom = 44, top = 26, right = 20;
+  const width = 760, height = 340, left = 76, bottom = 44, top = 26, right = 40;
   const machines = [...new Set(units.map((unit) => unit.accelerator))];
   const range = (values: number[]): [number, number] => [Math.floor(Math.log10(Math.min(...values))), Math.ceil(Math.log10(Math.max(...values)) + 1e-9)];
   const [x0, x1] = range(units.map((unit) => unit.cycles)), [y0, y1] = range(units.map((unit) => unit.energy_pj));
@@ -28,7 +28,7 @@ function scatter(units: Done[]): HTMLElement {
   const svg = picture(width, height, "Cycles and energy of all units");
   for (let e = x0; e <= x1; ++e) {
     svg.append(s("line", { x1: px(10 ** e), x2: px(10 ** e), y1: top, y2: height - bottom, class: "grid" }),
-      s("text", { x: px(10 ** e), y: height - bottom + 16, "text-anchor": "middle" }, short(10 ** e)));
+      s("text", { x: px(10 ** e), y: height - bottom + 16, "text-anchor": "middle" }, ticks([10 ** e])[0] ?? ""));
   }
   for (let e = y0; e <= y1; ++e) {
     svg.append(s("line", { x1: left, x2: width - right, y1: py(10 ** e), y2: py(10 ** e), class: "grid" }),
@@ -44,6 +44,18 @@ function scatter(units: Done[]): HTMLElement {
   const rows: Row[] = [["unit", "network", "layer", "accelerator", "objective", "method", "seed", "cycles", "energy_pj"],
     ...units.map((unit): Row => [unit.unit, unit.network, unit.layer, unit.accelerator, unit.objective, unit.method, unit.seed, unit.cycles, unit.energy_pj])];
   return chart("Cycles and energy of all units", rows, h("div", {}, svg, legend), "Colours are machines; point at a dot for its unit.");
+}
+
+export function studySummary({ result }: StudyRun): Summary {
+  const count = (value: (unit: StudyUnit) => string) => whole(new Set(result.units.map(value)).size);
+  return { title: `Study ${result.study}`,
+    lead: `${whole(result.done)} of ${whole(result.units.length)} units are done${result.failed > 0 ? `, ${whole(result.failed)} of them failed` : ""}.`,
+    cards: [
+      ["units", whole(result.units.length)],
+      ["networks", count((unit) => unit.network)],
+      ["machines", count((unit) => unit.accelerator)],
+      ["methods", count((unit) => unit.method)],
+    ] };
 }
 
 export function studyView(run: StudyRun): HTMLElement {
@@ -65,14 +77,8 @@ export function studyView(run: StudyRun): HTMLElement {
     { name: "status", value: (row) => row.status ?? null },
     { name: "samples", value: (row) => row.samples ?? null, show: (row) => short(row.samples) },
   ];
-  const count = (value: (unit: StudyUnit) => string) => whole(new Set(result.units.map(value)).size);
   return h("div", {},
-    head(run, `Study ${result.study}`, `${whole(result.done)} of ${whole(result.units.length)} units are done${result.failed > 0 ? `, ${whole(result.failed)} of them failed` : ""}.`, [
-      ["units", whole(result.units.length)],
-      ["networks", count((unit) => unit.network)],
-      ["machines", count((unit) => unit.accelerator)],
-      ["methods", count((unit) => unit.method)],
-    ], [["part", result.part]]),
+    head(run, studySummary(run), [["part", result.part]]),
     h("section", { "aria-label": "Units" }, h("h2", {}, "Units"), done.length > 0 ? scatter(done) : h("p", {}, "No unit has a mapping."),
       sortableTable("Units", columns, result.units, { filter: true })));
 }

@@ -16,8 +16,9 @@ export function sortableTable<T>(label: string, columns: Column<T>[], rows: T[],
   let wanted = "";
   let selected: T | null = null;
   const body = h("tbody");
+  const numeric = columns.map((column) => rows.some((row) => typeof column.value(row) === "number"));
   const heads = columns.map((column, i) =>
-    h("th", { scope: "col", title: column.help },
+    h("th", { scope: "col", title: column.help, class: numeric[i] && i > 0 ? "number" : undefined },
       h("button", { type: "button", click: () => {
         sorted = { column: i, down: sorted?.column === i ? !sorted.down : true };
         draw();
@@ -43,8 +44,7 @@ export function sortableTable<T>(label: string, columns: Column<T>[], rows: T[],
         const content = i === 0 && options.select
           ? h("button", { type: "button", class: "link" }, shown)
           : shown;
-        const numeric = typeof column.value(row) === "number";
-        return i === 0 ? h("th", { scope: "row" }, content) : h("td", { class: numeric ? "number" : undefined }, content);
+        return i === 0 ? h("th", { scope: "row" }, content) : h("td", { class: numeric[i] ? "number" : undefined }, content);
       });
       const line = h("tr", { class: row === selected ? "selected" : undefined }, ...cells);
       if (options.select) {

@@ -5,7 +5,7 @@ import type { TrainRun } from "./data";
 import { percent, short, whole } from "./format";
 import { bars, legend, type Bar } from "./layer";
 import { linePlot, type Line } from "./lines";
-import { head } from "./verdict";
+import { head, type Summary } from "./verdict";
 
 type Progress = TrainRun["result"]["progress"];
 
@@ -69,19 +69,61 @@ function episode(run: TrainRun): HTMLElement | null {
     h("p", { class: "note" }, `Greedy actions from the last checkpoint; the team's return is ${short(reward)}.`));
 }
 
-export function trainView(run: TrainRun): HTMLElement {
-  const { result } = run;
+export function trainSummary({ result, seconds }: TrainRun): Summary {
   const { config, progress } = result;
   const last = progress[progress.length - 1];
-  const settings: [string, string][] = [...Object.entries(config.env_settings), ...Object.entries(config.settings)];
-  return h("div", {},
-    head(run, `${config.algorithm} on ${config.env}`, last ? `The team's return at the end is ${short(last.team_return)}.` : "The run ended before its first point.", [
+  return { title: `${config.algorithm} on ${config.env}`,
+    lead: last ? `The team's return at the end is ${short(last.team_return)}.` : "The run ended before its first point.", cards: [
       ["team return", short(last?.team_return), last ? `± ${short(last.team_return_ci95)}` : ""],
       ["episodes", whole(result.episodes)],
       ["environment steps", whole(last?.env_steps ?? 0)],
       ["updates", whole(last?.updates ?? 0)],
-      ["time", run.seconds === null ? "–" : `${short(run.seconds)} s`],
-    ], [["environments at a time", String(config.envs)], ...settings]),
+      ["time", seconds === null ? "–" : `${short(seconds)} s`],
+    ] };
+}
+
+// Runs that differ in nothing but their seed belong together.
+function sameButSeed(run: TrainRun): string {
+  const { env, algorithm, env_settings, settings, envs } = run.result.config;
+  return JSON.stringify([env, algorithm, envs, Object.entries(env_settings).sort(), Object.entries(settings).sort()]);
+}
+
+// Where runs have points in common: the mean over seeds with its 95 % interval (Student's t).
+const kStudent = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+
+function overSeeds(name: string, runs: TrainRun[], rows: Row[]): Line {
+  const returns = runs.map((run) => new Map(run.result.progress.map((row) => [row.episodes, row.team_return])));
+  const common = [...(returns[0]?.keys() ?? [])].filter((at) => returns.every((one) => one.has(at)));
+  const points = common.map((at) => {
+    const values = returns.map((one) => one.get(at) as number), n = values.length;
+    const mean = values.reduce((sum, value) => sum + value, 0) / n;
+    const spread = n < 2 ? 0 : Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
+    const half = n < 2 ? 0 : (kStudent[n - 2] ?? 1.96) * spread / Math.sqrt(n);
+    rows.push([name, n, at, mean, half]);
+    return { at, mean, half };
+  });
+  const line = (edge: string, value: (point: (typeof points)[number]) => number): Line =>
+    ({ name: edge, points: points.map((point) => [point.at, value(point)]) });
+  return { ...line(name, (point) => point.mean), band: [line(`${name}, lower end of 95 %`, (point) => point.mean - point.half),
+    line(`${name}, upper end of 95 %`, (point) => point.mean + point.half)] };
+}
+
+// Several trainings beside each other: those that differ in their seed alone as one line.
+export function trainingsBeside(runs: TrainRun[]): HTMLElement {
+  const groups = new Map<string, TrainRun[]>();
+  for (const run of runs) groups.set(sameButSeed(run), [...(groups.get(sameButSeed(run)) ?? []), run]);
+  const rows: Row[] = [["runs", "seeds", "episodes", "team_return", "ci95"]];
+  const lines = [...groups.values()].map((group) => overSeeds(group.map((run) => run.folder).join(", "), group, rows));
+  return chart("Team return over seeds", rows, linePlot(lines, { x: "episodes", y: "team return" }),
+    "Mean over runs that differ in their seed alone, with its 95 % interval; other runs have a line of their own.");
+}
+
+export function trainView(run: TrainRun): HTMLElement {
+  const { result } = run;
+  const { config, progress } = result;
+  const settings: [string, string][] = [...Object.entries(config.env_settings), ...Object.entries(config.settings)];
+  return h("div", {},
+    head(run, trainSummary(run), [["environments at a time", String(config.envs)], ...settings]),
     progress.length > 0
       ? h("section", { "aria-label": "Training" }, h("h2", {}, "Training"), returns(progress),
           result.rows_of ? h("p", { class: "note" }, `${whole(progress.length)} of ${whole(result.rows_of)} points: of equal parts of the run those with the lowest and the highest return.`) : null,

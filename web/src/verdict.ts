@@ -34,8 +34,15 @@ function status(run: Run): string {
   return `${layers.length} distinct layers: ${parts.join(", ")}`;
 }
 
+// What a run came to in a few numbers: label, value, note.
+export interface Summary {
+  title: string;
+  lead: string;
+  cards: [string, string, string?][];
+}
+
 // The first screen of any run.
-export function head(run: AnyRun, title: string, lead: string, cards: [string, string, string?][], more: [string, string][] = []): HTMLElement {
+export function head(run: AnyRun, { title, lead, cards }: Summary, more: [string, string][] = []): HTMLElement {
   const facts: [string, string][] = [...more, ["seed", String(run.seed)], ["version", run.version], ["run", `${run.folder} (${run.id})`]];
   for (const [file, hash] of Object.entries(run.inputs)) facts.push([file, `SHA-256 ${hash}`]);
   return h("section", { class: "verdict", "aria-label": "Verdict" },
@@ -46,18 +53,23 @@ export function head(run: AnyRun, title: string, lead: string, cards: [string, s
       h("dl", {}, ...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]))));
 }
 
-export function verdict(run: Run): HTMLElement {
+export function mapSummary(run: Run): Summary {
   const { result } = run;
   const { total } = result;
-  const more: [string, string][] = [["method", result.method], ["cost model", result.model]];
-  if (result.space) more.push(["space", result.space]);
-  if (result.stopped_by) more.push(["ended by", result.stopped_by]);
-  return head(run, `${result.network} on ${result.accelerator}`, status(run), [
-    ["cycles", short(total.cycles)],
+  return { title: `${result.network} on ${result.accelerator}`, lead: status(run), cards: [
+    ["cycles", whole(total.cycles)],
     ["energy", energy(total.energy_pj)],
     ["EDP", short(total.edp), "pJ × cycles"],
     ["gap to the bound", percent(total.gap), `objective ${result.objective}`],
     ["utilization", percent(total.utilization), "busy MACs"],
     ["samples", whole(total.samples), run.seconds === null ? "" : `${short(run.seconds)} s`],
-  ], more);
+  ] };
+}
+
+export function verdict(run: Run): HTMLElement {
+  const { result } = run;
+  const more: [string, string][] = [["method", result.method], ["cost model", result.model]];
+  if (result.space) more.push(["space", result.space]);
+  if (result.stopped_by) more.push(["ended by", result.stopped_by]);
+  return head(run, mapSummary(run), more);
 }

@@ -89,6 +89,7 @@ Result<void> ReadOrder(const Node::Entry& entry, const Scope& scope, Constraints
       return list.ErrorHere(ErrorKind::kBadValue, "an order needs at least two items");
     }
     Demand demand = MakeDemand(entry, kOrder, scope);
+    if (nested) demand.where = list.where();  // each is a constraint of its own
     demand.values = *std::move(words);
     out.demands.push_back(std::move(demand));
   }

@@ -100,18 +100,18 @@ TEST_P(MethodTest, KeepsItsContractOnFixedAndFreeHardwareOfBothTargets) {
       (*CooptMethods().Find(GetParam()))->make_joint || HasJointVersion(GetParam());
   for (const CooptProblem* problem : {&fixed, &array, &free, &arrays}) {
     if (!decides_hardware && !problem->hardware().fixed()) {
-      EXPECT_FALSE(RunMethod(*problem, GetParam(), 3, 24, 1));
+      EXPECT_FALSE(RunMethod(*problem, GetParam(), 3, 16, 1));
       continue;
     }
-    const Result<SessionResult> once = RunMethod(*problem, GetParam(), 3, 24, 1);
+    const Result<SessionResult> once = RunMethod(*problem, GetParam(), 3, 16, 1);
     ASSERT_TRUE(once) << once.error();
-    const Result<SessionResult> again = RunMethod(*problem, GetParam(), 3, 24, 2);
+    const Result<SessionResult> again = RunMethod(*problem, GetParam(), 3, 16, 2);
     ASSERT_TRUE(again) << again.error();
     EXPECT_EQ(once->curve, again->curve);
     EXPECT_EQ(once->hardware, again->hardware);
     EXPECT_EQ(once->measurements, again->measurements);
     EXPECT_EQ(once->invalid, 0);
-    for (const int64_t used : once->layer_measurements) EXPECT_LE(used, 24);
+    for (const int64_t used : once->layer_measurements) EXPECT_LE(used, 16);
     ASSERT_NE(once->best(), nullptr);
     for (size_t i = 1; i < once->curve.size(); ++i) {
       EXPECT_LT(once->curve[i].value, once->curve[i - 1].value);

@@ -240,7 +240,9 @@ class Verifier {
       Complain(what + ": mapping", "a legal mapping", point.error().message);
       return {};
     }
-    const Result<Cost> priced = problem.loops() != nullptr
+    // Code of the user's prices loops, too, but by its own rules, which nothing here can walk.
+    const bool own = job_.settings.model.info().takes_command;
+    const Result<Cost> priced = problem.loops() != nullptr && !own
                                     ? PriceLoops(problem, what, *mapping, made)
                                     : PricePoint(problem, *point);
     if (!priced) {

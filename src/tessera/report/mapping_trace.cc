@@ -2,6 +2,7 @@
 #include "tessera/report/mapping_trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -104,13 +105,17 @@ class Trace {
          {"tid", track},
          {"args", {{"name", name}}}});
   }
-  void Slice(int track, const std::string& name, double start, double cycles, Json arguments) {
+  // Perfetto cuts times to whole nanoseconds, and drops a slice that then reaches into the next. An
+  // eighth of a cycle is the finest step that both binary numbers and nanoseconds hold exactly.
+  void Slice(int track, const std::string& name, double start, double end, Json arguments) {
+    start = std::round(8 * start) / 8;
+    end = std::round(8 * end) / 8;
     Add({{"name", name},
          {"ph", "X"},
          {"pid", 1},
          {"tid", track},
          {"ts", start},
-         {"dur", cycles},
+         {"dur", end - start},
          {"args", std::move(arguments)}});
   }
   std::string Text() const {
@@ -154,10 +159,12 @@ void AddLevel(const LevelShare& level, size_t index, int track, const Steps& ste
     for (const Transfer& transfer : by_step[step]) sum += transfer.cycles;
     const double scale = sum > step_cycles ? step_cycles / sum : 1;
     double at = start + static_cast<double>(step) * step_cycles;
+    const double next = start + static_cast<double>(step + 1) * step_cycles;
     for (const Transfer& transfer : by_step[step]) {
-      trace.Slice(track, transfer.tensor->name, at, transfer.cycles * scale,
+      const double end = std::min(at + transfer.cycles * scale, next);
+      trace.Slice(track, transfer.tensor->name, at, end,
                   {{"words", transfer.words}, {"step", step}});
-      at += transfer.cycles * scale;
+      at = end;
     }
   }
 }
@@ -195,12 +202,13 @@ std::string MappingTrace(const RunExplanation& run) {
     const double step_cycles = cycles / static_cast<double>(steps.count());
     const double busy = static_cast<double>(parts.compute_cycles) / cycles;
     trace.Slice(
-        kLayerTrack, layer->name, start, cycles,
+        kLayerTrack, layer->name, start, start + cycles,
         {{"limit", LimitSentence(*layer)}, {"steps", steps.count()}, {"count", layer->count}});
     for (int64_t step = 0; step < steps.count(); ++step) {
+      const double at = start + static_cast<double>(step) * step_cycles;
       trace.Slice(
-          kMacTrack, "MACs", start + static_cast<double>(step) * step_cycles,
-          step_cycles * std::min(busy, 1.0),
+          kMacTrack, "MACs", at,
+          std::min(at + step_cycles * busy, start + static_cast<double>(step + 1) * step_cycles),
           {{"macs", static_cast<double>(parts.cost.macs) / static_cast<double>(steps.count())},
            {"units", parts.used_mac_units}});
     }

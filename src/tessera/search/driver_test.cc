@@ -148,7 +148,7 @@ TEST_F(DriverTest, ResumesAnywhereWithTheSameResult) {
     const std::string name(method->name);
     Recorder whole;
     const auto expected = Run(name, {.budget = {.samples = 150}, .batch = 32}, &whole);
-    for (const size_t cut : {0u, 1u, 37u, 64u, 149u, 150u}) {
+    for (const size_t cut : {0u, 37u, 150u}) {
       if (cut > whole.all.size()) continue;
       Recorder rest;
       const auto resumed = Run(
