@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 namespace tessera::coopt {
 namespace {
@@ -26,15 +25,6 @@ std::vector<size_t> DrawWithoutReplacement(std::span<const double> values,
                    [&](size_t a, size_t b) { return keys[a] > keys[b]; });
   if (std::ssize(order) > options.count) order.resize(static_cast<size_t>(options.count));
   return order;
-}
-
-double Threshold(std::vector<double> values, const ConfidenceOptions& options) {
-  std::sort(values.begin(), values.end());
-  const double at = options.quantile * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(at);
-  if (!options.between) return values[below];
-  const size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], at - static_cast<double>(below));
 }
 
 template <typename Point>
@@ -65,9 +55,11 @@ std::vector<Point> ConfidenceSample(std::span<const int64_t> sizes,
     for (const size_t i : drawn) chosen.push_back(candidates[i]);
     return chosen;
   }
-  std::vector<double> drawn_values;
-  for (const size_t i : drawn) drawn_values.push_back(values[i]);
-  const double threshold = Threshold(std::move(drawn_values), options);
+  std::vector<double> sorted;
+  for (const size_t i : drawn) sorted.push_back(values[i]);
+  std::sort(sorted.begin(), sorted.end());
+  const double threshold =
+      sorted[static_cast<size_t>(options.quantile * static_cast<double>(sorted.size() - 1))];
   std::vector<size_t> low;
   for (const size_t i : drawn) {
     if (values[i] >= threshold) {

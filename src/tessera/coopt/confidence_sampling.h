@@ -29,10 +29,6 @@ struct ConfidenceOptions {
   // The threshold is this quantile of the drawn values. Default: 0.5, their median.
   double quantile = 0.5;
 
-  // Whether the threshold may lie between two drawn values; else it is the lower one. Of two values
-  // the lower one is never below itself: none would be replaced. Default: false.
-  bool between = false;
-
   // Uniform draws, no threshold: what the paper compares with. Default: false.
   bool uniform = false;
 };

@@ -280,7 +280,6 @@ class DcocSearcher final : public JointSearcher {
         hardware_sizes_, candidates, values,
         {.count = options_.hardware_plan,
          .temperature = options_.temperature,
-         .between = true,
          .uniform = options_.sampling == "uniform"},
         [&](const HardwarePoint& point) {
           const std::optional<size_t> found = problem_.hardware().Find(point);

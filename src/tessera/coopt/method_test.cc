@@ -347,24 +347,6 @@ TEST(ConfidenceSamplingTest, KeepsTheBestAndReplacesTheRest) {
   EXPECT_EQ(uniform.size(), 8u);
 }
 
-// Two drawn points have a median between them, so that the lower one is replaced where something
-// better can be made.
-TEST(ConfidenceSamplingTest, ReplacesTheLowerOfTwo) {
-  const std::vector<int64_t> sizes = {4, 4};
-  const std::vector<HardwarePoint> candidates = {{1, 1}, {3, 0}};
-  const std::vector<double> values = {0.0, -1.0};
-  CounterRng rng(1, 2, 3);
-  const auto accept = [](const HardwarePoint& point) { return point[0] < 4 && point[1] < 4; };
-  const auto value = [](const HardwarePoint& point) { return point[0] == 1 ? -0.1 : -2.0; };
-  const std::vector<HardwarePoint> chosen = ConfidenceSample<HardwarePoint>(
-      sizes, candidates, values, {.count = 2, .temperature = 1e-3, .between = true}, accept, value,
-      rng);
-  ASSERT_EQ(chosen.size(), 2u);
-  EXPECT_EQ(chosen[0], candidates[0]);
-  EXPECT_EQ(chosen[1][0], 1);
-  EXPECT_NE(chosen[1], candidates[0]);
-}
-
 TEST(ParetoTest, NoPointIsBeatenInBoth) {
   const CooptProblem problem = FreeProblem();
   const Result<SessionResult> result = RunMethod(problem, "random", 1, 24, 2);
