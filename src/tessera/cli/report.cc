@@ -9,6 +9,7 @@
 #include "tessera/report/explain_report.h"
 #include "tessera/report/mapping_trace.h"
 #include "tessera/report/run_data.h"
+#include "tessera/report/run_tables.h"
 
 namespace tessera {
 namespace {
@@ -50,22 +51,23 @@ Result<std::vector<RunDirectory>> OpenRuns(const std::vector<std::string>& folde
   return runs;
 }
 
-// The tables of every run, and how later ones differ from the first.
+// The tables of every run, and how later runs of map differ from the first.
 Result<void> ShowTables(const std::vector<RunDirectory>& runs, bool markdown, Context& context) {
-  std::vector<RunExplanation> explained;
-  for (const RunDirectory& run : runs) {
-    Result<RunExplanation> one = ExplainRun(run);
-    if (!one) return one.error();
-    explained.push_back(*std::move(one));
-  }
   const auto show = [&](const std::string& title, const Table& table) {
     return context.output.ShowText(markdown ? fmt::format("## {}\n\n{}\n", title, ToMarkdown(table))
                                             : fmt::format("{}\n{}\n", title, ToText(table)));
   };
-  for (const RunExplanation& run : explained) {
-    const std::string title = fmt::format("{} on {} (model {}, objective {})", run.network,
-                                          run.accelerator, run.model, run.objective);
-    if (Result<void> shown = show(title, ExplainTable(run)); !shown) return shown;
+  std::vector<RunExplanation> explained;
+  for (const RunDirectory& run : runs) {
+    const Result<std::vector<TitledTable>> tables = TablesOfRun(run);
+    if (!tables) return tables.error();
+    for (const auto& [title, table] : *tables) {
+      if (Result<void> shown = show(title, table); !shown) return shown;
+    }
+    if (runs.size() == 1 || run.header().kind != kMapRun) continue;
+    Result<RunExplanation> one = ExplainRun(run);
+    if (!one) return one.error();
+    explained.push_back(*std::move(one));
   }
   for (size_t i = 1; i < explained.size(); ++i) {
     const RunDiff diff = DiffRuns(explained[0], explained[i]);

@@ -100,9 +100,12 @@ class FrontFinder {
     const Result<Cost> cost = Evaluate(*model_, progress.best->mapping);
     if (!cost) return cost.error();
     const bool optimal = progress.status == exact::Status::kOptimal;
+    // With fewer cycles no mapping needs less energy than what was shown of more, which holds also
+    // where time was over before this point had a bound of its own.
+    const double bound_pj = std::max(progress.bound, covered_.back());
     Add({.mapping = progress.best->mapping,
          .cost = *cost,
-         .bound_pj = optimal ? cost->energy_pj : progress.bound,
+         .bound_pj = optimal ? cost->energy_pj : std::min(bound_pj, cost->energy_pj),
          .status = optimal ? MapStatus::kOptimal : MapStatus::kBounded});
     return true;
   }
@@ -188,12 +191,14 @@ Result<NetworkFronts> FindFronts(const MapJob& job, int threads, const RunHooks&
   const double start = SteadySeconds();
   const double seconds = std::max(job.settings.budget.seconds, job.settings.proof_seconds);
   const double deadline = seconds > 0 ? start + seconds : kInfinity;
-  const Result<NetworkMapping> energy =
-      FindEnd(job, Objective::kEnergy, seconds / 3, threads, hooks);
-  if (!energy) return energy.error();
+  // Fewest cycles are mostly proved at once: what they leave of their third goes to the energy, of
+  // which the first point's gap is a gap of the whole front.
   const Result<NetworkMapping> latency =
       FindEnd(job, Objective::kLatency, seconds / 3, threads, hooks);
   if (!latency) return latency.error();
+  const double left = seconds > 0 ? std::max(deadline - SteadySeconds(), 0.01) : 0;
+  const Result<NetworkMapping> energy = FindEnd(job, Objective::kEnergy, left / 2, threads, hooks);
+  if (!energy) return energy.error();
   const std::vector<NetworkLayer>& layers = job.network.layers;
   NetworkFronts fronts;
   fronts.layers.resize(layers.size());

@@ -78,8 +78,8 @@ std::string Summary(const MapJob& job, const NetworkFronts& fronts) {
     cycles_gap = std::max(cycles_gap, layer.cycles_gap.value_or(0));
   }
   std::string text = fmt::format(
-      "{} on {}: fronts of cycles and energy; {} of {} distinct layers complete, every point "
-      "proved; OPTIMAL points need the least energy for their cycles, BOUNDED ones at most the gap "
+      "{} on {}: fronts of cycles and energy; {} of {} fronts are complete, with a proof of every "
+      "point; OPTIMAL points need the least energy for their cycles, BOUNDED ones at most the gap "
       "more; {:.1f} s\n",
       job.network.name, job.accelerator.name, complete, fronts.layers.size(), fronts.seconds);
   text += known ? fmt::format(

@@ -71,12 +71,7 @@ std::string CommandOf(const RunHeader& header) {
 
 // What pages show of every kind of run.
 Result<Json> CommonData(const RunDirectory& run) {
-  if (!run.header().ended()) {
-    return Error{.kind = ErrorKind::kBadValue,
-                 .message = fmt::format("{} has no results: the run has not ended", run.path()),
-                 .hint = fmt::format("finish it with 'tessera resume {}'", run.path())};
-  }
-  Result<Json> result = ReadJson(run.File("result.json"));
+  Result<Json> result = ResultOf(run);
   if (!result) return result.error();
   Json json = OpenRunData(run);
   json["result"] = *std::move(result);
@@ -152,6 +147,15 @@ Json OpenRunData(const RunDirectory& run) {
           {"command", CommandOf(header)}, {"version", header.origin.version},
           {"seed", header.seed},          {"id", header.id},
           {"inputs", header.inputs},      {"seconds", SecondsOf(run)}};
+}
+
+Result<Json> ResultOf(const RunDirectory& run) {
+  if (!run.header().ended()) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("{} has no results: the run has not ended", run.path()),
+                 .hint = fmt::format("finish it with 'tessera resume {}'", run.path())};
+  }
+  return ReadJson(run.File("result.json"));
 }
 
 Result<Json> ReportData(const std::vector<RunDirectory>& runs, const std::string& version) {

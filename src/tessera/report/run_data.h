@@ -17,6 +17,9 @@ namespace tessera {
 // `version` is that of the program.
 Result<Json> ReportData(const std::vector<RunDirectory>& runs, const std::string& version);
 
+// The result.json of a run. Errors: runs that have not ended, damaged files.
+Result<Json> ResultOf(const RunDirectory& run);
+
 // What is known of a run that has not ended: the same without its result.
 Json OpenRunData(const RunDirectory& run);
 

@@ -427,7 +427,9 @@ Result<Dashboard::Text> Dashboard::MakeData(const std::vector<CatalogueEntry>& e
 Result<void> Dashboard::StartRun(const Request& request) {
   const Result<Json> body = BodyOf(request);
   if (!body) return body.error();
-  const std::string name = body->value("name", "");
+  const auto given = body->find("name");
+  const std::string name =
+      given != body->end() && given->is_string() ? given->get<std::string>() : std::string();
   if (!IsPlainName(name)) {
     return Wrong("'name' must be a name for a folder", "letters, digits, '.', '_' and '-'");
   }

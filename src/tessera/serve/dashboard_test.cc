@@ -179,9 +179,10 @@ TEST_F(DashboardTest, ActsOnlyWithTheToken) {
   const std::string started = Post("/api/start", start, dashboard_->token());
   EXPECT_EQ(StatusOf(started), "200") << started;
   for (const std::string body :
-       {"", "{", "[]", "{}", R"({"name":"..","command":["map"]})",
-        R"({"name":"a/b","command":["map"]})", R"({"name":"a","command":["map"]})",
-        R"({"name":"b","command":["serve"]})", R"({"name":"b","command":["map","--out","/x"]})",
+       {"", "{", "[]", "{}", R"({"name":5,"command":["map"]})",
+        R"({"name":"..","command":["map"]})", R"({"name":"a/b","command":["map"]})",
+        R"({"name":"a","command":["map"]})", R"({"name":"b","command":["serve"]})",
+        R"({"name":"b","command":["map","--out","/x"]})",
         R"({"name":"b","command":["map","--out=/x"]})", R"({"name":"b","command":"map"})",
         R"({"name":"b","command":["map","--model","exec:rm"]})", R"({"name":"b","command":[1]})"}) {
     EXPECT_EQ(StatusOf(Post("/api/start", body, dashboard_->token())), "400") << body;
