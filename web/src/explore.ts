@@ -171,10 +171,17 @@ function sweepLines(points: SweepPoint[], field: string, key: (typeof kSwept)[nu
 
 const hasMapping = (point: SweepPoint) => point.cycles !== null;
 
+// Whether all points are within a thousandth of each other.
+function isFlat(points: SweepPoint[]): boolean {
+  const values = points.map((point) => point.relative).filter((value) => value !== null);
+  return values.length > 1 && Math.max(...values) <= 1.001 * Math.min(...values);
+}
+
 export function sweepSummary({ result }: SweepRun): Summary {
   const solved = result.points.filter(hasMapping);
   return { title: `What if: ${result.network}`,
-    lead: result.knee ? `The curve flattens at ${described(result.knee)}.` : "The curve does not flatten where one could stop.",
+    lead: result.knee ? `The curve flattens at ${described(result.knee)}.`
+      : isFlat(solved) ? "What is varied changes next to nothing." : "The curve does not flatten where one could stop.",
     cards: [
       ["points", whole(result.points.length), `${whole(solved.filter((point) => point.status === "OPTIMAL").length)} OPTIMAL`],
       ["without a mapping", whole(result.points.length - solved.length)],
