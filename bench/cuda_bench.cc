@@ -8,6 +8,7 @@
 //   cuda_bench platforms  the same with replay on the host, and that the learning is the same
 //   cuda_bench training   episodes per second, everything on the device
 //   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, on the device
+//   cuda_bench curves:STUDY   whole trainings as rows of JSON: masac, samplers, samplers6, together
 //   cuda_bench profile    a few rounds, for Nsight Compute
 //   cuda_bench profile_policies   an update of policies, for the same
 //   cuda_bench memory     the error of asking for too much memory
@@ -21,6 +22,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -166,7 +168,7 @@ bool Again(const TensorReader& reader, const std::string& name, std::deque<std::
 }
 
 // Gives `to` the state of `from` with every weight moved by one rounding, up or down at random.
-void LoadDisturbed(const Learner& from, Learner& to) {
+void LoadDisturbed(const Learner& from, Learner& to, uint64_t seed) {
   const std::string path = std::filesystem::temp_directory_path() / "cuda_bench.disturbed";
   TensorWriter before, after;
   from.Save("", before);
@@ -175,7 +177,7 @@ void LoadDisturbed(const Learner& from, Learner& to) {
              std::deque<std::vector<int64_t>>, std::deque<std::vector<uint64_t>>,
              std::deque<std::vector<uint32_t>>, std::deque<std::vector<uint8_t>>>
       kept;
-  CounterRng rng(1, StreamId("disturbed"));
+  CounterRng rng(seed, StreamId("disturbed"));
   {
     const TensorReader reader = Must(TensorReader::Open(path));
     for (const std::string& name : reader.Names()) {
@@ -196,7 +198,20 @@ void LoadDisturbed(const Learner& from, Learner& to) {
   Must(to.Load("", Must(TensorReader::Open(path))));
 }
 
+// How far apart the host's own runs are that differ by a rounding, beside the device.
+struct Spread {
+  double least = 0, middle = 0, most = 0;
+  int64_t farther = 0;  // runs that are farther from the host than the device is
+};
+
+Spread SpreadOf(std::vector<double> values, double device) {
+  std::sort(values.begin(), values.end());
+  return {values.front(), values[values.size() / 2], values.back(),
+          std::count_if(values.begin(), values.end(), [&](double v) { return v > device; })};
+}
+
 void CompareRounds() {
+  constexpr uint64_t kDisturbed = 8;
   struct Case {
     std::string env, algorithm;
     int64_t agents, envs;
@@ -222,6 +237,9 @@ void CompareRounds() {
       {"predator_prey", "maddpg", 6, 3,
        with({{"sampler", "neighbor:wrap=true,truncate=true"}, {"together", "true"}})},
       {"predator_prey", "maddpg", 3, 1, with({{"sampler", "prioritized"}})},
+      {"predator_prey", "maddpg", 3, 1, with({{"sampler", "prioritized-neighbor"}})},
+      {"predator_prey", "maddpg", 3, 1, with({{"sampler", "runs:same_episode=true"}})},
+      {"predator_prey", "maddpg", 3, 3, with({{"sampler", "reuse:base=neighbor,radius=2"}})},
       {"cooperative_navigation", "maddpg", 3, 1, with({{"clip", "global"}, {"adam", "pytorch"}})},
       {"predator_prey", "maddpg", 12, 1, with({{"together", "true"}})},
       {"predator_prey", "maddpg", 12, 1, with({{"replay", "joint"}, {"together", "true"}})},
@@ -236,13 +254,18 @@ void CompareRounds() {
       "has trained for 200\n"
       "rounds (50 with 12 agents), after 10: of the worst network (all its weights), of the worst "
       "tensor (Adam's means\n"
-      "included). host 1, host 10: the same between two runs of the host, worst tensor, where the "
-      "weights of one were "
-      "moved\n"
-      "by one rounding, up or down at random, before the first round.\n");
-  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n",
-             "environment", "algo", "agents", "envs", "settings", "net 1", "net 10", "net 210",
-             "tens 1", "tens 10", "tens 210", "host 1", "host 10", "critics' loss: device, host");
+      "included). host 1, least 10, middle 10, most 10: the worst tensor between the host and {} "
+      "more runs of the host\n"
+      "whose weights were moved by one rounding, up or down at random, before the first round "
+      "(after 1 round: the middle\n"
+      "one); farther: those of them that are farther from the host than the device is.\n",
+      kDisturbed);
+  fmt::print(
+      "{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8} "
+      "{:>7} {}\n",
+      "environment", "algo", "agents", "envs", "settings", "net 1", "net 10", "net 210", "tens 1",
+      "tens 10", "tens 210", "host 1", "least 10", "middle 10", "most 10", "farther",
+      "critics' loss: device, host");
   for (const Case& c : cases) {
     TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
     config.algorithm = c.algorithm;
@@ -255,20 +278,32 @@ void CompareRounds() {
     }
     const Training cpu = Must(MakeTraining(host, 8, nullptr));
     const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
-    const Training disturbed = Must(MakeTraining(host, 8, nullptr));
-    Learner* const all[] = {cpu.learner.get(), gpu.learner.get(), disturbed.learner.get()};
+    const Training other = Must(MakeTraining(host, 8, nullptr));
+    Learner* const all[] = {cpu.learner.get(), gpu.learner.get()};
     cpu.env->Reset(1);
     PlayAtRandom(*cpu.env, all, 3000 / c.envs);
-    LoadDisturbed(*cpu.learner, *disturbed.learner);
-    Difference first, last, own_first;
+    TensorWriter start;
+    cpu.learner->Save("", start);
+    const std::string begin = std::filesystem::temp_directory_path() / "cuda_bench.start";
+    Must(start.Write(begin));
+    Difference first;
     for (int round = 0; round < 10; ++round) {
       for (Learner* const learner : all) Must(learner->Update());
-      if (round > 0) continue;
-      first = Compare(*gpu.learner, *cpu.learner);
-      own_first = Compare(*disturbed.learner, *cpu.learner);
+      if (round == 0) first = Compare(*gpu.learner, *cpu.learner);
     }
-    last = Compare(*gpu.learner, *cpu.learner);
-    const Difference own = Compare(*disturbed.learner, *cpu.learner);
+    const Difference last = Compare(*gpu.learner, *cpu.learner);
+    std::vector<double> own_first, own;
+    const Training same = Must(MakeTraining(host, 8, nullptr));
+    for (uint64_t seed = 1; seed <= kDisturbed; ++seed) {
+      Must(same.learner->Load("", Must(TensorReader::Open(begin))));
+      LoadDisturbed(*same.learner, *other.learner, seed);
+      Must(same.learner->Update());
+      Must(other.learner->Update());
+      own_first.push_back(Compare(*other.learner, *same.learner).worst);
+      for (int round = 1; round < 10; ++round) Must(other.learner->Update());
+      own.push_back(Compare(*other.learner, *cpu.learner).worst);
+    }
+    const Spread spread = SpreadOf(own, last.worst);
     // A checkpoint of the host moves to the device.
     const int more = c.agents <= 6 ? 200 : c.agents <= 12 ? 50 : 0;
     for (int round = 0; round < more; ++round) Must(cpu.learner->Update());
@@ -285,10 +320,11 @@ void CompareRounds() {
     const Difference later = Compare(*gpu.learner, *cpu.learner);
     fmt::print(
         "{:23} {:6} {:6} {:4} {:46} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} "
-        "{:8.1e} {:.6g} {:.6g}\n",
+        "{:8.1e} {:9.1e} {:8.1e} {:7} {:.6g} {:.6g}\n",
         c.env, c.algorithm, c.agents, c.envs, shown, first.worst_net, last.worst_net,
-        later.worst_net, first.worst, last.worst, later.worst, own_first.worst, own.worst, a.q_loss,
-        b.q_loss);
+        later.worst_net, first.worst, last.worst, later.worst,
+        SpreadOf(own_first, first.worst).middle, spread.least, spread.middle, spread.most,
+        spread.farther, a.q_loss, b.q_loss);
     std::fflush(stdout);
   }
 }
@@ -337,7 +373,7 @@ void ComparePolicies() {
       trainers.push_back(Must(MakeTrainer(*training, {.window = 100})));
       trainers.back()->Start(1);
     }
-    LoadDisturbed(*cpu.learner, *disturbed.learner);
+    LoadDisturbed(*cpu.learner, *disturbed.learner, 1);
     Difference first, last;
     for (const int64_t updates : {1, 10}) {
       for (const auto& trainer : trainers) Must(trainer->Run(2 * updates * c.envs, go_on));
@@ -678,6 +714,83 @@ void MeasureReturns() {
   }
 }
 
+// ---- Curves ------------------------------------------------------------------------------------
+
+// What `tessera train` would be called with.
+std::string CommandOf(const TrainingConfig& config, int64_t episodes) {
+  std::string command =
+      fmt::format("tessera train --device cuda --env {} --agents {} --algo {} --episodes {}",
+                  config.env, config.env_settings[0].second, config.algorithm, episodes);
+  for (const auto& [name, value] : config.settings) {
+    command += fmt::format(" --set {}={}", name, value);
+  }
+  return command + fmt::format(" --seed {}", config.seed);
+}
+
+// Trainings of 60,000 episodes side by side, each on a stream of its own: one alone leaves most of
+// the device idle. A row is printed when its run ends.
+void TrainCurves(const std::string& study) {
+  constexpr int64_t kEpisodes = 60'000, kWindow = 1000;
+  const Assignments samplers = {{"sampler", "uniform"},     {"sampler", "neighbor:truncate=true"},
+                                {"sampler", "prioritized"}, {"sampler", "prioritized-neighbor"},
+                                {"sampler", "runs"},        {"sampler", "reuse"}};
+  std::vector<TrainingConfig> configs;
+  const auto add = [&](const std::string& algorithm, int64_t agents, const Assignments& settings) {
+    for (const std::string env : {"predator_prey", "cooperative_navigation"}) {
+      for (uint64_t seed = 1; seed <= 5; ++seed) {
+        configs.push_back(ConfigFor(env, agents, 1, settings));
+        configs.back().algorithm = algorithm;
+        configs.back().seed = seed;
+      }
+    }
+  };
+  for (const int64_t agents : {3, 6}) {
+    if (study == "masac") add("masac", agents, {});
+    if (study == "together") add("maddpg", agents, {{"together", "true"}});
+    if (study == "together") add("maddpg", agents, {});
+  }
+  if (study == "samplers") {
+    for (const auto& sampler : samplers) add("maddpg", 3, {sampler});
+  }
+  if (study == "samplers6") {
+    for (const auto& sampler : samplers) add("maddpg", 6, {sampler});
+  }
+  std::mutex mutex;
+  size_t next = 0;
+  const auto work = [&] {
+    while (true) {
+      std::unique_lock lock(mutex);
+      if (next == configs.size()) return;
+      const TrainingConfig config = configs[next++];
+      lock.unlock();
+      const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+      const auto trainer = Must(MakeTrainer(training, {.window = kWindow}));
+      trainer->Start(config.seed);
+      std::string returns;
+      const double seconds = Seconds([&] {
+        for (int64_t episodes = kWindow; episodes <= kEpisodes; episodes += kWindow) {
+          Must(trainer->Run(episodes, [] { return true; }));
+          returns +=
+              fmt::format("{}{:.3f}", returns.empty() ? "" : ",", trainer->progress().team_return);
+        }
+      });
+      lock.lock();
+      fmt::print(
+          "{{\"study\":\"{}\",\"command\":\"{}\",\"env\":\"{}\",\"agents\":{},"
+          "\"algorithm\":\"{}\",\"settings\":\"{}\",\"seed\":{},\"seconds\":{:.1f},"
+          "\"team_return\":[{}]}}\n",
+          study, CommandOf(config, kEpisodes), config.env, config.env_settings[0].second,
+          config.algorithm,
+          config.settings.empty() ? "" : config.settings[0].first + "=" + config.settings[0].second,
+          config.seed, seconds, returns);
+      std::fflush(stdout);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 10; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+}
+
 // A few rounds of 12 agents for Nsight Compute, which counts while kernels run one by one.
 void ProfileRounds() {
   const TrainingConfig config = ConfigFor("predator_prey", 12, 100,
@@ -730,6 +843,8 @@ void RunSmall() {
   const Assignments cases[] = {{{"sampler", "uniform"}},
                                {{"sampler", "neighbor"}, {"together", "true"}},
                                {{"sampler", "prioritized"}, {"replay", "joint"}},
+                               {{"sampler", "reuse:base=prioritized-neighbor"}},
+                               {{"sampler", "reuse:base=runs"}, {"together", "true"}},
                                {{"together", "true"}, {"precision", "tf32"}},
                                {{"together", "true"}, {"precision", "bf16"}}};
   for (const std::string env : {"predator_prey", "cooperative_navigation"}) {
@@ -766,6 +881,8 @@ void RunForRaces() {
   const Assignments cases[] = {
       {{"sampler", "uniform"}},
       {{"sampler", "prioritized"}, {"replay", "joint"}},
+      {{"sampler", "reuse:base=prioritized-neighbor"}},
+      {{"sampler", "runs"}, {"together", "true"}},
       {{"sampler", "neighbor"}, {"together", "true"}, {"precision", "tf32"}}};
   for (const Assignments& more : cases) {
     for (const std::string algorithm : {"maddpg", "masac"}) {
@@ -816,6 +933,7 @@ int Main(int argc, char** argv) {
     if (part == "rounds") MeasureRounds();
     if (part == "training") MeasureTraining();
     if (part == "returns") MeasureReturns();
+    if (part.starts_with("curves:")) TrainCurves(part.substr(7));
     if (part == "platforms") MeasurePlatforms();
     if (part == "small") RunSmall();
     if (part == "race") RunForRaces();

@@ -1,6 +1,8 @@
 // A block takes one agent and 32 environments; the first layer reads observations as they are.
 #include "tessera/cuda/act.cuh"
 
+#include "tessera/cuda/launch.cuh"
+
 namespace tessera::cuda {
 namespace {
 
@@ -63,11 +65,7 @@ __global__ void __launch_bounds__(kThreads) ActKernel(ActView view) {
 template <typename Kernel>
 cudaError_t Launch(Kernel kernel, const ActView& view, cudaStream_t stream) {
   const int bytes = ActBytes(view.x_row);
-  if (cudaError_t error =
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess) {
-    return error;
-  }
+  if (cudaError_t error = AllowShared(kernel, bytes); error != cudaSuccess) return error;
   kernel<<<dim3((view.rows + kActRows - 1) / kActRows, view.agents), kThreads, bytes, stream>>>(
       view);
   return cudaGetLastError();

@@ -5,20 +5,29 @@
 #include <cuda_runtime.h>
 
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "tessera/cuda/memory.cuh"
 
 namespace tessera::cuda {
 
+// Lets a kernel have that much shared memory. Never less than before: trainings side by side launch
+// the same kernels with other sizes.
+template <typename Kernel>
+cudaError_t AllowShared(Kernel kernel, int bytes) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  cudaFuncAttributes now;
+  if (cudaError_t error = cudaFuncGetAttributes(&now, kernel); error != cudaSuccess) return error;
+  if (now.maxDynamicSharedSizeBytes >= bytes) return cudaSuccess;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
 template <typename Kernel, typename... Arguments>
 cudaError_t Launch(Kernel kernel, int bytes, dim3 grid, int threads, cudaStream_t stream,
                    const Arguments&... arguments) {
-  if (cudaError_t error =
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess) {
-    return error;
-  }
+  if (cudaError_t error = AllowShared(kernel, bytes); error != cudaSuccess) return error;
   kernel<<<grid, static_cast<unsigned>(threads), static_cast<size_t>(bytes), stream>>>(
       arguments...);
   return cudaGetLastError();

@@ -132,6 +132,32 @@ class Engine final : public OffPolicyEngine {
     if (Result<void> r = tree_.Get(leaves, leaves_); !r) return r;
     return top_.Get(std::span(top, 1));
   }
+  Result<void> SetBatch(int trainer, int64_t part, std::span<const int64_t> slots,
+                        std::span<const float> weights) override {
+    if (Result<void> r = Wait(); !r) return r;
+    // Of another size than this engine's it is drawn anew.
+    const auto count = static_cast<int64_t>(slots.size());
+    if (count < spec_.batch || count > max_rows_) part = -1;
+    if (Result<void> r = parts_.Set(std::span<const int64_t>(&part, 1), trainer); !r) return r;
+    if (part < 0) return {};
+    const int rows = static_cast<int>(count);
+    if (Result<void> r = rows_.Set(std::span<const int>(&rows, 1), trainer); !r) return r;
+    const int64_t first = int64_t{trainer} * max_rows_;
+    if (Result<void> r = slots_.Set(slots, first); !r) return r;
+    return row_weights_.Set(weights, first);
+  }
+  Result<void> GetBatch(int trainer, int64_t* part, std::vector<int64_t>& slots,
+                        std::vector<float>& weights) override {
+    if (Result<void> r = Wait(); !r) return r;
+    if (Result<void> r = parts_.Get(std::span(part, 1), trainer); !r) return r;
+    int rows = 0;
+    if (Result<void> r = rows_.Get(std::span(&rows, 1), trainer); !r) return r;
+    slots.resize(static_cast<size_t>(*part < 0 ? 0 : rows));
+    weights.resize(slots.size());
+    const int64_t first = int64_t{trainer} * max_rows_;
+    if (Result<void> r = slots_.Get(std::span(slots), first); !r) return r;
+    return row_weights_.Get(std::span(weights), first);
+  }
   Result<void> SetCounters(int64_t round, int64_t acts) override {
     if (Result<void> r = Wait(); !r) return r;
     const uint64_t counters[] = {static_cast<uint64_t>(round), static_cast<uint64_t>(acts)};
@@ -221,7 +247,7 @@ class Engine final : public OffPolicyEngine {
   DeviceArray<SlotKind> kinds_;
   DeviceArray<float> records_, row_weights_, errors_, next_actions_, observations_, actions_,
       staged_;
-  DeviceArray<int64_t> slots_;
+  DeviceArray<int64_t> slots_, parts_;
   DeviceArray<int> rows_, layout_;
   DeviceArray<PhiloxKey> sampler_keys_, target_keys_, policy_keys_;
   DeviceArray<double> q_losses_, p_losses_, entropies_, losses_, tree_, top_;
@@ -281,7 +307,7 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
   if (Result<void> r = critics_.Allocate(critics, columns_, true, critic_tiles_); !r) return r;
 
   const int64_t slots = spec_.lanes * spec_.ring.lane_slots, rows = int64_t{n} * max_rows_;
-  const bool prioritized = spec_.sampler.kind == SamplerSettings::Kind::kPrioritized;
+  const bool prioritized = spec_.sampler.prioritized;
   for (leaves_ = 1; leaves_ < slots;) leaves_ *= 2;
   std::vector<PhiloxKey> sampler_keys, target_keys, policy_keys;
   std::vector<int> layout[4];
@@ -313,6 +339,7 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
       errors_.Allocate(rows, "mini-batches"),
       next_actions_.Allocate(rows * spec_.actions, "mini-batches"),
       slots_.Allocate(rows, "mini-batches"),
+      parts_.Allocate(std::vector<int64_t>(static_cast<size_t>(n), -1), "mini-batches"),
       rows_.Allocate(std::vector<int>(static_cast<size_t>(n), spec_.batch), "mini-batches"),
       observations_.Allocate(int64_t{spec_.lanes} * observed, "observations"),
       actions_.Allocate(int64_t{spec_.lanes} * spec_.actions, "actions"),
@@ -379,6 +406,7 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
                .round = counters_.data(),
                .skip_newest = spec_.skip_newest,
                .sampler = spec_.sampler,
+               .parts = parts_.data(),
                .tree = tree_.data(),
                .leaves = leaves_,
                .top = top_.data()};

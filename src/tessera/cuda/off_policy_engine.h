@@ -17,15 +17,19 @@ namespace tessera::cuda {
 
 class WorldBatch;
 
-// A sampler of rl/replay/ as data.
+// A sampler of rl/replay/ as data: how a slot is drawn, which rows it stands for, and for how many
+// rounds.
 struct SamplerSettings {
-  enum class Kind { kNone, kUniform, kNeighbor, kPrioritized };  // kNone: the device has none
-  Kind kind = Kind::kNone;
-  // Neighbor:
-  int radius = 3;
-  bool include_center = false, wrap = false, same_episode = false, truncate = false;
-  // Prioritised:
+  bool prioritized = false;  // by temporal-difference error; else uniformly
   double alpha = 0.6, beta = 0.5, epsilon = 1e-6;
+
+  enum class Window { kNone, kNeighbors, kRun };
+  Window window = Window::kNone;
+  int radius = 3;  // of neighbours
+  bool include_center = false, wrap = false, same_episode = false;
+  int length = 8;  // of a run
+
+  int rounds = 1;  // that share a batch
 };
 
 // A network in-64-64-out, whose inputs are sums of features of a replay record: the observations or
@@ -104,6 +108,12 @@ class OffPolicyEngine {
   // Prioritised sampling: the leaves of its tree, and the largest priority so far.
   virtual Result<void> SetPriorities(std::span<const double> leaves, double top) = 0;
   virtual Result<void> GetPriorities(std::span<double> leaves, double* top) = 0;
+
+  // With sampler.rounds > 1: the batch of a trainer, and which rounds it is for (-1: none yet).
+  virtual Result<void> SetBatch(int trainer, int64_t part, std::span<const int64_t> slots,
+                                std::span<const float> weights) = 0;
+  virtual Result<void> GetBatch(int trainer, int64_t* part, std::vector<int64_t>& slots,
+                                std::vector<float>& weights) = 0;
 
   virtual Result<void> SetCounters(int64_t round, int64_t acts) = 0;
 

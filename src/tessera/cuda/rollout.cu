@@ -2,6 +2,7 @@
 // of small teams stay in shared memory all the while.
 #include "tessera/cuda/rollout.cuh"
 
+#include "tessera/cuda/launch.cuh"
 #include "tessera/cuda/world_step.cuh"
 
 namespace tessera::cuda {
@@ -147,11 +148,7 @@ cudaError_t LaunchRollout(const WorldView& world, const ActView& act, const Repl
   const int weights = 4 * act.agents * NetFloats(act.x_row, kMostOutputs);  // at most
   const bool cached = bytes + weights <= shared_bytes;
   if (cached) bytes += weights;
-  if (cudaError_t error =
-          cudaFuncSetAttribute(RolloutKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-      error != cudaSuccess) {
-    return error;
-  }
+  if (cudaError_t error = AllowShared(RolloutKernel, bytes); error != cudaSuccess) return error;
   ReplayView uncounted = replay;
   uncounted.acts = nullptr;
   RolloutKernel<<<static_cast<unsigned>(world.worlds), kPlayers, static_cast<size_t>(bytes),

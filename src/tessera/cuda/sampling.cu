@@ -7,7 +7,6 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int kDrawers = 1024;
-constexpr int kMostRadius = 64;
 
 __device__ bool IsTransition(SlotKind kind) { return kind != SlotKind::kEmpty; }
 __device__ bool EndsEpisode(SlotKind kind) {
@@ -67,57 +66,111 @@ __device__ int64_t Candidate(const SamplingView& view, PhiloxKey key, int64_t lo
   return slot;
 }
 
-// AppendNeighbors: how many, and with `out` which.
-__device__ int Neighbors(const SamplingView& view, int64_t slot, int64_t* out) {
+// The next transition of a slot's lane on one side, or -1 at the end of the lane or episode.
+__device__ int64_t Walk(const SamplingView& view, int64_t at, int64_t direction) {
   const SamplerSettings& rules = view.sampler;
-  const int64_t lane = slot / view.shape.lane_slots, first = lane * view.shape.lane_slots;
+  const int64_t lane = at / view.shape.lane_slots, first = lane * view.shape.lane_slots;
   const int64_t used = UsedSlots(view, lane);
-  const auto walk = [&](int64_t at, int64_t direction) -> int64_t {
-    int64_t offset = at - first;
-    for (int64_t steps = 0; steps < used; ++steps) {
-      const SlotKind from = view.kinds[first + offset];
-      if (rules.same_episode && direction > 0 && EndsEpisode(from)) return -1;
-      offset += direction;
-      if (offset < 0 || offset >= used) {
-        if (!rules.wrap) return -1;
-        offset = offset < 0 ? used - 1 : 0;
-      }
-      const SlotKind kind = view.kinds[first + offset];
-      if (!IsTransition(kind)) continue;
-      if (rules.same_episode && direction < 0 && EndsEpisode(kind)) return -1;
-      return first + offset;
+  int64_t offset = at - first;
+  for (int64_t steps = 0; steps < used; ++steps) {
+    const SlotKind from = view.kinds[first + offset];
+    if (rules.same_episode && direction > 0 && EndsEpisode(from)) return -1;
+    offset += direction;
+    if (offset < 0 || offset >= used) {
+      if (!rules.wrap) return -1;
+      offset = offset < 0 ? used - 1 : 0;
     }
-    return -1;
-  };
+    const SlotKind kind = view.kinds[first + offset];
+    if (!IsTransition(kind)) continue;
+    if (rules.same_episode && direction < 0 && EndsEpisode(kind)) return -1;
+    return first + offset;
+  }
+  return -1;
+}
+
+// AppendNeighbors: calls `take` with the transitions around `slot` in ascending order.
+template <typename Take>
+__device__ void Neighbors(const SamplingView& view, int64_t slot, const Take& take) {
+  const SamplerSettings& rules = view.sampler;
   int before = 0;
   int64_t at = slot;
   for (; before < rules.radius; ++before) {
-    const int64_t found = walk(at, -1);
+    const int64_t found = Walk(view, at, -1);
     if (found < 0 || found == slot) break;
     at = found;
   }
-  int count = 0;
   // `at` is the first of them; the way back meets the same slots in ascending order.
-  for (int i = 0; i < before; ++i, ++count) {
-    if (out != nullptr) out[count] = at;
-    at = walk(at, +1);
+  for (int i = 0; i < before; ++i) {
+    take(at);
+    at = Walk(view, at, +1);
   }
-  if (rules.include_center) {
-    if (out != nullptr) out[count] = slot;
-    ++count;
-  }
+  if (rules.include_center) take(slot);
   at = slot;
   for (int i = 0; i < rules.radius; ++i) {
-    at = walk(at, +1);
+    at = Walk(view, at, +1);
     if (at < 0 || at == slot) break;
-    if (out != nullptr) out[count] = at;
-    ++count;
+    take(at);
   }
+}
+
+// The rows that a drawn slot stands for: itself, its neighbours, or the run that begins with it.
+// Returns how many; the first `room` of them go to `out`.
+__device__ int Window(const SamplingView& view, int64_t slot, int64_t* out, int room) {
+  int count = 0;
+  const auto take = [&](int64_t found) {
+    if (count < room) out[count] = found;
+    ++count;
+  };
+  switch (view.sampler.window) {
+    case SamplerSettings::Window::kNone: break;
+    case SamplerSettings::Window::kNeighbors: Neighbors(view, slot, take); break;
+    case SamplerSettings::Window::kRun:
+      for (int64_t at = slot; at >= 0 && count < view.sampler.length; at = Walk(view, at, +1)) {
+        take(at);
+      }
+  }
+  // A lone transition has no neighbours; it stands for itself, or the batch would never fill.
+  if (count == 0) take(slot);
   return count;
+}
+
+// Fills the trainer's batch with the windows of draws 0, 1, ...; `draw` returns -1 where the host
+// would draw again. The window that fills the batch is its last, whole or cut.
+template <typename Draw>
+__device__ void FillBatch(const SamplingView& view, int trainer, const Draw& draw) {
+  int64_t* const out = view.slots + int64_t{trainer} * view.max_rows;
+  int filled = 0;
+  for (int64_t k = threadIdx.x; filled < view.batch; k += kDrawers) {
+    const int64_t slot = draw(k);
+    const int count = slot < 0 ? 0 : Window(view, slot, nullptr, 0);
+    int total = 0;
+    const int at = filled + BlockScan(count, total);
+    if (count > 0 && at < view.batch) {
+      Window(view, slot, out + at, view.max_rows - at);
+      if (at + count >= view.batch) view.rows[trainer] = min(at + count, view.max_rows);
+    }
+    filled += total;
+  }
+}
+
+// Whether the trainer's last batch serves this round, too: it is of the same rounds, and none of
+// its transitions was dropped since. Otherwise the next one is noted to be of these rounds.
+__device__ bool Reuses(const SamplingView& view, int trainer) {
+  if (view.sampler.rounds <= 1) return false;
+  const int64_t part = static_cast<int64_t>(*view.round) / view.sampler.rounds;
+  bool lost = view.parts[trainer] != part;
+  const int64_t base = int64_t{trainer} * view.max_rows;
+  for (int r = threadIdx.x; !lost && r < view.rows[trainer]; r += kDrawers) {
+    lost = !IsTransition(view.kinds[view.slots[base + r]]);
+  }
+  const bool reuses = __syncthreads_or(lost) == 0;
+  if (threadIdx.x == 0) view.parts[trainer] = part;
+  return reuses;
 }
 
 __global__ void __launch_bounds__(kDrawers) UniformKernel(SamplingView view, int first) {
   const int trainer = first + static_cast<int>(blockIdx.x);
+  if (Reuses(view, trainer)) return;
   const PhiloxKey key = view.keys[trainer];
   __shared__ unsigned long long longest;
   if (threadIdx.x == 0) longest = 0;
@@ -126,31 +179,8 @@ __global__ void __launch_bounds__(kDrawers) UniformKernel(SamplingView view, int
     atomicMax(&longest, static_cast<unsigned long long>(UsedSlots(view, l)));
   }
   __syncthreads();
-  const bool neighbors = view.sampler.kind == SamplerSettings::Kind::kNeighbor;
-  int64_t* const out = view.slots + int64_t{trainer} * view.max_rows;
-  int filled = 0;
-  for (int64_t k = threadIdx.x; filled < view.batch; k += kDrawers) {
-    const int64_t slot = Candidate(view, key, static_cast<int64_t>(longest), k);
-    int count = slot < 0 ? 0 : 1;
-    if (neighbors && slot >= 0) count = max(1, Neighbors(view, slot, nullptr));
-    int total = 0;
-    const int at = filled + BlockScan(count, total);
-    if (count > 0 && at < view.batch) {
-      if (!neighbors) {
-        out[at] = slot;
-      } else {
-        int64_t found[2 * kMostRadius + 1];
-        const int n = Neighbors(view, slot, found);
-        if (n == 0) found[0] = slot;
-        const int end = view.sampler.truncate ? view.batch : view.max_rows;
-        for (int i = 0; i < max(1, n) && at + i < end; ++i) out[at + i] = found[i];
-        // The window that fills the batch is its last, whole or cut.
-        if (at + count >= view.batch) view.rows[trainer] = min(at + count, end);
-      }
-    }
-    filled += total;
-  }
-  if (!neighbors && threadIdx.x == 0) view.rows[trainer] = view.batch;
+  FillBatch(view, trainer,
+            [&](int64_t k) { return Candidate(view, key, static_cast<int64_t>(longest), k); });
   for (int i = threadIdx.x; i < view.max_rows; i += kDrawers) {
     view.row_weights[int64_t{trainer} * view.max_rows + i] = 1.0f;
   }
@@ -179,31 +209,51 @@ __global__ void __launch_bounds__(kDrawers) SumTreeKernel(double* tree, int64_t 
   }
 }
 
+// SumTree::Find.
+__device__ int64_t FindByMass(const SamplingView& view, double mass) {
+  int64_t node = 1;
+  while (node < view.leaves) {
+    node *= 2;
+    const double left = view.tree[node];
+    if ((mass >= left && view.tree[node + 1] > 0) || left <= 0) {
+      mass -= left;
+      ++node;
+    }
+  }
+  return node - view.leaves;
+}
+
+// Priority mass that leads to a slot: its own, or the mean of the references it is next to.
+__device__ double Reach(const SamplingView& view, int64_t slot) {
+  double mass = 0;
+  bool alone = true;
+  if (view.sampler.window == SamplerSettings::Window::kNeighbors) {
+    Neighbors(view, slot, [&](int64_t reference) {
+      mass += view.tree[view.leaves + reference];
+      alone = false;
+    });
+  }
+  return alone ? view.tree[view.leaves + slot] : max(mass / (2 * view.sampler.radius), 1e-12);
+}
+
 __global__ void __launch_bounds__(kDrawers) PrioritizedKernel(SamplingView view, int first) {
   const int trainer = first + static_cast<int>(blockIdx.x);
+  if (Reuses(view, trainer)) return;
   const PhiloxKey key = view.keys[trainer];
   const double total = view.tree[1];
   double transitions = 0;
   for (int l = 0; l < view.lanes; ++l) transitions += static_cast<double>(view.lane[l].transitions);
   __shared__ unsigned int top;
   if (threadIdx.x == 0) top = 0;
-  __syncthreads();
+  FillBatch(view, trainer, [&](int64_t k) {
+    const double u = static_cast<double>(Draw64(key, *view.round, k) >> 11) * 0x1.0p-53;
+    return FindByMass(view, u * total);
+  });
+  __syncthreads();  // slots of all threads are there
   const int64_t base = int64_t{trainer} * view.max_rows;
   for (int r = threadIdx.x; r < view.batch; r += kDrawers) {
-    const double u = static_cast<double>(Draw64(key, *view.round, r) >> 11) * 0x1.0p-53;
-    double mass = u * total;
-    int64_t node = 1;
-    while (node < view.leaves) {
-      node *= 2;
-      const double left = view.tree[node];
-      if ((mass >= left && view.tree[node + 1] > 0) || left <= 0) {
-        mass -= left;
-        ++node;
-      }
-    }
-    view.slots[base + r] = node - view.leaves;
-    const float weight =
-        static_cast<float>(pow(transitions * (view.tree[node] / total), -view.sampler.beta));
+    const double reach = Reach(view, view.slots[base + r]) / total;
+    const float weight = static_cast<float>(pow(transitions * reach, -view.sampler.beta));
     view.row_weights[base + r] = weight;
     atomicMax(&top, __float_as_uint(weight));  // positive floats are ordered as their bits
   }
@@ -211,7 +261,6 @@ __global__ void __launch_bounds__(kDrawers) PrioritizedKernel(SamplingView view,
   for (int r = threadIdx.x; r < view.batch; r += kDrawers) {
     view.row_weights[base + r] /= __uint_as_float(top);
   }
-  if (threadIdx.x == 0) view.rows[trainer] = view.batch;
 }
 
 // Trainers in order, rows in order: of rows with the same slot the last one counts, as on the host.
@@ -245,7 +294,7 @@ __global__ void __launch_bounds__(kDrawers)
 }  // namespace
 
 cudaError_t LaunchSampling(const SamplingView& view, int first, int count, cudaStream_t stream) {
-  if (view.sampler.kind != SamplerSettings::Kind::kPrioritized) {
+  if (!view.sampler.prioritized) {
     UniformKernel<<<count, kDrawers, 0, stream>>>(view, first);
     return cudaGetLastError();
   }
@@ -260,7 +309,7 @@ cudaError_t LaunchSampling(const SamplingView& view, int first, int count, cudaS
 
 cudaError_t LaunchPriorities(const SamplingView& view, int first, int count, const float* errors,
                              cudaStream_t stream) {
-  if (view.sampler.kind != SamplerSettings::Kind::kPrioritized) return cudaSuccess;
+  if (!view.sampler.prioritized) return cudaSuccess;
   PriorityKernel<<<1, kDrawers, 0, stream>>>(view, first, count, errors);
   return cudaGetLastError();
 }

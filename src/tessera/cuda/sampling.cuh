@@ -22,6 +22,7 @@ struct SamplingView {
   const uint64_t* round;
   bool skip_newest;
   SamplerSettings sampler;
+  int64_t* parts;  // [agents]: which rounds a trainer's batch is for, by number / sampler.rounds
   // Prioritised sampling: the tree of rl/replay/sum_tree.h, node i with children 2i and 2i+1; and
   // the largest priority so far.
   double* tree;

@@ -26,10 +26,6 @@ Result<void> CheckSettings(OffPolicyAgents& twin) {
     return NotOnDevice(fmt::format("replay={} is not", options.replay),
                        "take joint or compact, or --device cpu");
   }
-  if (twin.sampler().settings().kind == cuda::SamplerSettings::Kind::kNone) {
-    return NotOnDevice(fmt::format("sampler {} is not", Quoted(options.sampler)),
-                       "take uniform, neighbor or prioritized, or --device cpu");
-  }
   for (int64_t a = 0; a < twin.num_agents(); ++a) {
     if (twin.choices(a) > kMostChoices) {
       return NotOnDevice(fmt::format("{} choices of an agent are not", twin.choices(a)),
@@ -166,6 +162,15 @@ Result<void> DeviceOffPolicy::Upload() {
       return set;
     }
   }
+  for (int64_t a = 0; a < twin_->num_agents(); ++a) {
+    const KeptBatch* const kept = twin_->sampler().kept(static_cast<uint64_t>(a));
+    if (kept == nullptr) break;
+    if (Result<void> set =
+            engine_->SetBatch(static_cast<int>(a), kept->part, kept->slots, kept->weights);
+        !set) {
+      return set;
+    }
+  }
   return engine_->SetCounters(twin_->counters().round, twin_->counters().acts);
 }
 
@@ -188,6 +193,15 @@ Result<void> DeviceOffPolicy::PrepareSave() {
     if (Result<void> got = engine_->GetRecords(
             l * slots, ring_.records.subspan(static_cast<size_t>(l * slots * ring_.record),
                                              static_cast<size_t>(used * ring_.record)));
+        !got) {
+      return got;
+    }
+  }
+  for (int64_t a = 0; a < twin_->num_agents(); ++a) {
+    KeptBatch* const kept = twin_->sampler().kept(static_cast<uint64_t>(a));
+    if (kept == nullptr) break;
+    if (Result<void> got =
+            engine_->GetBatch(static_cast<int>(a), &kept->part, kept->slots, kept->weights);
         !got) {
       return got;
     }

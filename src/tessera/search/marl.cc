@@ -43,6 +43,7 @@ struct MarlOptions {
   double penalty = 1.0;
   double floor = 0.01;
   int64_t patience = 3000;
+  double settled_first = 0.75;
   double settled = 0.75;
   int64_t proposals = 16;
   double unsure = 0.2;
@@ -139,6 +140,7 @@ class MarlSearcher final : public Searcher {
       : space_(setup.space),
         options_(options),
         seed_(setup.seed),
+        samples_(std::max<int64_t>(1, setup.samples)),
         agents_(Apply(assignment, setup.space).agents),
         scale_(options.penalty, options.reward == "log") {
     if (space_.open().empty()) return;
@@ -213,17 +215,19 @@ class MarlSearcher final : public Searcher {
   void Settle() {
     if (settled_ == nullptr || team_->best < settled_->best) settled_ = std::move(team_);
     team_ = MakeAgents();
-    rounds_ = 0;
+    owed_ = 0;
   }
 
-  // Whether the next round belongs to the settled agents.
+  // Whether the next round belongs to the settled agents. Their part may grow while the budget is
+  // spent: what there is to find elsewhere has ever fewer samples to be found in.
   bool SettledTurn() {
     if (settled_ == nullptr) return false;
-    const auto turns = [&](int64_t rounds) {
-      return static_cast<int64_t>(options_.settled * static_cast<double>(rounds));
-    };
-    ++rounds_;
-    return turns(rounds_) > turns(rounds_ - 1);
+    const double spent =
+        std::min(1.0, static_cast<double>(observed_) / static_cast<double>(samples_));
+    owed_ += std::lerp(options_.settled_first, options_.settled, spent);
+    if (owed_ < 1) return false;
+    owed_ -= 1;
+    return true;
   }
 
   Team& Playing() { return settled_turn_ ? *settled_ : *team_; }
@@ -231,6 +235,7 @@ class MarlSearcher final : public Searcher {
   const DecisionSpace& space_;
   const MarlOptions options_;
   const uint64_t seed_;
+  const int64_t samples_;  // of the budget
   int64_t warmup_samples_ = 0;
   DecisionGroups agents_;
   CostScale scale_;
@@ -241,7 +246,7 @@ class MarlSearcher final : public Searcher {
   Round round_;
   std::vector<Trial> collected_;
   int64_t observed_ = 0, lives_ = 0;
-  int64_t rounds_ = 0;  // since agents settled last
+  double owed_ = 0;  // rounds of the settled agents, since agents settled last
 };
 
 }  // namespace
@@ -272,8 +277,9 @@ MethodInfo MarlMethod() {
         "deviation of the advantages of an update below which they count less"},
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point of their own after which new agents begin; 0: never"},
-       {"settled", &O::settled, Range{0, 1},
-        "part of the rounds in which the best agents that found nothing better go on"},
+       {"settled_first", &O::settled_first, Range{0, 1},
+        "part of the rounds in which the best agents that found nothing better go on, at first"},
+       {"settled", &O::settled, Range{0, 1}, "the same when the budget is spent"},
        {"proposals", &O::proposals, Range{1, 4096},
         "with a policy: its proposals that the agents begin with; the first 4 are samples"},
        {"unsure", &O::unsure, Range{0.001, 1},

@@ -46,12 +46,11 @@ class NeighborSampler final : public Sampler {
   }
 
   cuda::SamplerSettings settings() const override {
-    return {.kind = cuda::SamplerSettings::Kind::kNeighbor,
+    return {.window = cuda::SamplerSettings::Window::kNeighbors,
             .radius = static_cast<int>(rules_.radius),
             .include_center = rules_.include_center,
             .wrap = rules_.wrap,
-            .same_episode = rules_.same_episode,
-            .truncate = truncate_};
+            .same_episode = rules_.same_episode};
   }
 
  private:

@@ -58,11 +58,13 @@ class PrioritizedSampler final : public Sampler {
   }
 
   cuda::SamplerSettings settings() const override {
-    if (neighbors_) return {};
-    return {.kind = cuda::SamplerSettings::Kind::kPrioritized,
+    using Window = cuda::SamplerSettings::Window;
+    return {.prioritized = true,
             .alpha = options_.alpha,
             .beta = options_.beta,
-            .epsilon = options_.epsilon};
+            .epsilon = options_.epsilon,
+            .window = neighbors_ ? Window::kNeighbors : Window::kNone,
+            .radius = static_cast<int>(rules_.radius)};
   }
   std::span<double> priorities() override { return tree_.leaves(); }
   double* top_priority() override { return &top_priority_; }

@@ -357,6 +357,36 @@ TEST(Samplers, ReuseRepeatsABatchWithinItsWindow) {
   EXPECT_EQ(batches.size(), 3u);
 }
 
+// A batch of windows may have more rows than were asked for; settings that are not those of `reuse`
+// go to its base.
+TEST(Samplers, ReuseTakesTheSettingsOfItsBase) {
+  Result<std::unique_ptr<ReplayBuffer>> buffer =
+      MakeReplayBuffer(ReplayLayout::kJoint, ExampleSpec(), 70, 1);
+  const auto make = [&](const char* name, const Assignments& settings) {
+    return (*FindSampler(name))->make(settings, std::ssize((*buffer)->kinds()));
+  };
+  const auto base = make("neighbor", {{"radius", "2"}, {"include_center", "true"}});
+  const auto sampler =
+      make("reuse",
+           {{"window", "3"}, {"base", "neighbor"}, {"radius", "2"}, {"include_center", "true"}});
+  ASSERT_TRUE(base.ok() && sampler.ok());
+  EXPECT_EQ((*sampler)->surplus(), (*base)->surplus());
+  EXPECT_EQ((*sampler)->settings().radius, 2);
+  EXPECT_EQ((*sampler)->settings().rounds, 3);
+  Feeder feeder(**buffer, 1);
+  for (int64_t step = 0; step < 70; ++step) feeder.Step(0);
+  std::vector<int64_t> slots, expected;
+  std::vector<float> weights;
+  for (uint64_t round = 0; round < 9; ++round) {
+    const SampleRequest request{.rows = 17, .seed = 1, .round = round};
+    if (round % 3 == 0) (*base)->Sample(**buffer, request, expected, weights);
+    (*sampler)->Sample(**buffer, request, slots, weights);
+    EXPECT_EQ(slots, expected) << round;
+  }
+  EXPECT_EQ(ToString(make("reuse", {{"base", "uniform"}, {"radius", "2"}}).error()),
+            "sampler uniform has no parameter 'radius'");
+}
+
 TEST(Samplers, BadSettingsAreErrors) {
   EXPECT_EQ(ToString(FindSampler("neighbour").error()),
             "unknown sampler 'neighbour'; did you mean 'neighbor'?");

@@ -35,6 +35,12 @@ class RunsSampler final : public Sampler {
     weights.assign(slots.size(), 1.0f);
   }
 
+  cuda::SamplerSettings settings() const override {
+    return {.window = cuda::SamplerSettings::Window::kRun,
+            .same_episode = options_.same_episode,
+            .length = static_cast<int>(options_.length)};
+  }
+
  private:
   const RunsOptions options_;
   std::vector<int64_t> around_;

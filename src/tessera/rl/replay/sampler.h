@@ -27,6 +27,13 @@ struct SampleRequest {
   bool skip_newest = false;
 };
 
+// A batch that serves several rounds.
+struct KeptBatch {
+  int64_t part = -1;  // which rounds: their number / how many share a batch; -1: none yet
+  std::vector<int64_t> slots = {};
+  std::vector<float> weights = {};
+};
+
 // Contract, checked for every registered sampler by replay_test.cc:
 //   Threads      used by one thread at a time.
 //   Determinism  slots are a function of (buffer contents, calls so far, request).
@@ -50,13 +57,15 @@ class Sampler {
   virtual bool wants_errors() const { return false; }
   virtual void Observe(std::span<const int64_t> /*slots*/, std::span<const float> /*errors*/) {}
 
-  // The sampler as data, for engines that draw by themselves; kind kNone if they cannot.
-  virtual cuda::SamplerSettings settings() const { return {}; }
+  // The sampler as data, for engines that draw by themselves.
+  virtual cuda::SamplerSettings settings() const = 0;
   // Priorities of all slots and the largest so far, for the same; none without priorities.
   // ChangedPriorities must be called once they were written to.
   virtual std::span<double> priorities() { return {}; }
   virtual double* top_priority() { return nullptr; }
   virtual void ChangedPriorities() {}
+  // The batch of a trainer, for the same; none where every round draws its own.
+  virtual KeptBatch* kept(uint64_t /*trainer*/) { return nullptr; }
 
   virtual void Save(const std::string& /*prefix*/, TensorWriter& /*writer*/) const {}
   virtual Result<void> Load(const std::string& /*prefix*/, const TensorReader& /*reader*/) {

@@ -17,9 +17,7 @@ class UniformSampler final : public Sampler {
     weights.assign(slots.size(), 1.0f);
   }
 
-  cuda::SamplerSettings settings() const override {
-    return {.kind = cuda::SamplerSettings::Kind::kUniform};
-  }
+  cuda::SamplerSettings settings() const override { return {}; }
 };
 
 const ParameterList<NoOptions> kParameters = {};
