@@ -51,10 +51,10 @@ TEST(DeviceTraining, WhatTheDeviceDoesNotHaveIsNamed) {
   EXPECT_EQ(MessageOf(config),
             "replay=per_agent is not on --device cuda; take joint or compact, or --device cpu");
   config = SmallConfig();
-  config.settings.emplace_back("sampler", "runs");
+  config.algorithm = "masac";
+  config.settings.emplace_back("mean_entropy", "true");
   EXPECT_EQ(MessageOf(config),
-            "sampler 'runs' is not on --device cuda; take uniform, neighbor or prioritized, or "
-            "--device cpu");
+            "mean_entropy is not on --device cuda; leave it out, or take --device cpu");
   config = SmallConfig();
   config.algorithm = "mappo";
   config.settings = {{"layers", "3"}};
