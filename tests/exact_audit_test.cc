@@ -125,7 +125,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
       "conv", {{"R", 3}, {"S", 3}, {"P", 28}, {"Q", 28}, {"C", 16}, {"K", 32}, {"N", 2}},
       {{"Wstride", 2}, {"Hstride", 2}});
   const LoopProblem gemm = *MakeLoopProblem("gemm", {{"M", 128}, {"N", 96}, {"K", 64}});
-  for (const char* name : {"simple3", "eyeriss-256", "tpu-128", "simba"}) {
+  for (const char* name : {"simple3", "eyeriss-256", "tpu-128", "simba", "nvdla", "shidiannao"}) {
     const Result<Accelerator> machine = LoadAccelerator(name);
     ASSERT_TRUE(machine) << machine.error();
     for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {

@@ -4,6 +4,7 @@
 #include "tessera/search/exact/bound.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tessera/search/exact/ragged.h"
 #include "tessera/search/exact/window.h"
@@ -20,6 +21,7 @@ struct TensorStep {
   const Tile& tile;     // of the level inside
   Frame& frame;
   OperandCosts& operands;
+  LeastHops& hops;
 
   double groups = 1;        // requests for different words among the children of one instance
   double moving_space = 1;  // product of the parallel factors that move a window of the tensor
@@ -104,6 +106,19 @@ double Open(const TensorStep& step) {
   return pj;
 }
 
+// Hops in the network of a frame, while levels further in may not be decided. B16.
+double HopsBelow(const TensorStep& step) {
+  const TensorFacts& tensor = step.tensor();
+  double factors[kMaxDims];
+  for (int d = 0; d < step.model.num_dims; ++d) factors[d] = step.frame.spatial[d];
+  if (!tensor.simple && (!step.opens() || !step.out().closes || tensor.read_write)) return 0;
+  if (!TellsChildrenApart(tensor, factors)) return 0;
+  const int parent = step.model.parent[step.level()][step.v];
+  return HopCost(step.model, step.level(), step.v,
+                 tensor.read_write && !step.model.levels[parent].reduces, step.frame.spatial,
+                 step.hops);
+}
+
 // Per request of one child: what was pending, and the network below, once for each group. B4, B8.
 double PassNetwork(const TensorStep& step, double pending_pj) {
   const TensorFacts& tensor = step.tensor();
@@ -114,7 +129,9 @@ double PassNetwork(const TensorStep& step, double pending_pj) {
   frame.fixed_pj += enter.fixed_pj;
   const bool served_by_neighbours = step.model.linked_level && !tensor.read_write && step.opens() &&
                                     step.out().closes && step.level() > 0;
-  if (!served_by_neighbours) return (pending_pj + frame.used * enter.word_pj) * step.groups;
+  if (!served_by_neighbours) {
+    return (pending_pj + frame.used * (enter.word_pj + HopsBelow(step))) * step.groups;
+  }
   // Neighbours can serve all but the first request for a word. B4.
   if (tensor.simple) {
     frame.fixed_pj += tensor.elements *
@@ -155,13 +172,22 @@ void CloseAtChild(const TensorStep& step) {
 
 // The pair stays open and no level further in holds the tensor: the MACs ask, at least once for
 // each operation of all MACs below. B6.
-void StayOpenToMacs(const TensorStep& step) {
+void StayOpenToMacs(std::span<const Frame> frames, const TensorStep& step) {
   TensorFrame& out = step.out();
   const Multicast most =
       MostMulticast(step.model, step.v, step.tile.extents, step.model.fan_below[step.level()]);
   const double asked = step.model.macs / step.frame.used_below;
+  const int parent = step.model.parent[step.level()][step.v];
+  const Frame& holder = parent == step.level() ? step.frame : frames[static_cast<size_t>(parent)];
   out.open_words = asked / most.Most();
-  step.operands.AddOpen(asked, out.pending_pj, most);
+  step.operands.AddOpen(
+      {.v = step.v,
+       .words = asked,
+       .word_pj = out.pending_pj,
+       .level = parent,
+       .of_one_instance = out.groups,
+       .first = step.tensor().elements * holder.tensors[step.v].copies_here / holder.used},
+      most);
 }
 
 // The pair stays open: what passes this level has to arrive further in, and to be handed on there,
@@ -206,6 +232,9 @@ void CloseSeveralNetworks(std::span<const Frame> frames, const TensorStep& step)
     const LevelFacts& level = model.levels[i];
     double word_pj = level.of[step.v].enter_pj;
     if (i == parent) word_pj += model.Share(i, frame.used) * level.of[step.v].read_pj;
+    if (TellsChildrenApart(tensor, factors)) {
+      word_pj += HopCost(model, i, step.v, /*both_ways=*/false, frame.spatial, step.hops);
+    }
     step.out().parent_pj = frame.used * word_pj * groups;
     pending_pj += step.out().parent_pj;
     step.out().groups = groups;
@@ -261,16 +290,32 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   if (step.level() == 0) return CloseAtMacs(step);
   if (out.closes) return CloseAtChild(step);
   const int next = step.model.next_kept[step.child()][step.v];
-  if (next < 0 && !step.model.mac_links) return StayOpenToMacs(step);
+  if (next < 0 && !step.model.mac_links) return StayOpenToMacs(frames, step);
   StayOpen(step, next);
 }
 
 }  // namespace
 
-Bounder::Bounder(const Model& model, const Limits& limits) : model_(model), limits_(limits) {
+Bounder::Bounder(const Model& model, const Limits& limits, Shared* shared)
+    : model_(model), limits_(limits), shared_(shared) {
   for (int v = 0; v < model.num_tensors; ++v) {
     window_outputs_ |= model.tensors[v].read_write && !model.tensors[v].simple;
   }
+}
+
+Shared& Bounder::SharedParts() {
+  if (shared_ == nullptr) {
+    own_ = std::make_unique<Shared>(model_, /*one_choice=*/true);
+    shared_ = own_.get();
+  }
+  return *shared_;
+}
+
+std::span<const ParallelPoint> Bounder::ParallelOf(int level, const int16_t* positions) {
+  ParallelFronts& fronts = SharedParts().fronts;
+  ParallelFronts::Table*& table = tables_[level];
+  if (table == nullptr) table = &fronts.TableOf(level, model_.operands_from);
+  return fronts.Of(*table, positions);
 }
 
 Frame Bounder::Root() const {
@@ -329,7 +374,7 @@ void Bounder::Measure(Tile& tile) {
 }
 
 void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
-                        const int32_t* spatial) const {
+                        const int32_t* spatial) {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
   int32_t temporal[kMaxDims];
   for (int d = 0; d < model_.num_dims; ++d) {
@@ -339,7 +384,7 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
 }
 
 void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
-                        const int32_t* spatial, const int32_t* temporal) const {
+                        const int32_t* spatial, const int32_t* temporal) {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
   Frame& frame = frames[static_cast<size_t>(level)];
   frame.level = level;
@@ -364,8 +409,8 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
   frame.loops_above = parent.loops_above | frame.loops;
   // Below the level at most min(tile, fan-out) MACs work at a time for each of its children. B9.
   const double at_once = std::min(tile.product, model_.fan_below[frame.level]);
-  frame.cycles = CeilCycles(model_.any ? RaggedOperations(model_, frame) / at_once
-                                       : model_.macs / (frame.used_below * at_once));
+  const double operations =
+      model_.any ? RaggedOperations(model_, frame) : model_.macs / frame.used_below;
   frame.fixed_pj = parent.fixed_pj;
   frame.later_fixed_pj = 0;
   OperandCosts operands(model_, tile.extents, model_.fan_below[level]);
@@ -375,9 +420,16 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
                        .parent = parent,
                        .tile = tile,
                        .frame = frame,
-                       .operands = operands});
+                       .operands = operands,
+                       .hops = SharedParts().hops});
   }
-  frame.later_fixed_pj += operands.Least();
+  frame.later_fixed_pj +=
+      operands.SetFront(ParallelOf(level, tile.positions), operations, frame.front);
+  frame.cycles = CeilCycles(operations / at_once);
+  // The last point has the fewest cycles.
+  if (frame.front.count > 0) {
+    frame.cycles = std::max(frame.cycles, frame.front.points[frame.front.count - 1].cycles);
+  }
 }
 
 }  // namespace tessera::exact

@@ -11,13 +11,17 @@
 #ifndef TESSERA_SEARCH_EXACT_BOUND_H_
 #define TESSERA_SEARCH_EXACT_BOUND_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "tessera/search/exact/frame.h"
+#include "tessera/search/exact/least_hops.h"
 #include "tessera/search/exact/model.h"
+#include "tessera/search/exact/parallel.h"
 #include "tessera/search/exact/tile_terms.h"
 
 namespace tessera::exact {
@@ -70,15 +74,36 @@ struct ChainSummary {
   double once[kMaxTensors] = {};  // with any factors: the largest OncePart
 };
 
+// What bounds with different choices of kept tensors have in common, found when it is asked for.
+struct Shared {
+  // `model` outlives it. `one_choice`: there is no other choice of kept tensors.
+  Shared(const Model& model, bool one_choice) : hops(model), fronts(model, one_choice, hops) {}
+
+  LeastHops hops;
+  ParallelFronts fronts;
+};
+
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
-  explicit Bounder(const Model& model, const Limits& limits = {});
+  // `shared` of the same problem and machine, which outlives it; null: it has its own.
+  explicit Bounder(const Model& model, const Limits& limits = {}, Shared* shared = nullptr);
 
   // What leaks while the cycles go by comes to the energy of accesses, which is what bounds add up.
   double ValueOf(Bound bound, Goal goal) const {
     bound.energy_pj += model_.leakage_pj * bound.cycles;
     return limits_.MayAllow(bound) ? bound.Value(goal) : kInfinity;
+  }
+  // The same with one of the choices that a front leaves. B15.
+  double ValueOf(const Bound& bound, Goal goal, const OperandFront& front) const {
+    double least = front.count == 0 ? ValueOf(bound, goal) : kInfinity;
+    for (int k = 0; k < front.count; ++k) {
+      const double cycles = front.points[k].cycles + model_.latency_cycles;
+      least = std::min(least, ValueOf({.energy_pj = bound.energy_pj + front.points[k].more_pj,
+                                       .cycles = std::max(bound.cycles, cycles)},
+                                      goal));
+    }
+    return least;
   }
 
   const Model& model() const { return model_; }
@@ -97,11 +122,10 @@ class Bounder {
 
   // Sets frames[level], above `tile`, from the frames of the outer levels; `spatial` are the
   // level's parallel factors.
-  void MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
-                 const int32_t* spatial) const;
+  void MakeFrame(std::span<Frame> frames, int level, const Tile& tile, const int32_t* spatial);
   // The same with any factors, where the temporal ones do not follow.
   void MakeFrame(std::span<Frame> frames, int level, const Tile& tile, const int32_t* spatial,
-                 const int32_t* temporal) const;
+                 const int32_t* temporal);
 
   // Lower bound of all mappings with this chain of innermost loops, where `dim` is the choice at
   // this level (-1: it has no loops). `frames` are indexed by level.
@@ -149,6 +173,9 @@ class Bounder {
 
  private:
   double UnitsHeld(int level, const int32_t* extents);
+  Shared& SharedParts();
+  // What the parallel factors of the levels inside `level` can come to. B15.
+  std::span<const ParallelPoint> ParallelOf(int level, const int16_t* positions);
 
   // chain_bound.cc
   double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,
@@ -166,6 +193,9 @@ class Bounder {
   bool window_outputs_ = false;
   loopnest::TouchedScratch touched_;
   TileCosts costs_;
+  std::unique_ptr<Shared> own_;
+  Shared* shared_ = nullptr;
+  ParallelFronts::Table* tables_[kMaxLevels + 1] = {};
 };
 
 }  // namespace tessera::exact

@@ -349,7 +349,7 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
   const Frame& frame = frames[static_cast<size_t>(level)];
   Bound bound{.energy_pj = 0, .cycles = std::max(frame.cycles, chains.cycles)};
   bound.cycles += model_.latency_cycles;
-  if (goal == Goal::kCycles || !limits_.MayAllow(bound)) return ValueOf(bound, goal);
+  if (goal == Goal::kCycles || !limits_.MayAllow(bound)) return ValueOf(bound, goal, frame.front);
   double least = kInfinity;
   for (uint32_t rest = frame.loops; rest != 0; rest &= rest - 1) {
     const int dim = std::countr_zero(rest);
@@ -366,7 +366,7 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
   }
   if (frame.loops == 0) least = 0;  // The innermost loop is one of an outer level.
   bound.energy_pj = chains.closed_pj + frame.fixed_pj + frame.later_fixed_pj + least;
-  return ValueOf(bound, goal);
+  return ValueOf(bound, goal, frame.front);
 }
 
 double Bounder::Least(std::span<const Frame> frames, int level, std::span<const Chain> chains,
@@ -376,7 +376,7 @@ double Bounder::Least(std::span<const Frame> frames, int level, std::span<const 
   extended.clear();
   Chain out;
   const auto extend = [&](const Chain& chain, int dim) {
-    const double value = ValueOf(Extend(frames, level, chain, dim, out), goal);
+    const double value = ValueOf(Extend(frames, level, chain, dim, out), goal, frame.front);
     least = std::min(least, value);
     if (value < limit) extended.push_back(out);
   };

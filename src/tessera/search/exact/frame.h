@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tessera/search/exact/model.h"
+#include "tessera/search/exact/parallel.h"
 
 namespace tessera::exact {
 
@@ -93,6 +94,7 @@ struct Frame {
 
   double fixed_pj = 0;        // of this and all outer levels: MACs, less what is elided
   double later_fixed_pj = 0;  // of the levels inside, at least, seen from this one
+  OperandFront front = {};    // what parallel factors further in add to that, and to the cycles
 };
 
 // Innermost loops of this and all outer levels, and what follows from them.

@@ -154,6 +154,7 @@ struct Mapper::State {
   bool started = false, has_mapping = false;
   std::optional<Candidate> held_best;
   std::unique_ptr<Model> whole;                      // of the choice that holds all
+  std::vector<std::unique_ptr<Shared>> shared;       // per thread, made when needed
   std::vector<std::unique_ptr<Annealer>> annealers;  // per thread, made when needed
   int64_t walks = 0, walk_rounds = 0,
           annealed = 0;                   // chains, rounds of them, evaluations meant for them
@@ -184,6 +185,13 @@ struct Mapper::State {
     return *made_once;
   }
 
+  Shared* SharedOf(int worker) {
+    const auto index = static_cast<size_t>(worker);
+    if (shared.size() <= index) shared.resize(index + 1);
+    if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole, choices.sets.size() == 1);
+    return shared[index].get();
+  }
+
   Tree& TreeOf(int worker, int32_t choice) {
     Searched& of = SearchedOf(choice);
     const auto index = static_cast<size_t>(worker);
@@ -191,7 +199,7 @@ struct Mapper::State {
     if (!of.trees[index]) {
       of.trees[index] = std::make_unique<Tree>(
           of.model, TreeOptions{options.goal, options.limits, options.bound_scale, options.observer,
-                                Stopped()});
+                                SharedOf(worker), Stopped()});
     }
     return *of.trees[index];
   }

@@ -65,6 +65,8 @@ LevelFacts MakeLevel(const MachineLevel& level, bool exact, int num_tensors) {
                    .limited = level.limited,
                    .entries = exact ? level.exact_entries : level.entries,
                    .reduces = level.reduces,
+                   .hop_pj = level.hop_pj,
+                   .router_pj = level.router_pj,
                    .placement_matters = level.hop_pj != 0 || level.router_pj != 0};
   const auto word_units = static_cast<double>(level.widths.word_units);
   if (level.read.limited) facts.read_bw = level.read.value * word_units;
@@ -90,6 +92,18 @@ void SetKeeps(const std::vector<uint8_t>& keep, Model& model) {
       model.parent[i][v] = parent;
     }
   }
+}
+
+// Whether some level and the next one outside it, which has several children, hold a tensor that
+// neighbours can hand on. B4.
+bool HasLinks(const Model& model) {
+  for (int i = 1; i < model.num_levels; ++i) {
+    for (int v = 0; v < model.num_tensors; ++v) {
+      const bool both = model.Keeps(i, v) && model.Keeps(i - 1, v);
+      if (both && model.levels[i].fan > 1 && !model.tensors[v].read_write) return true;
+    }
+  }
+  return false;
 }
 
 // Loops that could as well lie further out. B13.
@@ -198,7 +212,6 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   model.macs = static_cast<double>(Macs(problem));
   model.latency_cycles = static_cast<double>(setup.machine.latency_cycles);
   model.leakage_pj = setup.machine.leakage_pj;
-  model.linked_level = model.exact && setup.machine.links;
   for (int d = 0; d < model.num_dims; ++d) {
     const int64_t bound = problem.dimensions[static_cast<size_t>(d)].bound;
     model.bounds[d] = static_cast<int32_t>(bound);
@@ -223,6 +236,13 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   }
   model.mac_links = !model.exact && model.levels[0].fan > 1;
   SetKeeps(keep, model);
+  model.linked_level = model.exact && setup.machine.links && HasLinks(model);
+  for (int v = 0; v < model.num_tensors; ++v) {
+    int innermost = 0;
+    while (!model.Keeps(innermost, v)) ++innermost;
+    const bool shared = !model.mac_links && model.fan_below[innermost + 1] > 1;
+    model.operands_from[v] = shared ? innermost : -1;
+  }
   SetOutward(model);
   SetInnerCosts(model);
   return model;

@@ -71,7 +71,8 @@ struct LevelFacts {
   int64_t entries = 0;       // units
   int64_t known_units = -1;  // tiles of no more units are known to lead to nothing better
   bool reduces = true;
-  bool placement_matters = false;  // hops or routers cost something
+  double hop_pj = 0, router_pj = 0;  // of the network below
+  bool placement_matters = false;    // hops or routers cost something
 };
 
 // Immutable; shared by threads.
@@ -79,7 +80,7 @@ struct Model {
   const loopnest::Setup* setup = nullptr;
   const Restrictions* restrictions = nullptr;
   bool exact = false;         // semantics exact, else timeloop3
-  bool linked_level = false;  // exact semantics on a machine with links
+  bool linked_level = false;  // exact semantics, and neighbours can hand on words of some tensor
   bool any = false;           // factors need not divide
   int num_levels = 0, num_dims = 0, num_tensors = 0;
   double macs = 1;
@@ -109,6 +110,9 @@ struct Model {
   bool disjoint = false;
   // Operands pass between neighbouring MACs for free (timeloop3 with a fan-out at level 0).
   bool mac_links = false;
+  // By tensor: the innermost level that holds it, if a word of it can serve several MACs at a time;
+  // else -1.
+  int operands_from[kMaxTensors] = {};
   double most_loops = 0;  // temporal ones that a mapping can have, counts of 1 left out
   double fan_below[kMaxLevels + 1] = {};  // product of the fan-outs of levels < i
   // Least cost per word delivered to level c, of moving it further in; the part of it that first

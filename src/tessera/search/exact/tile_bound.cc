@@ -185,9 +185,22 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
 
 // The pair stays open and no level further in holds the tensor: the MACs ask, at least once for
 // each operation of all MACs below. B6.
-void StayOpenToMacs(const TileStep& step, TileTerms& terms) {
+void StayOpenToMacs(std::span<const Frame> frames, const TileStep& step, TileTerms& terms) {
   const double fan = step.model.fan_below[step.level() + 1];
-  step.operands.AddOpen(step.model.macs, terms.parent_pj,
+  const int parent = step.model.parent[step.level()][step.v];
+  double copies = step.copies(), used = step.used(), groups = 1;
+  if (!step.opens()) {
+    const Frame& holder = frames[static_cast<size_t>(parent)];
+    copies = holder.tensors[step.v].copies_here;
+    used = holder.used;
+    groups = step.outside().groups;
+  }
+  step.operands.AddOpen({.v = step.v,
+                         .words = step.model.macs,
+                         .word_pj = terms.parent_pj,
+                         .level = parent,
+                         .of_one_instance = groups / step.used(),
+                         .first = step.tensor().elements * copies / used},
                         MostMulticast(step.model, step.v, step.parent.extents, fan));
   terms.delivers = false;
 }
@@ -225,7 +238,8 @@ void NotYetOpen(const TileStep& step, TileTerms& terms) {
   Elide(step, step.model.inner_elided_pj[home][step.v], terms);
 }
 
-void SetTerms(TileStep step, loopnest::TouchedScratch& scratch, TileTerms& terms) {
+void SetTerms(std::span<const Frame> frames, TileStep step, loopnest::TouchedScratch& scratch,
+              TileTerms& terms) {
   SetWords(step, terms);
   if (step.model.Outside(step.level(), step.v)) return NotYetOpen(step, terms);
   terms.one_per_rank = MovesOnePerRank(step);
@@ -237,7 +251,7 @@ void SetTerms(TileStep step, loopnest::TouchedScratch& scratch, TileTerms& terms
   SetParent(step, terms);
   if (step.closes()) return CloseAtChild(step, terms);
   const int next = step.model.next_kept[step.child()][step.v];
-  if (next < 0 && !step.model.mac_links) return StayOpenToMacs(step, terms);
+  if (next < 0 && !step.model.mac_links) return StayOpenToMacs(frames, step, terms);
   StayOpen(step, next, terms);
 }
 
@@ -346,7 +360,8 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
   for (int v = 0; v < model_.num_tensors; ++v) {
     TileTerms& terms = costs.tensors[v];
     terms = {};
-    SetTerms({.model = model_, .v = v, .parent = parent, .tile = tile, .operands = operands},
+    SetTerms(frames,
+             {.model = model_, .v = v, .parent = parent, .tile = tile, .operands = operands},
              touched_, terms);
     // Links make fills of windows uncertain where there are several parents. B4.
     const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
@@ -365,7 +380,13 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
   costs.operations =
       model_.any ? RaggedOperations(model_, parent) : model_.macs / parent.used_below;
   costs.inside = std::min(model_.fan_below[level], tile.product);
-  costs.operands_pj = operands.Least();
+  double reached = 0;
+  for (const ParallelPoint& point : ParallelOf(level, tile.positions)) {
+    reached = std::max(reached, point.product);
+  }
+  costs.inside = std::min(costs.inside, reached);
+  costs.operands_pj =
+      operands.SetFront(ParallelOf(level + 1, parent.positions), costs.operations, costs.front);
 }
 
 double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,
@@ -405,7 +426,7 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, con
   }
   return ValueOf({.energy_pj = outside.closed_pj + parent.fixed_pj + costs.operands_pj + energy,
                   .cycles = cycles},
-                 goal);
+                 goal, costs.front);
 }
 
 double Bounder::TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,

@@ -4,6 +4,7 @@
 #define TESSERA_SEARCH_EXACT_TILE_TERMS_H_
 
 #include "tessera/search/exact/model.h"
+#include "tessera/search/exact/parallel.h"
 
 namespace tessera::exact {
 
@@ -49,7 +50,8 @@ struct TileCosts {
   double once[kMaxDims] = {}, once_below[kMaxDims] = {};
   double operations = 1;  // MACs below the level, or below the child that works longest
   double operands_pj = 0;
-  double inside = 1;  // MACs below one child that can work at a time
+  OperandFront front = {};  // what parallel factors add to that, and to the cycles
+  double inside = 1;        // MACs below one child that can work at a time
 };
 
 // The factors of one dimension above a tile.

@@ -37,7 +37,7 @@ void Counters::Add(const Counters& other) {
 }
 
 Tree::Tree(const Model& model, const TreeOptions& options)
-    : model_(model), options_(options), bounder_(model, options.limits) {
+    : model_(model), options_(options), bounder_(model, options.limits, options.shared) {
   Reserve(*model.setup, workspace_);
   const auto outside = static_cast<size_t>(model.num_levels);
   frames_[outside] = bounder_.Root();
@@ -417,7 +417,7 @@ void Tree::SearchOrders(int level, const Chain& chain, double least) {
     if (work_left_ < 0) return;
     Chain out;
     const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
-    const double value = Scaled(bounder_.ValueOf(bound, options_.goal));
+    const double value = Scaled(bounder_.ValueOf(bound, options_.goal, frame.front));
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
     SearchOrders(level - 1, out, value);
   };

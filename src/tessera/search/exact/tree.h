@@ -75,6 +75,7 @@ struct TreeOptions {
   Limits limits = {};
   double bound_scale = 1;  // for tests of the audit only: anything else makes proofs false
   PruneObserver* observer = nullptr;
+  Shared* shared = nullptr;            // of this thread; null: the tree has its own
   std::function<bool()> stopped = {};  // asked every millisecond or so; empty: never
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/search/exact/bound.h"
 #include "tessera/search/exact/frame.h"
 
 namespace tessera::exact {
@@ -110,19 +111,24 @@ void OperandCosts::AddInside(int v, int level, double copies, double idle_extent
   while (!model_.Keeps(innermost, v)) ++innermost;
   if (innermost >= level || model_.mac_links) return;
   const LevelFacts& facts = model_.levels[innermost];
+  const auto instances = static_cast<double>(model_.setup->machine.levels[innermost].instances);
   // A word serves at most all MACs below an instance that can use it, in one step. B6.
   const Multicast most = MostMulticast(model_, v, extents_, model_.fan_below[innermost + 1]);
-  double word_pj = tensor.read_write ? facts.of[v].update_pj : facts.of[v].read_pj;
-  double elided_pj = 0, elided = 0;
+  const double word_pj = tensor.read_write ? facts.of[v].update_pj : facts.of[v].read_pj;
+  Item item{.v = v,
+            .words = model_.macs,
+            .word_pj = word_pj * facts.least_share,
+            .level = innermost,
+            .of_one_instance = 1 / instances};
   if (tensor.read_write && tensor.simple) {
     // First sums: as many as there can be copies of an element. B5.
     const double more =
         std::min(model_.fan_below[level] / model_.fan_below[innermost + 1], idle_extents);
-    elided = tensor.elements * copies * more;
-    elided_pj = facts.of[v].read_rw_pj * facts.least_share;
+    item.elided = tensor.elements * copies * more;
+    item.elided_pj = facts.of[v].read_rw_pj * facts.least_share;
+    item.first = item.elided / instances;
   }
-  word_pj *= facts.least_share;
-  Add(model_.macs, word_pj, elided, elided_pj, most);
+  Add(item, most);
   for (int k = 0; k <= innermost; ++k) {
     const double enter_pj = model_.levels[k].of[v].enter_pj;
     double pj =
@@ -133,30 +139,80 @@ void OperandCosts::AddInside(int v, int level, double copies, double idle_extent
     }
     alone_pj_ += pj;
     rest_pj_ += pj;
+    fixed_pj_ += pj;
   }
 }
 
-void OperandCosts::AddOpen(double words, double word_pj, const Multicast& most) {
-  Add(words, word_pj, 0, 0, most);
+void OperandCosts::AddOpen(const Open& open, const Multicast& most) {
+  Add({.v = open.v,
+       .words = open.words,
+       .word_pj = open.word_pj,
+       .level = open.level,
+       .of_one_instance = open.of_one_instance,
+       .first = open.first},
+      most);
 }
 
-void OperandCosts::Add(double words, double word_pj, double elided, double elided_pj,
-                       const Multicast& most) {
-  const double least = words / most.Most();
-  const double alone = least * word_pj + std::max(0.0, least - elided) * elided_pj;
+void OperandCosts::Add(const Item& item, const Multicast& most) {
+  const double least = item.words / most.Most();
+  const double alone = item.PriceOf(least);
   alone_pj_ += alone;
+  items_[num_items_] = item;
+  items_[num_items_++].most_multicast = most.Most();
   if (!model_.disjoint || count_ == 2 || most.idle <= 1) {
     rest_pj_ += alone;
     return;
   }
-  pj_[count_] = words * (word_pj + elided_pj) / most.windows;
+  pj_[count_] = item.words * (item.word_pj + item.elided_pj) / most.windows;
   most_[count_++] = most.idle;
-  rest_pj_ -= elided * elided_pj;
+  rest_pj_ -= item.elided * item.elided_pj;
 }
 
 double OperandCosts::Least() const {
   if (count_ < 2) return alone_pj_;
   return std::max(alone_pj_, rest_pj_ + LeastShared(pj_, most_, fan_));
+}
+
+// Of the busiest level that hands out operands, for these alone. B9, B15.
+double OperandCosts::Cycles(const ParallelPoint& point) const {
+  double cycles = 0;
+  for (int k = 0; k < num_items_; ++k) {
+    const int level = items_[k].level;
+    double reads = 0, writes = 0;
+    for (int j = 0; j < num_items_; ++j) {
+      const Item& item = items_[j];
+      if (item.level != level) continue;
+      const TensorFacts& tensor = model_.tensors[item.v];
+      const double asked = item.Asked(point) * item.of_one_instance;
+      const double units = model_.levels[level].of[item.v].units;
+      (tensor.read_write ? writes : reads) += asked * units;
+      // Sums are read as well, but for the first of each element; of windows these are not known.
+      if (tensor.read_write && tensor.simple) reads += std::max(0.0, asked - item.first) * units;
+    }
+    const LevelFacts& facts = model_.levels[level];
+    cycles = std::max({cycles, reads / facts.read_bw, writes / facts.write_bw,
+                       (reads + writes) / facts.shared_bw});
+  }
+  return cycles;
+}
+
+double OperandCosts::SetFront(std::span<const ParallelPoint> points, double operations,
+                              OperandFront& front) const {
+  const double least = Least();
+  double least_pj = kInfinity;
+  front.count = 0;
+  for (const ParallelPoint& point : points) {
+    double pj = fixed_pj_ + model_.macs * point.hop_pj;
+    for (int k = 0; k < num_items_; ++k) pj += items_[k].PriceOf(items_[k].Asked(point));
+    double cycles = operations / point.product;
+    // Timeloop's counts are rounded (B8), and with any factors instances differ.
+    if (model_.exact && !model_.any) cycles = std::max(cycles, Cycles(point));
+    pj = std::max(pj, least);
+    least_pj = std::min(least_pj, pj);
+    front.Add({.more_pj = pj, .cycles = CeilCycles(cycles)});
+  }
+  for (int k = 0; k < front.count; ++k) front.points[k].more_pj -= least_pj;
+  return least_pj;
 }
 
 }  // namespace tessera::exact

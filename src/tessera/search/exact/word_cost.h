@@ -5,8 +5,10 @@
 #define TESSERA_SEARCH_EXACT_WORD_COST_H_
 
 #include <algorithm>
+#include <span>
 
 #include "tessera/search/exact/model.h"
+#include "tessera/search/exact/parallel.h"
 
 namespace tessera::exact {
 
@@ -66,14 +68,44 @@ class OperandCosts {
   // are known, `idle_extents` bound how many more there can be.
   void AddInside(int v, int level, double copies, double idle_extents);
 
-  // A tensor that the MACs ask for: so many words if each of them had its own.
-  void AddOpen(double words, double word_pj, const Multicast& most);
+  // A tensor that the MACs ask a level for which is known.
+  struct Open {
+    int v;
+    double words;  // if each MAC had its own
+    double word_pj;
+    int level;               // that hands them out
+    double of_one_instance;  // of the words, those of one instance of it
+    double first;            // of these, those that are first sums
+  };
+  void AddOpen(const Open& open, const Multicast& most);
 
   double Least() const;
 
+  // The same for parallel factors that there can be; and, as `front`, what they cost more, and the
+  // cycles that they and the `operations` of one child take. B15.
+  double SetFront(std::span<const ParallelPoint> points, double operations,
+                  OperandFront& front) const;
+
  private:
-  // `elided` words do not pay elided_pj, which comes on top of word_pj.
-  void Add(double words, double word_pj, double elided, double elided_pj, const Multicast& most);
+  // Words of one tensor that are handed out, by parallel factors.
+  struct Item {
+    int v = 0;
+    double words = 0, most_multicast = 1;
+    double word_pj = 0;
+    double elided = 0, elided_pj = 0;  // so many words do not pay elided_pj, which comes on top
+    int level = 0;                     // that hands them out
+    double of_one_instance = 0, first = 0;
+
+    double PriceOf(double asked) const {
+      return asked * word_pj + std::max(0.0, asked - elided) * elided_pj;
+    }
+    double Asked(const ParallelPoint& point) const {
+      return words / std::min(most_multicast, point.multicast[v]);
+    }
+  };
+
+  void Add(const Item& item, const Multicast& most);
+  double Cycles(const ParallelPoint& point) const;
 
   const Model& model_;
   const int32_t* const extents_;
@@ -82,6 +114,9 @@ class OperandCosts {
   double rest_pj_ = 0;   // of what does not compete
   int count_ = 0;        // that compete
   double pj_[2] = {}, most_[2] = {1, 1};
+  double fixed_pj_ = 0;  // whatever the parallel factors
+  int num_items_ = 0;
+  Item items_[kMaxTensors];
 };
 
 // Least pj[0] / m + pj[1] / n over m <= most[0], n <= most[1], m * n <= fan. B7.
