@@ -123,9 +123,10 @@ TEST(Constraints, SayWhatIsWrong) {
             "no mapping is possible; constraints that do not go together: k_l2 = 2 (c.yaml:2:9), "
             "k_l2 not 4, 2 (c.yaml:3:13)");
   // Of four demands, the three that go round in a circle.
-  EXPECT_EQ(MessageOf("order: {order_l2: [[C, K], [X, Y], [K, Y], [Y, C]]}"),
-            "no mapping is possible; constraints that do not go together: order_l2: C before K "
-            "(c.yaml:2:20), order_l2: K before Y (c.yaml:2:36), order_l2: Y before C (c.yaml:2:44)");
+  EXPECT_EQ(
+      MessageOf("order: {order_l2: [[C, K], [X, Y], [K, Y], [Y, C]]}"),
+      "no mapping is possible; constraints that do not go together: order_l2: C before K "
+      "(c.yaml:2:20), order_l2: K before Y (c.yaml:2:36), order_l2: Y before C (c.yaml:2:44)");
   EXPECT_EQ(MessageOf("order: {order_l2: [C, Z]}"),
             "c.yaml:2:9: order_l2 has no item 'Z'; known: K, C, Y, X");
   EXPECT_EQ(MessageOf("order: {k_l2: [C, K]}"),
