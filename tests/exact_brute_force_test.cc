@@ -141,6 +141,21 @@ TEST(ExactBruteForce, NarrowExactSemantics) {
   CheckNarrow(Semantics::kExact, Thorough(40'000, 600));
 }
 
+// The best over several sets of kept tensors.
+OracleResult SearchKeeps(const RandomCase& random, Semantics semantics,
+                         const std::vector<std::vector<uint8_t>>& keeps) {
+  OracleResult oracle;
+  for (const std::vector<uint8_t>& keep : keeps) {
+    const OracleResult one = SearchEverything(random.problem, random.machine, semantics, keep);
+    oracle.mappings += one.mappings;
+    oracle.valid += one.valid;
+    oracle.cycles = std::min(oracle.cycles, one.cycles);
+    oracle.energy = std::min(oracle.energy, one.energy);
+    oracle.edp = std::min(oracle.edp, one.edp);
+  }
+  return oracle;
+}
+
 // Every choice of what a level holds, by brute force one after the other.
 void CheckBypasses(Semantics semantics, uint64_t cases) {
   Tally tally;
@@ -151,15 +166,7 @@ void CheckBypasses(Semantics semantics, uint64_t cases) {
     MapperOptions options{.semantics = semantics, .keep = KeepOf(random), .decide_keep = true};
     const auto choices = KeepChoicesOf(random.problem, random.machine, options);
     ASSERT_TRUE(choices) << choices.error();
-    OracleResult oracle;
-    for (const std::vector<uint8_t>& keep : choices->sets) {
-      const OracleResult one = SearchEverything(random.problem, random.machine, semantics, keep);
-      oracle.mappings += one.mappings;
-      oracle.valid += one.valid;
-      oracle.cycles = std::min(oracle.cycles, one.cycles);
-      oracle.energy = std::min(oracle.energy, one.energy);
-      oracle.edp = std::min(oracle.edp, one.edp);
-    }
+    const OracleResult oracle = SearchKeeps(random, semantics, choices->sets);
     tally.Add(oracle);
     CheckAgainst(oracle, random, options, k);
   }
@@ -186,16 +193,7 @@ TEST(ExactBruteForce, Widths) {
       ASSERT_TRUE(choices) << choices.error();
       keeps = choices->sets;
     }
-    OracleResult oracle;
-    for (const std::vector<uint8_t>& keep : keeps) {
-      const OracleResult one =
-          SearchEverything(random.problem, random.machine, Semantics::kExact, keep);
-      oracle.mappings += one.mappings;
-      oracle.valid += one.valid;
-      oracle.cycles = std::min(oracle.cycles, one.cycles);
-      oracle.energy = std::min(oracle.energy, one.energy);
-      oracle.edp = std::min(oracle.edp, one.edp);
-    }
+    const OracleResult oracle = SearchKeeps(random, Semantics::kExact, keeps);
     tally.Add(oracle);
     CheckAgainst(oracle, random, options, k);
   }

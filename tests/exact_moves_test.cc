@@ -1,8 +1,10 @@
 // Small changes of mappings: those that the search leaves out because they change nothing, and
 // those that find a good mapping before anything is proved.
 #include <algorithm>
-#include <string>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -63,25 +65,39 @@ bool MoveOutwards(const Model& model, int level, LoopMapping& mapping) {
   return moved > 0;
 }
 
+// A random mapping with its problem and machine, and what its levels hold.
+struct Drawn {
+  RandomCase random;
+  loopnest::Setup setup;
+  std::vector<uint8_t> keep;
+};
+
+// None: the model does not take the problem, or the outermost level does not hold everything.
+std::optional<Drawn> Draw(uint64_t seed, std::string_view stream, uint64_t k) {
+  CounterRng rng(seed, StreamId(stream), k);
+  RandomCase random = MakeRandomCase(rng, {.max_macs = 400, .max_levels = 5, .perfect = true});
+  auto setup = loopnest::Prepare(random.problem, random.machine, Semantics::kExact);
+  if (!setup) return std::nullopt;
+  std::vector<uint8_t> keep = KeepSets(random.mapping);
+  const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
+  for (uint8_t& set : keep) set &= all;
+  if (keep.back() != all) return std::nullopt;
+  return Drawn{std::move(random), std::move(*setup), std::move(keep)};
+}
+
 TEST(ExactMoves, LoopsThatNoHeldTensorHasCouldAsWellLieFurtherOut) {
   const Restrictions none;
   int64_t moved = 0;
   for (uint64_t k = 0; k < Thorough(200'000, 12'000); ++k) {
-    CounterRng rng(5, StreamId("exact.moves"), k);
-    const RandomCase random =
-        MakeRandomCase(rng, {.max_macs = 400, .max_levels = 5, .perfect = true});
-    const auto setup = loopnest::Prepare(random.problem, random.machine, Semantics::kExact);
-    if (!setup) continue;
-    std::vector<uint8_t> keep = KeepSets(random.mapping);
-    const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
-    for (uint8_t& set : keep) set &= all;
-    if (keep.back() != all) continue;
-    const Model model = MakeModel(*setup, none, keep);
+    const std::optional<Drawn> drawn = Draw(5, "exact.moves", k);
+    if (!drawn) continue;
+    const auto& [random, setup, keep] = *drawn;
+    const Model model = MakeModel(setup, none, keep);
     if (!InSpace(model, random.mapping)) continue;
     for (int i = 0; i + 1 < model.num_levels; ++i) {
       LoopMapping other = random.mapping;
       if (!MoveOutwards(model, i, other)) continue;
-      const Price before = PriceOf(*setup, random.mapping), after = PriceOf(*setup, other);
+      const Price before = PriceOf(setup, random.mapping), after = PriceOf(setup, other);
       if (!before.accepted) continue;
       ++moved;
       ASSERT_EQ(before.cycles, after.cycles) << k << " " << ToString(random.problem);
@@ -122,26 +138,21 @@ TEST(ExactMoves, LoopsThatJoinThoseOutsideCostNoMore) {
   const Restrictions none;
   int64_t innermost = 0, simple = 0, empty = 0, cheaper = 0;
   for (uint64_t k = 0; k < Thorough(400'000, 24'000); ++k) {
-    CounterRng rng(6, StreamId("exact.joins"), k);
-    const RandomCase random =
-        MakeRandomCase(rng, {.max_macs = 400, .max_levels = 5, .perfect = true});
-    const auto setup = loopnest::Prepare(random.problem, random.machine, Semantics::kExact);
-    if (!setup) continue;
-    std::vector<uint8_t> keep = KeepSets(random.mapping);
-    const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
-    for (uint8_t& set : keep) set &= all;
-    if (keep.back() != all) continue;
+    const std::optional<Drawn> drawn = Draw(6, "exact.joins", k);
+    if (!drawn) continue;
+    const auto& [random, setup, kept] = *drawn;
+    std::vector<uint8_t> keep = kept;
     // A level that holds nothing now and then, which random mappings seldom have.
     const size_t passed = k % keep.size();
     if (k % 3 == 0 && passed + 1 < keep.size()) keep[passed] = 0;
     LoopMapping mapping = random.mapping;
     for (size_t i = 0; i < keep.size(); ++i) mapping.levels[i].keep = keep[i];
-    const Model model = MakeModel(*setup, none, keep);
+    const Model model = MakeModel(setup, none, keep);
     if (!InSpace(model, mapping)) continue;
     for (int i = 0; i + 1 < model.num_levels; ++i) {
       LoopMapping other = mapping;
       if (!JoinOutside(model, i, other)) continue;
-      const Price before = PriceOf(*setup, mapping), after = PriceOf(*setup, other);
+      const Price before = PriceOf(setup, mapping), after = PriceOf(setup, other);
       if (!before.accepted) continue;
       const bool all_simple = (model.joins >> 1 & 1) != 0;
       ++(all_simple ? simple : innermost);
@@ -192,24 +203,18 @@ TEST(ExactMoves, LargerTilesCostNoMoreIfTheyFit) {
   const Restrictions none;
   int64_t grown = 0, windows = 0, too_large = 0, cheaper = 0;
   for (uint64_t k = 0; k < Thorough(400'000, 30'000); ++k) {
-    CounterRng rng(7, StreamId("exact.grows"), k);
-    const RandomCase random =
-        MakeRandomCase(rng, {.max_macs = 400, .max_levels = 5, .perfect = true});
-    const auto setup = loopnest::Prepare(random.problem, random.machine, Semantics::kExact);
-    if (!setup) continue;
-    std::vector<uint8_t> keep = KeepSets(random.mapping);
-    const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
-    for (uint8_t& set : keep) set &= all;
-    if (keep.back() != all) continue;
-    const Model model = MakeModel(*setup, none, keep);
+    const std::optional<Drawn> drawn = Draw(7, "exact.grows", k);
+    if (!drawn) continue;
+    const auto& [random, setup, keep] = *drawn;
+    const Model model = MakeModel(setup, none, keep);
     if (!InSpace(model, random.mapping)) continue;
-    const Price before = PriceOf(*setup, random.mapping);
+    const Price before = PriceOf(setup, random.mapping);
     const int moves = before.accepted ? (model.num_levels - 1) * model.num_dims : 0;
     for (int move = 0; move < moves; ++move) {
       const int i = move / model.num_dims;
       LoopMapping other = random.mapping;
       if (!GrowTile(model, i, static_cast<uint8_t>(move % model.num_dims), other)) continue;
-      const Price after = PriceOf(*setup, other);
+      const Price after = PriceOf(setup, other);
       ++(!after.accepted ? too_large : model.grows ? grown : windows);
       // The search asks the same of memory as the model does.
       Bounder bounder(model);

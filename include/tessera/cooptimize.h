@@ -52,11 +52,11 @@ enum class Generator : uint8_t { kReference, kBest };
 inline constexpr std::array<std::string_view, 2> kGeneratorNames = {"reference", "best"};
 Result<Generator> FindGenerator(std::string_view name);
 
-// What an accelerator may cost.
 // What settings may be at most, and the clock at least.
 inline constexpr double kMostMacs = 65'536, kMostBatch = 8, kMostMeasurements = 1e9,
                         kLeastClockMhz = 1e-3, kMostClockMhz = 1e6;
 
+// What an accelerator may cost.
 struct HardwareLimits {
   // Multipliers, or PEs. The space has no accelerators of less than a quarter of them: they would
   // only thin out a search for speed. Default: 256.

@@ -16,4 +16,11 @@ std::vector<int64_t> Divisors(int64_t value, int64_t most) {
   return divisors;
 }
 
+int64_t SmallestPrime(int64_t value) {
+  for (int64_t p = 2; p <= value / p; ++p) {
+    if (value % p == 0) return p;
+  }
+  return value;
+}
+
 }  // namespace tessera

@@ -23,5 +23,12 @@ TEST(Divisors, OfALargePrimeAreFoundAtOnce) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(Divisors(prime), (std::vector<int64_t>{1, prime}));
 }
 
+TEST(Divisors, SmallestPrimeIsTheSecondDivisor) {
+  EXPECT_EQ(SmallestPrime(1), 1);
+  for (int64_t value = 2; value <= 200; ++value) {
+    EXPECT_EQ(SmallestPrime(value), Divisors(value)[1]) << value;
+  }
+}
+
 }  // namespace
 }  // namespace tessera

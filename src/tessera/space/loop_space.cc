@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/divisors.h"
 #include "tessera/cost/loopnest/touched.h"
 
 namespace tessera {
@@ -20,13 +21,6 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 Error Broken(std::string inequality) {
   return Error{.kind = ErrorKind::kInfeasible, .message = std::move(inequality)};
-}
-
-int64_t SmallestPrime(int64_t value) {
-  for (int64_t p = 2; p * p <= value; ++p) {
-    if (value % p == 0) return p;
-  }
-  return value;
 }
 
 // Items of an order, outermost first, turned into all dimensions of a problem, innermost first.

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tessera/base/divisors.h"
 #include "tessera/search/exact/ragged.h"
 #include "tessera/search/exact/window.h"
 #include "tessera/search/exact/word_cost.h"
@@ -14,13 +15,7 @@
 namespace tessera::exact {
 namespace {
 
-// The least prime that divides a number above 1.
-int32_t LeastPrime(int32_t number) {
-  for (int32_t p = 2; p * p <= number; ++p) {
-    if (number % p == 0) return p;
-  }
-  return number;
-}
+int32_t LeastPrime(int32_t number) { return static_cast<int32_t>(SmallestPrime(number)); }
 
 // One tensor at the level that becomes a frame: what the cases below know and what they set.
 struct TensorStep {
@@ -423,6 +418,13 @@ uint32_t Bounder::MayBeInnermost(int level, uint32_t loops, uint32_t grows) cons
   return may;
 }
 
+bool Bounder::FitsLarger(const Frame& frame, int dim, int32_t factor) {
+  int32_t extents[kMaxDims];
+  std::copy_n(frame.extents, model_.num_dims, extents);
+  extents[dim] *= factor;
+  return Fits(frame.level - 1, extents);
+}
+
 bool Bounder::CouldHoldMore(std::span<const Frame> frames, int level, const Chain& chain) {
   const int dim = chain.first_dim, first = chain.first_level;
   if (!model_.grows_in_order || dim < 0 || Has(model_.outward[level], dim)) return false;
@@ -433,10 +435,7 @@ bool Bounder::CouldHoldMore(std::span<const Frame> frames, int level, const Chai
   for (int i = level + 1; i <= first; ++i) {
     const Frame& frame = frames[static_cast<size_t>(i)];
     if (frame.spatial[dim] > 1 && !Has(model_.labels, dim)) return false;
-    int32_t extents[kMaxDims];
-    std::copy_n(frame.extents, model_.num_dims, extents);
-    extents[dim] *= prime;
-    if (!Fits(i - 1, extents)) return false;
+    if (!FitsLarger(frame, dim, prime)) return false;
   }
   return true;
 }
@@ -447,10 +446,7 @@ bool Bounder::CanGrow(std::span<const Frame> frames, int level, const Chain& cha
   const int32_t prime = LeastPrime(frames[static_cast<size_t>(first)].temporal[dim]);
   // All tiles in between become larger with it.
   for (int i = level; i <= first; ++i) {
-    int32_t extents[kMaxDims];
-    std::copy_n(frames[static_cast<size_t>(i)].extents, model_.num_dims, extents);
-    extents[dim] *= prime;
-    if (!Fits(i - 1, extents)) return false;
+    if (!FitsLarger(frames[static_cast<size_t>(i)], dim, prime)) return false;
   }
   return true;
 }

@@ -183,6 +183,8 @@ class Bounder {
 
  private:
   double UnitsHeld(int level, const int32_t* extents);
+  // Whether the tile inside a frame would fit if it were larger by a factor.
+  bool FitsLarger(const Frame& frame, int dim, int32_t factor);
   Shared& SharedParts();
   // What the parallel factors of the levels inside `level` can come to. B15.
   std::span<const ParallelPoint> ParallelOf(int level, const int16_t* positions);
