@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace tessera {
@@ -86,13 +85,47 @@ std::string DidYouMean(std::string_view word, std::span<const std::string> candi
 //
 // A T or the Error that prevented it. Callers pass an error up in one visible line.
 
+namespace internal {
+
+// An Error, or none. It is one pointer wide and its code stands in one place: functions that return
+// a Result would otherwise each carry the code that copies and destroys an Error's texts.
+class ErrorBox {
+ public:
+  ErrorBox() noexcept = default;
+  explicit ErrorBox(const Error& error);
+  explicit ErrorBox(Error&& error);
+  ErrorBox(const ErrorBox& other);
+  ErrorBox(ErrorBox&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  ErrorBox& operator=(ErrorBox other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~ErrorBox() {
+    if (error_ != nullptr) Free(error_);
+  }
+
+  bool empty() const { return error_ == nullptr; }
+  const Error& operator*() const {
+    TESSERA_CHECK(error_ != nullptr);
+    return *error_;
+  }
+
+ private:
+  static void Free(const Error* error);
+
+  const Error* error_ = nullptr;
+};
+
+}  // namespace internal
+
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
+  Result(T value) : value_(std::move(value)) {}        // NOLINT: implicit
+  Result(const Error& error) : error_(error) {}        // NOLINT: implicit
+  Result(Error&& error) : error_(std::move(error)) {}  // NOLINT: implicit
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
   // The value; only if ok().
@@ -103,38 +136,34 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T& value() const {
     TESSERA_CHECK(ok());
-    return *std::get_if<0>(&state_);
+    return *value_;
   }
   T& value() {
     TESSERA_CHECK(ok());
-    return *std::get_if<0>(&state_);
+    return *value_;
   }
 
   // The error; only if not ok().
-  const Error& error() const {
-    TESSERA_CHECK(!ok());
-    return *std::get_if<1>(&state_);
-  }
+  const Error& error() const { return *error_; }
 
  private:
-  std::variant<T, Error> state_;
+  internal::ErrorBox error_;
+  std::optional<T> value_;  // nothing if there is an error
 };
 
 template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)) {}  // NOLINT: implicit
+  Result(const Error& error) : error_(error) {}        // NOLINT: implicit
+  Result(Error&& error) : error_(std::move(error)) {}  // NOLINT: implicit
 
-  bool ok() const { return !error_.has_value(); }
+  bool ok() const { return error_.empty(); }
   explicit operator bool() const { return ok(); }
-  const Error& error() const {
-    TESSERA_CHECK(!ok());
-    return *error_;
-  }
+  const Error& error() const { return *error_; }
 
  private:
-  std::optional<Error> error_;
+  internal::ErrorBox error_;
 };
 
 }  // namespace tessera

@@ -41,6 +41,16 @@ size_t Distance(std::string_view a_text, std::string_view b_text) {
 
 }  // namespace
 
+namespace internal {
+
+ErrorBox::ErrorBox(const Error& error) : error_(new Error(error)) {}
+ErrorBox::ErrorBox(Error&& error) : error_(new Error(std::move(error))) {}
+ErrorBox::ErrorBox(const ErrorBox& other)
+    : error_(other.empty() ? nullptr : new Error(*other.error_)) {}
+void ErrorBox::Free(const Error* error) { delete error; }
+
+}  // namespace internal
+
 std::string ToString(const Where& where) {
   const std::string file = Printable(where.file);  // a name may hold anything
   if (where.line == 0) return file;

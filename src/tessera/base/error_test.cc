@@ -2,6 +2,8 @@
 #include "tessera/result.h"
 
 #include <array>
+#include <memory>
+#include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -65,6 +67,31 @@ TEST(Result, HoldsAValueOrAnError) {
 TEST(Result, OfTheErrorsOwnTypeIsNotAmbiguous) {
   EXPECT_TRUE(Result<void>());
   EXPECT_EQ(Result<void>(Error{.message = "no"}).error().message, "no");
+}
+
+TEST(Result, IsCopiedMovedAndAssigned) {
+  const Result<std::string> text = std::string("text");
+  const Result<std::string> failed = Error{.message = "no"};
+  Result<std::string> result = text;
+  EXPECT_EQ(*result, "text");
+  result = failed;
+  EXPECT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "no");
+  Result<std::string> moved = std::move(result);
+  EXPECT_EQ(moved.error().message, "no");
+  moved = text;
+  EXPECT_EQ(*moved, "text");
+  EXPECT_EQ(failed.error().message, "no");
+
+  Result<std::unique_ptr<int>> owner = std::make_unique<int>(3);
+  const Result<std::unique_ptr<int>> next = std::move(owner);
+  EXPECT_EQ(**next, 3);
+  static_assert(!std::is_copy_constructible_v<Result<std::unique_ptr<int>>>);
+
+  Result<void> done;
+  const Result<void> not_done = Error{.message = "no"};
+  done = not_done;
+  EXPECT_EQ(done.error().message, "no");
 }
 
 TEST(ResultDeathTest, ReadingTheWrongSideIsAProgrammersError) {
