@@ -2,6 +2,7 @@
 #include "tessera/cost/loopnest/exact.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -93,9 +94,28 @@ int64_t CyclesFor(int64_t units, const Bandwidth& rate, int64_t word_units, int6
   return std::max(cycles, CyclesAt(rate, word_units, units));
 }
 
+// Words to vectors, the last of which may be partly empty. Blocks are powers of two nearly always,
+// and dozens of divisions would be a tenth of an evaluation.
+class Vectors {
+ public:
+  explicit Vectors(int64_t block)
+      : block_(block),
+        shift_(std::has_single_bit(static_cast<uint64_t>(block))
+                   ? std::countr_zero(static_cast<uint64_t>(block))
+                   : -1) {}
+
+  int64_t operator()(int64_t words) const {
+    return shift_ < 0 ? CeilDiv(words, block_) : (words + block_ - 1) >> shift_;
+  }
+
+ private:
+  const int64_t block_;
+  const int shift_;
+};
+
 void AddInstances(const ExactInput& input, const InstanceClass& instance,
                   const MachineLevel& machine, ExactLevel& level) {
-  const int64_t block = machine.block_words;
+  const Vectors vectors(machine.block_words);
   int64_t reads = 0, writes = 0;
   for (int v = 0; v < input.data.problem.num_tensors; ++v) {
     const InstanceCounts& counts = instance.tensors[v];
@@ -105,9 +125,9 @@ void AddInstances(const ExactInput& input, const InstanceClass& instance,
     tensor.reads += instance.instances * counts.reads;
     tensor.fills += instance.instances * counts.fills;
     tensor.updates += instance.instances * counts.updates;
-    tensor.read_vectors += instance.instances * CeilDiv(counts.reads, block);
-    tensor.fill_vectors += instance.instances * CeilDiv(counts.fills, block);
-    tensor.update_vectors += instance.instances * CeilDiv(counts.updates, block);
+    tensor.read_vectors += instance.instances * vectors(counts.reads);
+    tensor.fill_vectors += instance.instances * vectors(counts.fills);
+    tensor.update_vectors += instance.instances * vectors(counts.updates);
   }
   level.busiest_reads = std::max(level.busiest_reads, reads);
   level.busiest_writes = std::max(level.busiest_writes, writes);

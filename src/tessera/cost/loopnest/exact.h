@@ -11,6 +11,7 @@
 #include "tessera/cost/loopnest/exact_residual.h"
 #include "tessera/cost/loopnest/fan.h"
 #include "tessera/cost/loopnest/first_words.h"
+#include "tessera/cost/loopnest/group_cache.h"
 #include "tessera/cost/loopnest/machine.h"
 #include "tessera/cost/loopnest/nest.h"
 #include "tessera/cost/loopnest/problem_data.h"
@@ -84,6 +85,7 @@ struct ExactScratch {
   std::vector<int64_t> link_reads[kMaxLevels][kMaxTensors];  // by place below the parent
   FanScratch fan = {};
   std::vector<GroupClass> groups = {};
+  GroupCache known_groups = {};
   TouchedScratch touched = {};
   std::vector<int64_t> keys = {};
   std::vector<int64_t> places = {};

@@ -2,6 +2,7 @@
 // step is described by the loop that advances, and children ask for the same words exactly if
 // their offsets are equal (docs/cost-loopnest.md, C0).
 #include <algorithm>
+#include <optional>
 
 #include "tessera/cost/loopnest/exact_count.h"
 #include "tessera/cost/loopnest/exact_links.h"
@@ -17,7 +18,7 @@ class PerfectCounter {
 
   void Run() {
     for (int i = 0; i < nest_.num_levels; ++i) {
-      scratch_.classes[i].assign(1, InstanceClass{.instances = nest_.used[i]});
+      SetAlike(scratch_.classes[i], nest_.used[i]);
       for (std::vector<int64_t>& reads : scratch_.link_reads[i]) reads.clear();
     }
     input_.ForEachTransfer([&](int v, int child, int parent) { Transfer(v, child, parent); });
@@ -26,6 +27,14 @@ class PerfectCounter {
   }
 
  private:
+  // One class without accesses. Only tensors that there are get cleared: room for all would be most
+  // of the work.
+  void SetAlike(std::vector<InstanceClass>& classes, int64_t instances) const {
+    classes.resize(1);
+    classes[0].instances = instances;
+    std::fill_n(classes[0].tensors, input_.data.problem.num_tensors, InstanceCounts{});
+  }
+
   // Where neighbours hand words on, instances of a level differ by their place below the parent.
   void AddLinkReads(int level) {
     std::vector<InstanceClass>& classes = scratch_.classes[level];
@@ -195,31 +204,41 @@ class PerfectCounter {
   int64_t CollidingNetwork(int v, int child, int i, int64_t words) {
     int64_t weights[kMaxRanks];
     SetWeights(v, child, i, weights);
-    // Different offsets below one child of level i, then those of the children themselves.
     FanLoop loops[kMaxLoops];
-    size_t num_loops = 0;
-    for (int s = nest_.first_spatial[child + 1]; s < nest_.first_spatial[i]; ++s) {
+    size_t num_loops = 0, num_below = 0;
+    for (int s = nest_.first_spatial[child + 1]; s < nest_.first_spatial[i + 1]; ++s) {
+      if (s < nest_.first_spatial[i]) ++num_below;
       loops[num_loops++] = KeyLoop(v, nest_.spatial[s], weights);
     }
-    SetKeys({loops, num_loops}, scratch_.fan);
-    std::vector<int64_t>& below = scratch_.keys;
-    below = scratch_.fan.keys;
-    std::ranges::sort(below);
-    below.erase(std::ranges::unique(below).begin(), below.end());
-    num_loops = 0;
-    for (const Loop& loop : input_.SpatialLoops(i)) loops[num_loops++] = KeyLoop(v, loop, weights);
-    SetKeys({loops, num_loops}, scratch_.fan);
-    const FanGrid grid{.width = nest_.fanout_x[i], .height = input_.machine.levels[i].fan_y};
-    scratch_.groups.clear();
-    ExpandKeys(below, scratch_.fan);
-    const int64_t groups = GroupByKey(grid, /*skip_linked=*/false, scratch_.fan, scratch_.groups);
+    const GroupQuestion question{
+        .below = {loops, num_below},
+        .here = {loops + num_below, num_loops - num_below},
+        .grid = {.width = nest_.fanout_x[i], .height = input_.machine.levels[i].fan_y}};
+    std::optional<int64_t> groups = scratch_.known_groups.Find(question, scratch_.groups);
+    if (!groups) {
+      groups = CountGroups(question);
+      scratch_.known_groups.Keep(question, *groups, scratch_.groups);
+    }
     ExactNetworkTensor& network = result_.levels[i].network[v];
-    const bool spread = !input_.SpatialLoops(i).empty();
+    const bool spread = !question.here.empty();
     for (const GroupClass& group : scratch_.groups) {
       AddIngress(network, group.size, nest_.used[i] * group.groups * words);
       if (spread) network.half_hops += nest_.used[i] * group.half_hops * words;
     }
-    return groups;
+    return *groups;
+  }
+
+  // Different offsets below one child of a level, then those of the children themselves.
+  int64_t CountGroups(const GroupQuestion& question) {
+    SetKeys(question.below, scratch_.fan);
+    std::vector<int64_t>& below = scratch_.keys;
+    below = scratch_.fan.keys;
+    std::ranges::sort(below);
+    below.erase(std::ranges::unique(below).begin(), below.end());
+    SetKeys(question.here, scratch_.fan);
+    scratch_.groups.clear();
+    ExpandKeys(below, scratch_.fan);
+    return GroupByKey(question.grid, /*skip_linked=*/false, scratch_.fan, scratch_.groups);
   }
 
   // Different elements that one instance of a level ever holds.

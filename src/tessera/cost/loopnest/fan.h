@@ -21,6 +21,8 @@ struct GroupClass {
 struct FanLoop {
   int64_t count = 1;
   int64_t key_step = 0;  // by how much one iteration moves the tensor's offset key; 0: not at all
+
+  friend bool operator==(const FanLoop&, const FanLoop&) = default;
 };
 
 // Scratch of one thread. Nothing is allocated once the vectors have grown to the largest fan-out.
@@ -47,6 +49,8 @@ void Reserve(size_t children, FanScratch& scratch);
 // The grid that children are placed on: child e is in column e mod width and row e div width.
 struct FanGrid {
   int64_t width = 1, height = 1;
+
+  friend bool operator==(const FanGrid&, const FanGrid&) = default;
 };
 
 // Offset keys of all children; loops from the innermost, whose index runs fastest.
