@@ -2,12 +2,13 @@
 // scripts/check-cuda runs it; each part is a word on the command line, and ends in a table.
 //
 //   cuda_bench compare    tensors after ten rounds, for algorithms, layouts, samplers, precisions
+//   cuda_bench trainings  whole trainings on both devices, number by number
 //   cuda_bench policies   PPO, IPPO and MAPPO: tensors after ten updates, then speed
 //   cuda_bench worlds     observations and rewards of worlds, then steps per second
 //   cuda_bench rounds     milliseconds of update rounds, and of their phases
 //   cuda_bench platforms  the same with replay on the host, and that the learning is the same
 //   cuda_bench training   episodes per second, everything on the device
-//   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, on the device
+//   cuda_bench returns    60,000 episodes of cooperative_navigation, 5 seeds, and on the host
 //   cuda_bench curves:STUDY   whole trainings as rows of JSON: masac, samplers, samplers6, together
 //   cuda_bench profile    a few rounds, for Nsight Compute
 //   cuda_bench profile_policies   an update of policies, for the same
@@ -103,9 +104,10 @@ void PlayAtRandom(Env& env, std::span<Learner* const> learners, int64_t steps) {
 }
 
 struct Difference {
-  double worst = 0;  // of a tensor
-  std::string where;
+  double worst = 0;      // of a tensor
   double worst_net = 0;  // of all weights and biases of a network together
+  int64_t numbers = 0, unequal = 0;
+  std::string where;  // the tensors that are not equal
 };
 
 bool IsOfNetwork(const std::string& name) {
@@ -113,23 +115,46 @@ bool IsOfNetwork(const std::string& name) {
   return last.size() == 2 && (last[0] == 'w' || last[0] == 'b');
 }
 
-// The largest |a - b| / |b| of all networks, their tensors, their optimisers' means and replay.
+// What a learner saves, in a file.
+TensorReader Saved(Learner& learner, const char* name) {
+  const std::string path = std::filesystem::temp_directory_path() / name;
+  Must(learner.PrepareSave());
+  TensorWriter writer;
+  learner.Save("", writer);
+  Must(writer.Write(path));
+  return Must(TensorReader::Open(path));
+}
+
+// Numbers of an array that are not equal, if they are of type T.
+template <typename T>
+bool CountUnequal(const TensorReader& left, const TensorReader& right, const std::string& name,
+                  Difference& difference) {
+  std::vector<T> x(static_cast<size_t>(Must(right.Count(name)))), y(x.size());
+  if (!right.Read(name, std::span(x))) return false;
+  Must(left.Read(name, std::span(y)));
+  int64_t unequal = 0;
+  for (size_t i = 0; i < x.size(); ++i) unequal += !(x[i] == y[i]);
+  difference.numbers += std::ssize(x);
+  difference.unequal += unequal;
+  if (unequal > 0) difference.where += fmt::format(" {}:{}", name, unequal);
+  return true;
+}
+
+// All numbers that two learners save, and the largest |a - b| / |b| of networks, their tensors and
+// their optimisers' means.
 Difference Compare(Learner& a, Learner& b) {
-  const std::string folder = std::filesystem::temp_directory_path();
-  const auto save = [&](Learner& learner, const char* name) {
-    Must(learner.PrepareSave());
-    TensorWriter writer;
-    learner.Save("", writer);
-    Must(writer.Write(folder + "/" + name));
-    return Must(TensorReader::Open(folder + "/" + name));
-  };
-  const TensorReader left = save(a, "cuda_bench.a"), right = save(b, "cuda_bench.b");
+  const TensorReader left = Saved(a, "cuda_bench.a"), right = Saved(b, "cuda_bench.b");
   Difference difference;
   std::map<std::string, std::pair<double, double>> nets;  // squares of a - b, and of b
   for (const std::string& name : right.Names()) {
-    const std::string last = name.substr(name.rfind('.') + 1);
+    const bool real = CountUnequal<float>(left, right, name, difference);
+    static_cast<void>(real || CountUnequal<double>(left, right, name, difference) ||
+                      CountUnequal<int64_t>(left, right, name, difference) ||
+                      CountUnequal<uint64_t>(left, right, name, difference) ||
+                      CountUnequal<uint32_t>(left, right, name, difference) ||
+                      CountUnequal<uint8_t>(left, right, name, difference));
     const bool net = IsOfNetwork(name);
-    if (!net && last != "mean" && last != "records" && last != "observations") continue;
+    if (!real || (!net && name.substr(name.rfind('.') + 1) != "mean")) continue;
     std::vector<float> x(static_cast<size_t>(Must(right.Count(name)))), y(x.size());
     Must(left.Read(name, std::span(y)));
     Must(right.Read(name, std::span(x)));
@@ -144,10 +169,7 @@ Difference Compare(Learner& a, Learner& b) {
       net_error += error;
       net_squares += squares;
     }
-    if (!(relative <= difference.worst)) {
-      difference.worst = relative;
-      difference.where = name;
-    }
+    if (!(relative <= difference.worst)) difference.worst = relative;
   }
   for (const auto& [name, sums] : nets) {
     difference.worst_net = std::max(difference.worst_net, std::sqrt(sums.first / sums.second));
@@ -198,37 +220,20 @@ void LoadDisturbed(const Learner& from, Learner& to, uint64_t seed) {
   Must(to.Load("", Must(TensorReader::Open(path))));
 }
 
-// How far apart the host's own runs are that differ by a rounding, beside the device.
-struct Spread {
-  double least = 0, middle = 0, most = 0;
-  int64_t farther = 0;  // runs that are farther from the host than the device is
+struct RoundCase {
+  std::string env, algorithm;
+  int64_t agents, envs;
+  Assignments settings;
 };
 
-Spread SpreadOf(std::vector<double> values, double device) {
-  std::sort(values.begin(), values.end());
-  return {values.front(), values[values.size() / 2], values.back(),
-          std::count_if(values.begin(), values.end(), [&](double v) { return v > device; })};
-}
-
-void CompareRounds() {
-  constexpr uint64_t kDisturbed = 8;
-  struct Case {
-    std::string env, algorithm;
-    int64_t agents, envs;
-    Assignments settings;
-  };
+std::vector<RoundCase> RoundCases() {
   const Assignments small = {{"capacity", "6000"}, {"warmup", "1024"}, {"update_every", "1000000"}};
   const auto with = [&](Assignments more) {
     more.insert(more.end(), small.begin(), small.end());
     return more;
   };
-  const Case cases[] = {
-      // Adam's epsilon is far above every rounding, so that such gradients move nothing.
-      {"predator_prey", "maddpg", 6, 1, with({{"sampler", "neighbor"}, {"epsilon", "0.001"}})},
-      {"predator_prey", "maddpg", 12, 1, with({{"together", "true"}, {"epsilon", "0.001"}})},
-      {"predator_prey", "maddpg", 24, 1, with({{"together", "true"}, {"epsilon", "0.001"}})},
-      {"predator_prey", "masac", 3, 1, with({{"epsilon", "0.001"}})},
-      // The defaults.
+  return {
+      {"predator_prey", "masac", 3, 1, with({{"epsilon", "0.001"}, {"tau", "0.02"}})},
       {"predator_prey", "maddpg", 3, 1, with({})},
       {"predator_prey", "maddpg", 3, 1, with({{"together", "true"}})},
       {"cooperative_navigation", "maddpg", 3, 2, with({{"replay", "joint"}})},
@@ -249,85 +254,106 @@ void CompareRounds() {
       {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "tf32"}})},
       {"predator_prey", "maddpg", 6, 1, with({{"together", "true"}, {"precision", "bf16"}})},
   };
+}
+
+std::string Shown(const Assignments& settings) {
+  std::string shown;
+  for (const auto& [name, value] : settings) {
+    if (name == "capacity" || name == "warmup" || name == "update_every") continue;
+    shown += fmt::format("{}{}={}", shown.empty() ? "" : " ", name, value);
+  }
+  return shown;
+}
+
+void CompareRounds() {
   fmt::print(
-      "|a - b| / |b| from the first weights, after 1 and 10 rounds; and from weights that the host "
-      "has trained for 200\n"
-      "rounds (50 with 12 agents), after 10: of the worst network (all its weights), of the worst "
-      "tensor (Adam's means\n"
-      "included). host 1, least 10, middle 10, most 10: the worst tensor between the host and {} "
-      "more runs of the host\n"
-      "whose weights were moved by one rounding, up or down at random, before the first round "
-      "(after 1 round: the middle\n"
-      "one); farther: those of them that are farther from the host than the device is.\n",
-      kDisturbed);
-  fmt::print(
-      "{:23} {:6} {:>6} {:>4} {:46} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8} "
-      "{:>7} {}\n",
-      "environment", "algo", "agents", "envs", "settings", "net 1", "net 10", "net 210", "tens 1",
-      "tens 10", "tens 210", "host 1", "least 10", "middle 10", "most 10", "farther",
-      "critics' loss: device, host");
-  for (const Case& c : cases) {
+      "numbers of networks, optimisers, replay and counters that are not equal on both devices: "
+      "after 1 and 10 rounds from\n"
+      "the first weights; and from weights that the host has trained for 200 rounds (50 with 12 "
+      "agents), after 10. net,\n"
+      "tensor: |a - b| / |b| of the worst network (all its weights) and of the worst tensor "
+      "(Adam's means included)\n");
+  fmt::print("{:23} {:6} {:>6} {:>4} {:46} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {}\n",
+             "environment", "algo", "agents", "envs", "settings", "numbers", "uneq 1", "uneq 10",
+             "uneq 210", "net 10", "tens 1", "tens 10", "tens 210",
+             "critics' loss: device, host; what is not equal after 10");
+  for (const RoundCase& c : RoundCases()) {
     TrainingConfig config = ConfigFor(c.env, c.agents, c.envs, c.settings);
     config.algorithm = c.algorithm;
-    std::string shown;
     TrainingConfig host = config;
     std::erase_if(host.settings, [](const auto& s) { return s.first == "precision"; });
-    for (const auto& [name, value] : c.settings) {
-      if (name == "capacity" || name == "warmup" || name == "update_every") continue;
-      shown += fmt::format("{}{}={}", shown.empty() ? "" : " ", name, value);
-    }
     const Training cpu = Must(MakeTraining(host, 8, nullptr));
     const Training gpu = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
-    const Training other = Must(MakeTraining(host, 8, nullptr));
     Learner* const all[] = {cpu.learner.get(), gpu.learner.get()};
     cpu.env->Reset(1);
     PlayAtRandom(*cpu.env, all, 3000 / c.envs);
-    TensorWriter start;
-    cpu.learner->Save("", start);
-    const std::string begin = std::filesystem::temp_directory_path() / "cuda_bench.start";
-    Must(start.Write(begin));
     Difference first;
     for (int round = 0; round < 10; ++round) {
       for (Learner* const learner : all) Must(learner->Update());
       if (round == 0) first = Compare(*gpu.learner, *cpu.learner);
     }
     const Difference last = Compare(*gpu.learner, *cpu.learner);
-    std::vector<double> own_first, own;
-    const Training same = Must(MakeTraining(host, 8, nullptr));
-    for (uint64_t seed = 1; seed <= kDisturbed; ++seed) {
-      Must(same.learner->Load("", Must(TensorReader::Open(begin))));
-      LoadDisturbed(*same.learner, *other.learner, seed);
-      Must(same.learner->Update());
-      Must(other.learner->Update());
-      own_first.push_back(Compare(*other.learner, *same.learner).worst);
-      for (int round = 1; round < 10; ++round) Must(other.learner->Update());
-      own.push_back(Compare(*other.learner, *cpu.learner).worst);
-    }
-    const Spread spread = SpreadOf(own, last.worst);
     // A checkpoint of the host moves to the device.
     const int more = c.agents <= 6 ? 200 : c.agents <= 12 ? 50 : 0;
     for (int round = 0; round < more; ++round) Must(cpu.learner->Update());
-    TensorWriter writer;
-    cpu.learner->Save("", writer);
-    const std::string path = std::filesystem::temp_directory_path() / "cuda_bench.moved";
-    Must(writer.Write(path));
-    Must(gpu.learner->Load("", Must(TensorReader::Open(path))));
+    Must(gpu.learner->Load("", Saved(*cpu.learner, "cuda_bench.moved")));
     UpdateReport a, b;
     for (int round = 0; round < 10; ++round) {
       a = Must(gpu.learner->Update());
       b = Must(cpu.learner->Update());
     }
     const Difference later = Compare(*gpu.learner, *cpu.learner);
+    const bool exact = Shown(c.settings).find("precision") == std::string::npos;
     fmt::print(
-        "{:23} {:6} {:6} {:4} {:46} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:8.1e} "
-        "{:8.1e} {:9.1e} {:8.1e} {:7} {:.6g} {:.6g}\n",
-        c.env, c.algorithm, c.agents, c.envs, shown, first.worst_net, last.worst_net,
-        later.worst_net, first.worst, last.worst, later.worst,
-        SpreadOf(own_first, first.worst).middle, spread.least, spread.middle, spread.most,
-        spread.farther, a.q_loss, b.q_loss);
+        "{:23} {:6} {:6} {:4} {:46} {:9} {:8} {:8} {:8} {:8.1e} {:8.1e} {:8.1e} {:8.1e} {:.6g} "
+        "{:.6g}{}\n",
+        c.env, c.algorithm, c.agents, c.envs, Shown(c.settings), last.numbers, first.unequal,
+        last.unequal, later.unequal, last.worst_net, first.worst, last.worst, later.worst, a.q_loss,
+        b.q_loss, exact ? last.where : "");
     std::fflush(stdout);
   }
 }
+
+// Whole trainings: worlds, acting, replay and rounds on each device.
+void CompareTrainings() {
+  struct Case {
+    std::string env, algorithm;
+    int64_t agents, episodes;
+    Assignments settings;
+  };
+  const Case cases[] = {{"predator_prey", "maddpg", 3, 1000, {}},
+                        {"predator_prey", "maddpg", 6, 1000, {}},
+                        {"predator_prey", "maddpg", 12, 300, {{"together", "true"}}},
+                        {"predator_prey", "masac", 3, 1000, {}},
+                        {"cooperative_navigation", "maddpg", 3, 5000, {}},
+                        {"cooperative_navigation", "maddpg", 6, 1000, {{"sampler", "neighbor"}}},
+                        {"cooperative_navigation", "masac", 3, 1000, {{"act_with_target", "true"}}}};
+  fmt::print("{:23} {:6} {:>6} {:24} {:>8} {:>8} {:>10} {:>8} {:>18} {:>18}\n", "environment",
+             "algo", "agents", "settings", "episodes", "rounds", "numbers", "unequal",
+             "return, device", "return, host");
+  for (const Case& c : cases) {
+    TrainingConfig config = ConfigFor(c.env, c.agents, 1, c.settings);
+    config.algorithm = c.algorithm;
+    config.settings.emplace_back("warmup", "1024");
+    double returns[2];
+    int64_t rounds[2];
+    std::vector<Training> trainings;
+    for (const Device device : {Device::kCuda, Device::kCpu}) {
+      trainings.push_back(Must(MakeTraining(config, 8, nullptr, device)));
+      const auto trainer = Must(MakeTrainer(trainings.back(), {.window = 1000}));
+      trainer->Start(1);
+      Must(trainer->Run(c.episodes, [] { return true; }));
+      returns[device == Device::kCpu] = trainer->progress().team_return;
+      rounds[device == Device::kCpu] = trainer->progress().updates;
+    }
+    const Difference end = Compare(*trainings[0].learner, *trainings[1].learner);
+    fmt::print("{:23} {:6} {:6} {:24} {:8} {:8} {:10} {:8} {:18.12g} {:18.12g}{}\n", c.env,
+               c.algorithm, c.agents, Shown(c.settings), c.episodes, rounds[0], end.numbers,
+               end.unequal, returns[0], returns[1], end.where);
+    std::fflush(stdout);
+  }
+}
+
 
 // ---- Policies ----------------------------------------------------------------------------------
 
@@ -469,6 +495,12 @@ void CompareWorlds() {
     for (int64_t step = 0; step < kSteps; ++step) {
       CounterRng rng(3, StreamId("worlds"), static_cast<uint64_t>(step));
       for (float& value : actions) value = static_cast<float>(rng.Uniform());
+      // Every second agent chooses: it stays at rest or moves along one axis, where forces that are
+      // too small to matter elsewhere are all there is.
+      for (size_t i = 0; i < actions.size(); i += 10) {
+        const size_t chosen = rng.Bits32() % 5;
+        for (size_t k = 0; k < 5; ++k) actions[i + k] = k == chosen ? 1.0f : 0.0f;
+      }
       Must(env->Step(actions));
       Must(worlds->Step(actions));
       Must(worlds->GetRewards(rewards));
@@ -680,19 +712,20 @@ void MeasureTraining() {
 void MeasureReturns() {
   constexpr int64_t kEpisodes = 60'000, kSeeds = 5;
   fmt::print(
-      "cooperative_navigation, maddpg, default settings, {} episodes; mean team return of the "
-      "last 1,000\n{:>6} {:>6} {:>14} {:>10}\n",
-      kEpisodes, "agents", "seed", "team_return", "seconds");
-  for (const int64_t agents : {3, 6}) {
+      "cooperative_navigation, maddpg, default settings, {} episodes, five runs side by side; mean "
+      "team return of the last 1,000\n{:>6} {:>6} {:>6} {:>18} {:>10}\n",
+      kEpisodes, "device", "agents", "seed", "team_return", "seconds");
+  const auto measure = [&](Device device, int64_t agents) {
+    const std::string name = device == Device::kCuda ? "cuda" : "cpu";
     double sum = 0, squares = 0;
     std::vector<std::thread> threads;
     std::vector<double> values(kSeeds), seconds(kSeeds);
-    // Side by side, each on a stream of its own: one alone leaves most of the device idle.
+    // Side by side: on the device each on a stream of its own, for one alone leaves most of it idle.
     for (size_t i = 0; i < values.size(); ++i) {
       threads.emplace_back([&, i] {
         TrainingConfig config = ConfigFor("cooperative_navigation", agents);
         config.seed = i + 1;
-        const Training training = Must(MakeTraining(config, 1, nullptr, Device::kCuda));
+        const Training training = Must(MakeTraining(config, 1, nullptr, device));
         const auto trainer = Must(MakeTrainer(training, {.window = 1000}));
         trainer->Start(config.seed);
         seconds[i] = Seconds([&] { Must(trainer->Run(kEpisodes, [] { return true; })); });
@@ -703,15 +736,18 @@ void MeasureReturns() {
     for (size_t i = 0; i < values.size(); ++i) {
       sum += values[i];
       squares += values[i] * values[i];
-      fmt::print("{:6} {:6} {:14.2f} {:10.2f}\n", agents, i + 1, values[i], seconds[i]);
+      fmt::print("{:>6} {:6} {:6} {:18.12g} {:10.2f}\n", name, agents, i + 1, values[i], seconds[i]);
     }
-    std::fflush(stdout);
     const double mean = sum / kSeeds;
     const double deviation = std::sqrt((squares - kSeeds * mean * mean) / (kSeeds - 1));
     // Student's t, 4 degrees of freedom.
-    fmt::print("{:6} mean {:.1f} +- {:.1f} (95 % of the mean over seeds)\n", agents, mean,
+    fmt::print("{:>6} {:6} mean {:.1f} +- {:.1f} (95 % of the mean over seeds)\n", name, agents, mean,
                2.776 * deviation / std::sqrt(double{kSeeds}));
-  }
+    std::fflush(stdout);
+  };
+  measure(Device::kCuda, 3);
+  measure(Device::kCpu, 3);
+  measure(Device::kCuda, 6);
 }
 
 // ---- Curves ------------------------------------------------------------------------------------
@@ -927,6 +963,7 @@ int Main(int argc, char** argv) {
     const std::string part = argv[i];
     fmt::print("\n==== {} ====\n", part);
     if (part == "compare") CompareRounds();
+    if (part == "trainings") CompareTrainings();
     if (part == "policies") ComparePolicies();
     if (part == "policies") MeasurePolicies();
     if (part == "worlds") CompareWorlds();

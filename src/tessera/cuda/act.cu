@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads) ActKernel(ActView view) {
   }
 #pragma unroll
   for (int c = 0; c < kMostOutputs; ++c) {
-    if (c < choices) sum += y[c] = expf(y[c] - top);
+    if (c < choices) sum += y[c] = ExpOf(y[c] - top);
   }
   const float scale = 1.0f / sum;
 #pragma unroll

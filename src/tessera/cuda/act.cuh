@@ -14,6 +14,7 @@ struct ActView {
   float* out;                                                                // [rows x actions]
   const NetView* actors;
   bool target;  // the slow copies act
+  bool exact;   // rollouts: as Precision::kFp32
   bool explore;
   PhiloxKey key;
   const uint64_t* acts;  // the step of the noise's stream

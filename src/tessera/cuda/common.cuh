@@ -37,10 +37,48 @@ __device__ inline uint32_t WordOf(uint4 words, int w) {
   return w == 0 ? words.x : w == 1 ? words.y : w == 2 ? words.z : words.w;
 }
 
+// ---- Elementary functions: the steps of nn/kernels_inl.h, so that they have the host's bits -------
+
+__device__ inline float ExpOf(float x) {
+  x = fmaxf(fminf(x, 88.0f), -87.0f);
+  const float magic = 12582912.0f;
+  const float k = fmaf(x, 1.44269504f, magic) - magic;
+  float r = fmaf(k, -0.693359375f, x);
+  r = fmaf(k, 2.12194440e-4f, r);
+  float p = 1.9875691500e-4f;
+  p = fmaf(p, r, 1.3981999507e-3f);
+  p = fmaf(p, r, 8.3334519073e-3f);
+  p = fmaf(p, r, 4.1665795894e-2f);
+  p = fmaf(p, r, 1.6666665459e-1f);
+  p = fmaf(p, r, 5.0000001201e-1f);
+  p = fmaf(p, __fmul_rn(r, r), r) + 1.0f;
+  return __fmul_rn(p, __int_as_float((static_cast<int>(k) + 127) << 23));
+}
+
+__device__ inline float LogOf(float x) {  // of normal positive numbers
+  const int bits = __float_as_int(x) - 0x3f3504f3;  // distance from sqrt(1/2)
+  const float k = static_cast<float>(bits >> 23);
+  const float m = __int_as_float((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  const float square = __fmul_rn(m, m);
+  float p = 7.0376836292e-2f;
+  p = fmaf(p, m, -1.1514610310e-1f);
+  p = fmaf(p, m, 1.1676998740e-1f);
+  p = fmaf(p, m, -1.2420140846e-1f);
+  p = fmaf(p, m, 1.4249322787e-1f);
+  p = fmaf(p, m, -1.6668057665e-1f);
+  p = fmaf(p, m, 2.0000714765e-1f);
+  p = fmaf(p, m, -2.4999993993e-1f);
+  p = fmaf(p, m, 3.3333331174e-1f);
+  p = __fmul_rn(__fmul_rn(p, m), square);
+  p = fmaf(k, -2.12194440e-4f, p);
+  p = fmaf(square, -0.5f, p);
+  return fmaf(k, 0.693359375f, __fadd_rn(m, p));
+}
+
 // -log(-log(u)) of a word's top 23 bits, as Kernels::gumbel.
 __device__ inline float GumbelOf(uint32_t word) {
   const float u = (static_cast<float>(word >> 9) + 0.5f) * 0x1.0p-23f;
-  return -logf(-logf(u));
+  return -LogOf(-LogOf(u));
 }
 
 // Value `index` of FillGumbel's stream: word 64 g + 16 w + l is word w of block 16 g + l.
@@ -120,7 +158,7 @@ __device__ inline void LoadTile(float (&x)[4], const float* matrix, int row_floa
 // columns; b(k, n) reads B. Element acc[mt][nt][i] is row 16 mt + lane/4 + 8 (i/2), column 8 nt + 2
 // (lane%4) + i%2.
 //
-// kFp32 splits every operand in two TF32 numbers, hi + lo, and adds lo hi' + hi lo' + hi hi': what
+// kSplit splits every operand in two TF32 numbers, hi + lo, and adds lo hi' + hi lo' + hi hi': what
 // is left out is about 2^-22 of the product, which is what FP32 rounds away in a sum of a few
 // terms. The matrix units cut sums off instead of rounding them, which adds up over a long sum, so
 // each eight terms are summed there and added to the others by rounded additions. kTf32 hands the
@@ -140,7 +178,7 @@ __device__ inline void Multiply8(float (&acc)[MT][NT][4], const float (&x)[MT][4
     }
     return;
   }
-  constexpr bool kSplit = P == Precision::kFp32;
+  constexpr bool kSplit = P == Precision::kSplit;
   const auto leading = [](float value) { return kSplit ? ToTf32(value) : __float_as_uint(value); };
   uint32_t high[MT][4], low[MT][4];
 #pragma unroll
@@ -171,6 +209,37 @@ __device__ inline void Multiply8(float (&acc)[MT][NT][4], const float (&x)[MT][4
         for (int i = 0; i < 4; ++i) acc[m][n][i] += eight[i];
       } else {
         MmaTf32(acc[m][n], high[m], b_high);
+      }
+    }
+  }
+}
+
+// kFp32: acc += A B over four values of k, each sum one chain of fused multiply-adds in the order
+// of k, as Kernels::gemm has them. `rows` is the warp's first row in shared memory, b[k] the
+// thread's four columns. Element acc[m][n][i] is row 16 m + lane/4 + 8 (i/2), column 2 n + i%2 of
+// the four.
+template <int MT>
+__device__ inline void Chain4(float (&acc)[MT][2][4], const float* rows, int row_floats,
+                              const float4 (&b)[4]) {
+  const int g = (threadIdx.x & 31) >> 2;
+  float a[2 * MT][4];
+#pragma unroll
+  for (int q = 0; q < 2 * MT; ++q) {
+    const float4 four = *reinterpret_cast<const float4*>(rows + (g + 8 * q) * row_floats);
+    a[q][0] = four.x;
+    a[q][1] = four.y;
+    a[q][2] = four.z;
+    a[q][3] = four.w;
+  }
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float column[4] = {b[k].x, b[k].y, b[k].z, b[k].w};
+#pragma unroll
+    for (int q = 0; q < 2 * MT; ++q) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        float& sum = acc[q / 2][c / 2][2 * (q % 2) + c % 2];
+        sum = fmaf(a[q][k], column[c], sum);
       }
     }
   }

@@ -33,9 +33,10 @@ Result<void> BreakDevice();
 // How products of activations and weights are computed. Sums are FP32 in all of them, and so is
 // everything else.
 enum class Precision {
-  kFp32,  // three TF32 products for each: relative errors of about 1e-6
-  kTf32,  // 10 bits of mantissa, the rest cut off: about 1e-3
-  kBf16,  // 7 bits: about 4e-3
+  kFp32,   // the host's fused multiply-adds in the host's order: its bits
+  kTf32,   // 10 bits of mantissa, the rest cut off: relative errors of about 1e-3
+  kBf16,   // 7 bits: about 4e-3
+  kSplit,  // three TF32 products for each: about 1e-6; what policies have as fp32
 };
 inline constexpr std::string_view kPrecisionNames[] = {"fp32", "tf32", "bf16"};
 

@@ -46,7 +46,11 @@ Result<std::shared_ptr<Nets::Map>> Nets::MakeMap(const NetSpec& spec, const Colu
   map->blocks = static_cast<int>(blocks.size());
   map->leading = blocks.empty() || blocks.back() + 1 == map->blocks;
   Rows collapse(8 * map->blocks), expand(spec.inputs);
-  for (const NetSpec::Term& term : spec.terms) {
+  // By input, as InputMap has them: the order in which the host adds rows up.
+  std::vector<NetSpec::Term> terms = spec.terms;
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const auto& a, const auto& b) { return a.input < b.input; });
+  for (const NetSpec::Term& term : terms) {
     const int column = columns.ColumnOf(term.feature);
     const auto at = std::lower_bound(blocks.begin(), blocks.end(), column / 8) - blocks.begin();
     const int32_t row = static_cast<int32_t>(8 * at + column % 8);

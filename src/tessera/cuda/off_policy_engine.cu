@@ -197,12 +197,23 @@ class Engine final : public OffPolicyEngine {
   Result<void> Wait() { return Check(cudaStreamSynchronize(stream_), "waiting for the device"); }
   Result<void> Refresh();
   cudaError_t LaunchRound();
-  cudaError_t LaunchCriticStep(Group group) {
+  // Of `exact` gradients come from the rows that the kernels before kept.
+  cudaError_t LaunchCriticStep(const UpdateView& view, Group group) {
+    if (exact()) {
+      const cudaError_t error =
+          LaunchExactGradients(view, group, /*actors=*/false, critics_.sizes(), stream_);
+      if (error != cudaSuccess) return error;
+    }
     return LaunchOptimizer(critics_.views(), group.first * spec_.critics,
                            group.count * spec_.critics, critics_.sizes(), critic_tiles_,
                            Optimizer(), stream_);
   }
-  cudaError_t LaunchActorStep(Group group) {
+  cudaError_t LaunchActorStep(const UpdateView& view, Group group) {
+    if (exact()) {
+      const cudaError_t error =
+          LaunchExactGradients(view, group, /*actors=*/true, actors_.sizes(), stream_);
+      if (error != cudaSuccess) return error;
+    }
     return LaunchOptimizer(actors_.views(), group.first, group.count, actors_.sizes(), actor_tiles_,
                            Optimizer(), stream_);
   }
@@ -211,6 +222,7 @@ class Engine final : public OffPolicyEngine {
     if (Result<void> r = Refresh(); !r) return r;
     return graphs_.Run(key, launch, stream_, doing);
   }
+  bool exact() const { return spec_.precision == Precision::kFp32; }
   AdamView Optimizer() const {
     return {.beta1 = 0.9,
             .beta2 = 0.999,
@@ -218,7 +230,8 @@ class Engine final : public OffPolicyEngine {
             .clip_norm = spec_.clip_norm,
             .tensorflow = spec_.tensorflow,
             .clip = spec_.clip,
-            .tau = static_cast<float>(spec_.tau)};
+            .tau = static_cast<float>(spec_.tau),
+            .exact = exact()};
   }
   ActView ActOn(const float* observations, float* actions, int64_t rows, bool explore) const {
     ActView view = act_view_;
@@ -226,6 +239,7 @@ class Engine final : public OffPolicyEngine {
     view.out = actions;
     view.rows = static_cast<int>(rows);
     view.explore = explore;
+    view.exact = exact();
     return view;
   }
 
@@ -245,7 +259,7 @@ class Engine final : public OffPolicyEngine {
   Nets actors_, critics_;
   DeviceArray<ReplayLane> lanes_;
   DeviceArray<SlotKind> kinds_;
-  DeviceArray<float> records_, row_weights_, errors_, next_actions_, observations_, actions_,
+  DeviceArray<float> records_, row_weights_, errors_, next_actions_, kept_, observations_, actions_,
       staged_;
   DeviceArray<int64_t> slots_, parts_;
   DeviceArray<int> rows_, layout_;
@@ -295,7 +309,9 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
     if (Result<void> r = Check(cudaEventCreate(&event), "making events"); !r) return r;
     events_.push_back(event);
   }
-  if (Result<void> r = actors_.Allocate(spec_.actors, columns_, false, actor_tiles_); !r) return r;
+  // Gradients of tiles, where they are added up.
+  const int actor_parts = exact() ? 0 : actor_tiles_, critic_parts = exact() ? 0 : critic_tiles_;
+  if (Result<void> r = actors_.Allocate(spec_.actors, columns_, false, actor_parts); !r) return r;
   if (actors_.sizes().most_listed > kMostBlocks) {
     return Error{.kind = ErrorKind::kUnsupported,
                  .message = "an actor of " + std::to_string(8 * actors_.sizes().most_listed) +
@@ -304,7 +320,7 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
                  .hint = "take fewer agents or --device cpu"};
   }
   const std::vector<NetSpec> critics(static_cast<size_t>(n * spec_.critics), spec_.critic);
-  if (Result<void> r = critics_.Allocate(critics, columns_, true, critic_tiles_); !r) return r;
+  if (Result<void> r = critics_.Allocate(critics, columns_, true, critic_parts); !r) return r;
 
   const int64_t slots = spec_.lanes * spec_.ring.lane_slots, rows = int64_t{n} * max_rows_;
   const bool prioritized = spec_.sampler.prioritized;
@@ -338,6 +354,8 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
       row_weights_.Allocate(rows, "mini-batches"),
       errors_.Allocate(rows, "mini-batches"),
       next_actions_.Allocate(rows * spec_.actions, "mini-batches"),
+      kept_.Allocate(exact() ? n * (spec_.critics + 1) * KeptRows::Floats(max_rows_) : 0,
+                     "mini-batches"),
       slots_.Allocate(rows, "mini-batches"),
       parts_.Allocate(std::vector<int64_t>(static_cast<size_t>(n), -1), "mini-batches"),
       rows_.Allocate(std::vector<int>(static_cast<size_t>(n), spec_.batch), "mini-batches"),
@@ -378,6 +396,7 @@ Result<void> Engine::Allocate(const DeviceInfo& device) {
            .rows = rows_.data(),
            .errors = errors_.data(),
            .next_actions = next_actions_.data(),
+           .kept = kept_.data(),
            .actors = actors_.views(),
            .critic_nets = critics_.views(),
            .action_first = layout_.data() + 2 * n,
@@ -459,10 +478,10 @@ cudaError_t Engine::LaunchRound() {
         LaunchSampling(sampling_, first, at_once, stream_),
         LaunchTargets(view_, group, tile_rows_.target, spec_.precision, multiprocessors_, stream_),
         LaunchCritics(view_, group, tile_rows_.critic, spec_.precision, stream_),
-        LaunchCriticStep(group),
+        LaunchCriticStep(view_, group),
         LaunchPriorities(sampling_, first, at_once, errors_.data(), stream_),
         LaunchActors(view_, group, tile_rows_.actor, spec_.precision, stream_),
-        LaunchActorStep(group)};
+        LaunchActorStep(view_, group)};
     if (const cudaError_t error = FirstError(errors); error != cudaSuccess) return error;
   }
   LossKernel<<<1, 256, 0, stream_>>>(view_, losses_.data(), counters_.data());
@@ -662,12 +681,12 @@ Result<OffPolicyEngine::Phases> Engine::Measure(const HostReplay* replay) {
         mark(6),
         LaunchCritics(view, group, tile_rows_.critic, spec_.precision, stream_),
         mark(2),
-        LaunchCriticStep(group),
+        LaunchCriticStep(view, group),
         LaunchPriorities(sampling_, first, at_once, errors_.data(), stream_),
         mark(3),
         LaunchActors(view, group, tile_rows_.actor, spec_.precision, stream_),
         mark(4),
-        LaunchActorStep(group),
+        LaunchActorStep(view, group),
         mark(5),
         cudaStreamSynchronize(stream_)};
     for (const cudaError_t error : errors) {

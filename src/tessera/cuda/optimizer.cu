@@ -24,40 +24,6 @@ __global__ void SumTilesKernel(const NetView* nets, int first, int tiles) {
   reinterpret_cast<float4*>(net.gradient)[i] = sum;
 }
 
-// Threads take four columns each, sixteen threads a row.
-constexpr int kRowThreads = kHidden / 4;
-
-__device__ float4 LoadRow4(const float* matrix, int64_t row) {
-  return reinterpret_cast<const float4*>(matrix)[row * kRowThreads + threadIdx.x % kRowThreads];
-}
-
-__device__ void AddScaled(float4& sum, float factor, const float4& value) {
-  sum.x += factor * value.x;
-  sum.y += factor * value.y;
-  sum.z += factor * value.z;
-  sum.w += factor * value.w;
-}
-
-// Four columns of a row of the full first layer's gradient.
-__device__ float4 FullGradient(const NetView& net, int input) {
-  float4 sum = make_float4(0, 0, 0, 0);
-  const int end = __ldg(net.expand_start + input + 1);
-  for (int t = __ldg(net.expand_start + input); t < end; ++t) {
-    const MapTerm term = net.expand[t];
-    AddScaled(sum, term.factor, LoadRow4(net.gradient, term.row));
-  }
-  return sum;
-}
-
-__device__ int TailStart(int tensor, int outputs) {
-  return tensor == 0   ? Tail::kB1
-         : tensor == 1 ? Tail::kW2
-         : tensor == 2 ? Tail::kB2
-         : tensor == 3 ? Tail::kW3
-         : tensor == 4 ? Tail::B3(outputs)
-                       : Tail::Size(outputs);
-}
-
 // The sum of a value of every thread, in a fixed order; all threads get it.
 __device__ float BlockSum(float value) {
   __shared__ float sums[kThreads / 32];
@@ -105,7 +71,7 @@ __device__ void Adam(float gradient, const Step& s, float& weight, float& target
                      float& variance) {
   mean = fmaf(gradient, 1.0f - s.beta1, mean * s.beta1);
   variance = fmaf(gradient * gradient, 1.0f - s.beta2, variance * s.beta2);
-  weight -= s.rate * mean / (sqrtf(variance) * s.root_scale + s.epsilon);
+  weight -= mean * s.rate / fmaf(sqrtf(variance), s.root_scale, s.epsilon);
   target = fmaf(s.tau, weight, (1.0f - s.tau) * target);
 }
 
@@ -138,18 +104,19 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ float scales[1 + kTailTensors];
   __shared__ Step step;
   float squares = 0;
-  for (int i = threadIdx.x; i < parts; i += kThreads) squares += net.norms[i];
-  squares = BlockSum(squares);
+  for (int i = threadIdx.x; i < parts && !adam.exact; i += kThreads) squares += net.norms[i];
+  squares = adam.exact ? net.norms[0] : BlockSum(squares);
   if (threadIdx.x == 0) {
+    const float* const tail_norms = net.norms + (adam.exact ? 1 : parts);
     const float limit = static_cast<float>(adam.clip_norm);
     const auto scale = [&](float norm) {
       return adam.clip == 0 ? 1.0f : limit / fmaxf(sqrtf(norm), limit);
     };
     float all = squares;
-    for (int t = 0; t < kTailTensors; ++t) all += net.norms[parts + t];
+    for (int t = 0; t < kTailTensors; ++t) all += tail_norms[t];
     scales[0] = scale(adam.clip == 2 ? all : squares);
     for (int t = 0; t < kTailTensors; ++t) {
-      scales[1 + t] = scale(adam.clip == 2 ? all : net.norms[parts + t]);
+      scales[1 + t] = scale(adam.clip == 2 ? all : tail_norms[t]);
     }
     const double t = static_cast<double>(*net.steps + 1);
     const double correction1 = 1 - pow(adam.beta1, t), correction2 = 1 - pow(adam.beta2, t);
@@ -216,9 +183,15 @@ cudaError_t LaunchOptimizer(const NetView* nets, int first, int count, const Net
   const int parts = NormParts(sizes.most_inputs);
   const int tail_blocks = (Tail::Size(sizes.most_outputs) + kInputsPerBlock * kHidden - 1) /
                           (kInputsPerBlock * kHidden);
-  SumTilesKernel<<<dim3((sizes.most_gradient / 4 + kThreads - 1) / kThreads, count), kThreads, 0,
-                   stream>>>(nets, first, tiles);
-  NormKernel<<<dim3(parts + kTailTensors, count), kThreads, 0, stream>>>(nets, first);
+  if (adam.exact) {
+    if (cudaError_t error = LaunchExactNorms(nets, first, count, stream); error != cudaSuccess) {
+      return error;
+    }
+  } else {
+    SumTilesKernel<<<dim3((sizes.most_gradient / 4 + kThreads - 1) / kThreads, count), kThreads, 0,
+                     stream>>>(nets, first, tiles);
+    NormKernel<<<dim3(parts + kTailTensors, count), kThreads, 0, stream>>>(nets, first);
+  }
   AdamKernel<<<dim3(parts + tail_blocks, count), kThreads, 0, stream>>>(nets, first, adam);
   if (cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
   return LaunchCollapse(nets, first, count, sizes, /*step=*/true, stream);

@@ -430,9 +430,9 @@ cudaError_t Gradients(const PolicyView& view, const MiniBatch& batch, cudaStream
 // FUNCTION<precision, rows of a tile / 32>(...)
 #define TESSERA_POLICY_KERNEL(FUNCTION, ...)                                    \
   switch (precision) {                                                          \
-    case Precision::kFp32:                                                      \
-      return tile_rows > 32 ? FUNCTION<Precision::kFp32, 2>(view, __VA_ARGS__)  \
-                            : FUNCTION<Precision::kFp32, 1>(view, __VA_ARGS__); \
+    case Precision::kSplit:                                                      \
+      return tile_rows > 32 ? FUNCTION<Precision::kSplit, 2>(view, __VA_ARGS__)  \
+                            : FUNCTION<Precision::kSplit, 1>(view, __VA_ARGS__); \
     case Precision::kTf32:                                                      \
       return tile_rows > 32 ? FUNCTION<Precision::kTf32, 2>(view, __VA_ARGS__)  \
                             : FUNCTION<Precision::kTf32, 1>(view, __VA_ARGS__); \
@@ -460,8 +460,8 @@ cudaError_t LaunchPolicyAct(const PolicyView& view, const PolicyActs& acts, Prec
   const int bytes = PolicyBytes(view, 32);
   const dim3 grid(BlocksFor(acts.rows, 32, INT32_MAX), static_cast<unsigned>(view.units));
   switch (precision) {
-    case Precision::kFp32:
-      return Launch(ActKernel<Precision::kFp32>, bytes, grid, kThreads, stream, view, acts);
+    case Precision::kSplit:
+      return Launch(ActKernel<Precision::kSplit>, bytes, grid, kThreads, stream, view, acts);
     case Precision::kTf32:
       return Launch(ActKernel<Precision::kTf32>, bytes, grid, kThreads, stream, view, acts);
     case Precision::kBf16:

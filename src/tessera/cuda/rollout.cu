@@ -31,9 +31,15 @@ __host__ __device__ int NetFloats(int inputs, int outputs) {
   return (inputs * kHidden + Tail::Size(outputs) + 3) / 4 * 4;
 }
 
-// Column c of x W + b.
+// Column c of x W + b; `exact`: in the host's order.
 __device__ float Column(const float* x, int inputs, const float* weights, const float* bias, int c,
-                        int columns) {
+                        int columns, bool exact) {
+  if (exact) {
+    float sum = 0;
+#pragma unroll 8
+    for (int k = 0; k < inputs; ++k) sum = fmaf(x[k], weights[k * columns + c], sum);
+    return sum + bias[c];
+  }
   float sums[4] = {bias[c], 0, 0, 0};
   int k = 0;
 #pragma unroll 4
@@ -59,7 +65,7 @@ __device__ void ActInWorld(const ActView& act, const Layout& layout, float* memo
       const int a = i / kHidden, inputs = act.observation_size[a];
       const float* const net = networks[a];
       h1[i] = fmaxf(Column(memory + act.observation_first[a], inputs, net, net + inputs * kHidden,
-                           i % kHidden, kHidden),
+                           i % kHidden, kHidden, act.exact),
                     0.0f);
       continue;
     }
@@ -74,7 +80,8 @@ __device__ void ActInWorld(const ActView& act, const Layout& layout, float* memo
     const int a = i / kHidden;
     const float* const tail = networks[a] + act.observation_size[a] * kHidden;
     h2[i] = fmaxf(
-        Column(h1 + a * kHidden, kHidden, tail + Tail::kW2, tail + Tail::kB2, i % kHidden, kHidden),
+        Column(h1 + a * kHidden, kHidden, tail + Tail::kW2, tail + Tail::kB2, i % kHidden, kHidden,
+               act.exact),
         0.0f);
   }
   __syncthreads();
@@ -83,7 +90,7 @@ __device__ void ActInWorld(const ActView& act, const Layout& layout, float* memo
     if (c >= choices) continue;
     const float* const tail = networks[a] + act.observation_size[a] * kHidden;
     logits[i] = noise[i] + Column(h2 + a * kHidden, kHidden, tail + Tail::kW3,
-                                  tail + Tail::B3(choices), c, choices);
+                                  tail + Tail::B3(choices), c, choices, act.exact);
   }
   __syncthreads();
   for (int a = threadIdx.x; a < act.agents; a += kPlayers) {
@@ -91,7 +98,7 @@ __device__ void ActInWorld(const ActView& act, const Layout& layout, float* memo
     float* const y = logits + a * kMostOutputs;
     float top = y[0], sum = 0;
     for (int c = 1; c < choices; ++c) top = fmaxf(top, y[c]);
-    for (int c = 0; c < choices; ++c) sum += y[c] = expf(y[c] - top);
+    for (int c = 0; c < choices; ++c) sum += y[c] = ExpOf(y[c] - top);
     const float scale = 1.0f / sum;
     float* const to = act.out + e * act.actions + act.action_first[a];
     for (int c = 0; c < choices; ++c) to[c] = y[c] * scale;
@@ -130,7 +137,7 @@ __global__ void __launch_bounds__(kPlayers)
     }
     __syncthreads();
     ActInWorld(act, layout, memory, networks, acts + static_cast<uint64_t>(step), e);
-    StepShared<kPlayers>(world, source, replay, block, ring_step, index, agent);
+    StepShared<kPlayers, false>(world, source, replay, block, ring_step, nullptr, index, agent);
   }
   WriteViews<kPlayers>(world, block);
 }

@@ -149,11 +149,10 @@ class Tile {
   // The same without outputs.
   __device__ void ForwardHidden(const Weights& net, float* h1, float* h2, const Weights* after) {
     // Asked for now, needed after the products.
-    const int column_pair = FirstColumn() + 2 * (Tid() & 3);
     float bias[2][4];
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
-      const int c = column_pair + 8 * (n / 2) + n % 2;
+      const int c = FirstColumn() + PairColumn(n / 2) + n % 2;
       bias[0][n] = __ldg(net.tail + Tail::kB1 + c);
       bias[1][n] = __ldg(net.tail + Tail::kB2 + c);
     }
@@ -178,8 +177,7 @@ class Tile {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         if (i >= left) break;
-        MultiplyRows8<P, MT, 2>(acc, rows + columns[i], x_row,
-                                [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
+        Times8(acc, rows + columns[i], x_row, w + 8 * i * kWeightRow);
       }
     }
     StoreHidden(acc, bias[0], h1);
@@ -191,8 +189,7 @@ class Tile {
       const float* const from = h1 + FirstRow() * kHiddenRow;
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        MultiplyRows8<P, MT, 2>(acc, from + 8 * i, kHiddenRow,
-                                [&](int k, int n) { return w[(8 * i + k) * kWeightRow + n]; });
+        Times8(acc, from + 8 * i, kHiddenRow, w + 8 * i * kWeightRow);
       }
     }
     if (h1 == h2) Sync();  // everybody has read the first layer
@@ -209,7 +206,7 @@ class Tile {
       const int r = i / kHidden, k = i % kHidden;
       float sum = 0;
       for (int o = 0; o < outputs; ++o)
-        sum += dout[r * kMostOutputs + o] * w3[k * kMostOutputs + o];
+        sum = fmaf(dout[r * kMostOutputs + o], w3[k * kMostOutputs + o], sum);
       d2[r * kHiddenRow + k] = ThroughActivation(h2[r * kHiddenRow + k], sum);
     }
     if (gradient != nullptr) OutputGradient(outputs, h2, dout, gradient);
@@ -224,14 +221,40 @@ class Tile {
     float acc[MT][2][4] = {};
     const float* const w = Current() + FirstColumn() * kWeightRow;
     const float* const from = d2 + FirstRow() * kHiddenRow;
+    if constexpr (P == Precision::kFp32) {
+      // Columns four apart: the rows of W2 that threads read side by side share no banks.
+      const int g = (Tid() & 31) >> 2, t = Tid() & 3;
+#pragma unroll 4
+      for (int k = 0; k < kHidden; k += 4) {
+        float4 turned[4], b[4];
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      MultiplyRows8<P, MT, 2>(acc, from + 8 * i, kHiddenRow,
-                              [&](int k, int n) { return w[n * kWeightRow + 8 * i + k]; });
+        for (int c = 0; c < 4; ++c) {
+          turned[c] = *reinterpret_cast<const float4*>(w + (t + 4 * c) * kWeightRow + k);
+        }
+        b[0] = make_float4(turned[0].x, turned[1].x, turned[2].x, turned[3].x);
+        b[1] = make_float4(turned[0].y, turned[1].y, turned[2].y, turned[3].y);
+        b[2] = make_float4(turned[0].z, turned[1].z, turned[2].z, turned[3].z);
+        b[3] = make_float4(turned[0].w, turned[1].w, turned[2].w, turned[3].w);
+        Chain4<MT>(acc, from + k, kHiddenRow, b);
+      }
+#pragma unroll
+      for (int q = 0; q < 2 * MT; ++q) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          const int at = (FirstRow() + g + 8 * q) * kHiddenRow + FirstColumn() + t + 4 * c;
+          h2[at] = ThroughActivation(h1[at], acc[q / 2][c / 2][2 * (q % 2) + c % 2]);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        MultiplyRows8<P, MT, 2>(acc, from + 8 * i, kHiddenRow,
+                                [&](int k, int n) { return w[n * kWeightRow + 8 * i + k]; });
+      }
+      ForAccumulators(acc, [&](int r, int c, float value) {
+        h2[r * kHiddenRow + c] = ThroughActivation(h1[r * kHiddenRow + c], value);
+      });
     }
-    ForAccumulators(acc, [&](int r, int c, float value) {
-      h2[r * kHiddenRow + c] = ThroughActivation(h1[r * kHiddenRow + c], value);
-    });
     Sync();
   }
 
@@ -270,12 +293,45 @@ class Tile {
     }
   }
 
+  // Rows of activations or of their gradients, as the host has them: [rows x 64] from `to` on.
+  __device__ void Keep(const float* from, int rows, float* to) const {
+    for (int i = Tid(); i < rows * (kHidden / 4); i += kBlock) {
+      const int r = i / (kHidden / 4), c = i % (kHidden / 4);
+      reinterpret_cast<float4*>(to)[i] =
+          *reinterpret_cast<const float4*>(from + r * kHiddenRow + 4 * c);
+    }
+  }
+
   __device__ static void Put(float* to, float value, bool add) { *to = add ? *to + value : value; }
 
   float *x, *hidden, *w3, *out, *noise;
   const int x_row;
 
  private:
+  // The first of the two columns of a thread in its n-th pair, among its warp's.
+  __device__ static int PairColumn(int n) {
+    const int t = Tid() & 3;
+    return P == Precision::kFp32 ? 4 * t + 2 * n : 8 * n + 2 * t;
+  }
+  // acc += A B over eight values of k; w: the first of eight rows of weights.
+  __device__ static void Times8(float (&acc)[MT][2][4], const float* a, int row_floats,
+                                const float* w) {
+    if constexpr (P == Precision::kFp32) {
+#pragma unroll
+      for (int k = 0; k < 8; k += 4) {
+        float4 b[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          b[i] = *reinterpret_cast<const float4*>(w + (k + i) * kWeightRow + PairColumn(0));
+        }
+        Chain4<MT>(acc, a + k, row_floats, b);
+      }
+    } else {
+      MultiplyRows8<P, MT, 2>(acc, a, row_floats,
+                              [&](int k, int n) { return w[k * kWeightRow + n]; });
+    }
+  }
+
   __device__ static int FirstRow() { return Tid() / 32 % G * 16 * MT; }
   __device__ static int FirstColumn() { return Tid() / (32 * G) * 16; }
   __device__ const float* Current() const { return weights_ + current_ * kWeightTile; }
@@ -320,14 +376,14 @@ class Tile {
   // Element i of an accumulator of column tile n has bias[2 n + i % 2].
   __device__ static void StoreHidden(const float (&acc)[MT][2][4], const float (&bias)[4],
                                      float* h) {
-    const int g = (Tid() & 31) >> 2, t = Tid() & 3;
+    const int g = (Tid() & 31) >> 2;
 #pragma unroll
     for (int m = 0; m < MT; ++m) {
 #pragma unroll
       for (int n = 0; n < 2; ++n) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          const int r = FirstRow() + 16 * m + g + 8 * half, c = FirstColumn() + 8 * n + 2 * t;
+          const int r = FirstRow() + 16 * m + g + 8 * half, c = FirstColumn() + PairColumn(n);
           const float2 values = make_float2(Activate(acc[m][n][2 * half] + bias[2 * n]),
                                             Activate(acc[m][n][2 * half + 1] + bias[2 * n + 1]));
           *reinterpret_cast<float2*>(h + r * kHiddenRow + c) = values;
@@ -337,21 +393,37 @@ class Tile {
   }
 
   __device__ void Output(const Weights& net, const float* h2) {
-    const int warp = Tid() / 32;
-    if (warp >= kRows / 16) return;
-    float acc[1][1][4] = {};
-    const float* const from = h2 + 16 * warp * kHiddenRow;
+    if constexpr (P == Precision::kFp32) {
+      for (int i = Tid(); i < kRows * net.outputs; i += kBlock) {
+        const int r = i / net.outputs, o = i % net.outputs;
+        float sum = 0;
+#pragma unroll 4
+        for (int k = 0; k < kHidden; k += 4) {
+          const float4 h = *reinterpret_cast<const float4*>(h2 + r * kHiddenRow + k);
+          sum = fmaf(h.x, w3[k * kMostOutputs + o], sum);
+          sum = fmaf(h.y, w3[(k + 1) * kMostOutputs + o], sum);
+          sum = fmaf(h.z, w3[(k + 2) * kMostOutputs + o], sum);
+          sum = fmaf(h.w, w3[(k + 3) * kMostOutputs + o], sum);
+        }
+        out[r * kMostOutputs + o] = sum + __ldg(net.tail + Tail::B3(net.outputs) + o);
+      }
+    } else {
+      const int warp = Tid() / 32;
+      if (warp >= kRows / 16) return;
+      float acc[1][1][4] = {};
+      const float* const from = h2 + 16 * warp * kHiddenRow;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      MultiplyRows8<P, 1, 1>(acc, from + 8 * i, kHiddenRow,
-                             [&](int k, int n) { return w3[(8 * i + k) * kMostOutputs + n]; });
-    }
-    const int g = (Tid() & 31) >> 2, t = Tid() & 3;
+      for (int i = 0; i < 8; ++i) {
+        MultiplyRows8<P, 1, 1>(acc, from + 8 * i, kHiddenRow,
+                               [&](int k, int n) { return w3[(8 * i + k) * kMostOutputs + n]; });
+      }
+      const int g = (Tid() & 31) >> 2, t = Tid() & 3;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int o = 2 * t + i % 2, r = 16 * warp + g + 8 * (i / 2);
-      const float bias = o < net.outputs ? __ldg(net.tail + Tail::B3(net.outputs) + o) : 0.0f;
-      out[r * kMostOutputs + o] = acc[0][0][i] + bias;
+      for (int i = 0; i < 4; ++i) {
+        const int o = 2 * t + i % 2, r = 16 * warp + g + 8 * (i / 2);
+        const float bias = o < net.outputs ? __ldg(net.tail + Tail::B3(net.outputs) + o) : 0.0f;
+        out[r * kMostOutputs + o] = acc[0][0][i] + bias;
+      }
     }
   }
 

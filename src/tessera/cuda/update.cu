@@ -111,7 +111,7 @@ struct Context {
 #pragma unroll
     for (int c = 0; c < kMostOutputs; ++c) {
       if (c >= choices) continue;
-      y[c] = expf(y[c] - top);
+      y[c] = ExpOf(y[c] - top);
       sum += y[c];
     }
     const float scale = 1.0f / sum;
@@ -119,6 +119,18 @@ struct Context {
     for (int c = 0; c < kMostOutputs; ++c) {
       if (c < choices) y[c] *= scale;
     }
+  }
+
+  // kFp32: the way back of network `net` from d out in tile.noise; keeps what its gradient needs.
+  __device__ void BackwardKeeping(int net, int outputs, const float* h1, float* h2, float* d2) {
+    const KeptRows kept = KeptRows::Of(view.kept, view.max_rows, net, first_row);
+    const int rows = min(kRows, count - first_row);
+    tile.Keep(h1, rows, kept.h1);
+    tile.Keep(h2, rows, kept.h2);
+    for (int i = T::Tid(); i < rows * kMostOutputs; i += kBlock) kept.dout[i] = tile.noise[i];
+    tile.Backward(outputs, h1, h2, d2, tile.noise, nullptr);
+    tile.Keep(d2, rows, kept.d2);
+    tile.Keep(h2, rows, kept.d1);
   }
 
   // Sum of one number per row, in the order of rows; thread 0 has it.
@@ -157,7 +169,7 @@ __device__ float EntropyOf(int choices, const float (&p)[kMostOutputs]) {
   float entropy = 0;
 #pragma unroll
   for (int c = 0; c < kMostOutputs; ++c) {
-    if (c < choices) entropy -= p[c] * logf(p[c] + kLogFloor);
+    if (c < choices) entropy -= p[c] * LogOf(p[c] + kLogFloor);
   }
   return entropy;
 }
@@ -209,7 +221,7 @@ __global__ void __launch_bounds__(kThreads) CriticKernel(UpdateView view, int fi
   constexpr int kRows = Context<P, MT>::kRows;
   if (context.first_row >= context.count) {
     // Sampling may give fewer rows than a batch can have; their gradients are zero.
-    for (int c = 0; c < view.critics; ++c) {
+    for (int c = 0; c < view.critics && P != Precision::kFp32; ++c) {
       const NetView& net = view.critic_nets[trainer * view.critics + c];
       float* const gradient = net.partial + int64_t{blockIdx.x} * net.gradient_size();
       for (int i = threadIdx.x; i < net.gradient_size(); i += kThreads) gradient[i] = 0;
@@ -289,9 +301,13 @@ __global__ void __launch_bounds__(kThreads) CriticKernel(UpdateView view, int fi
     }
     __syncthreads();
     q_loss += context.SumRows(loss);
-    float* const gradient = net.partial + int64_t{blockIdx.x} * net.gradient_size();
-    tile.Backward(1, h1, h2, d2, tile.noise, gradient + net.first_size());
-    tile.FirstGradient(weights, h2, gradient);
+    if constexpr (P == Precision::kFp32) {
+      context.BackwardKeeping(trainer * view.critics + c, 1, h1, h2, d2);
+    } else {
+      float* const gradient = net.partial + int64_t{blockIdx.x} * net.gradient_size();
+      tile.Backward(1, h1, h2, d2, tile.noise, gradient + net.first_size());
+      tile.FirstGradient(weights, h2, gradient);
+    }
   }
   if (threadIdx.x == 0) {
     view.q_losses[trainer * view.tiles + blockIdx.x] =
@@ -310,7 +326,9 @@ __global__ void __launch_bounds__(kThreads) ActorKernel(UpdateView view, int fir
   const NetView& net = view.actors[trainer];
   float* const gradient = net.partial + int64_t{blockIdx.x} * net.gradient_size();
   if (context.first_row >= context.count) {
-    for (int i = threadIdx.x; i < net.gradient_size(); i += kThreads) gradient[i] = 0;
+    for (int i = threadIdx.x; i < net.gradient_size() && P != Precision::kFp32; i += kThreads) {
+      gradient[i] = 0;
+    }
     if (threadIdx.x == 0) view.p_losses[trainer * view.tiles + blockIdx.x] = 0;
     return;
   }
@@ -348,8 +366,10 @@ __global__ void __launch_bounds__(kThreads) ActorKernel(UpdateView view, int fir
 #pragma unroll 4
     for (int k = 0; k < kHidden / 4; ++k) {
       const float4 value = __ldg(w + k);
-      sum += d1[4 * k] * value.x + d1[4 * k + 1] * value.y + d1[4 * k + 2] * value.z +
-             d1[4 * k + 3] * value.w;
+      sum = fmaf(d1[4 * k], value.x, sum);
+      sum = fmaf(d1[4 * k + 1], value.y, sum);
+      sum = fmaf(d1[4 * k + 2], value.z, sum);
+      sum = fmaf(d1[4 * k + 3], value.w, sum);
     }
     tile.out[row * kMostOutputs + c] = sum;
   }
@@ -383,7 +403,7 @@ __global__ void __launch_bounds__(kThreads) ActorKernel(UpdateView view, int fir
       context.Softmax(choices, r, /*noisy=*/false, p);
       loss[r] -= static_cast<float>(view.penalty) * EntropyOf(choices, p);
       // d(-entropy)/dp = log(p + e) + p/(p + e), through the soft-max.
-      const auto slope = [&](int c) { return logf(p[c] + kLogFloor) + p[c] / (p[c] + kLogFloor); };
+      const auto slope = [&](int c) { return LogOf(p[c] + kLogFloor) + p[c] / (p[c] + kLogFloor); };
 #pragma unroll
       for (int c = 0; c < kMostOutputs; ++c) {
         if (c < choices) mean += p[c] * slope(c);
@@ -400,8 +420,12 @@ __global__ void __launch_bounds__(kThreads) ActorKernel(UpdateView view, int fir
   if (threadIdx.x == 0) {
     view.p_losses[trainer * view.tiles + blockIdx.x] = p_loss / static_cast<double>(context.count);
   }
-  tile.Backward(choices, h1, h2, d2, tile.noise, gradient + net.first_size());
-  tile.FirstGradient(actor, h2, gradient);
+  if constexpr (P == Precision::kFp32) {
+    context.BackwardKeeping(view.agents * view.critics + trainer, choices, h1, h2, d2);
+  } else {
+    tile.Backward(choices, h1, h2, d2, tile.noise, gradient + net.first_size());
+    tile.FirstGradient(actor, h2, gradient);
+  }
 }
 
 constexpr int kMostTeams = 2;

@@ -35,26 +35,39 @@ struct Reach {
       : reach(sizes), far_squared((sizes + 0.75) * (sizes + 0.75)) {}
 };
 
-// The force of a contact on the one at `own`; zero where adding it would change no bit.
+// Contacts beyond these distances have forces of less than the bounds.
+constexpr double kNearGap = 0.0401, kMiddleGap = 0.0601;
+constexpr double kMiddleBound = 5e-19, kFarBound = 1e-27;
+
+// The force of a contact on the one at (x, y) from the other.
+__device__ inline double2 ContactForce(double x, double y, double squared, double reach) {
+  const double distance = sqrt(squared);
+  const double depth = -(distance - reach) / kContactMargin;
+  // log1p(z) is z below 2^-54.
+  const double log_sum = depth == 0    ? log(2.0)
+                         : depth > 0   ? depth + log1p(exp(-depth))
+                         : depth < -40 ? exp(depth)
+                                       : log1p(exp(depth));
+  const double penetration = log_sum * kContactMargin;
+  return make_double2(kContactForce * x / distance * penetration,
+                      kContactForce * y / distance * penetration);
+}
+
+// Adds the force of a contact on the one at `own` unless that would change no bit.
 __device__ inline void AddContact(const double* own, const double* other, const Reach& limit,
                                   double* force) {
   const double x = own[0] - other[0], y = own[1] - other[1];
   const double squared = x * x + y * y, reach = limit.reach;
   if (squared > limit.far_squared) return;
-  const double near = reach + 0.0401;
+  const double near = reach + kNearGap;
   if (squared > near * near) {
-    const double middle = reach + 0.0601;
-    const double bound = squared > middle * middle ? 1e-27 : 5e-19;
+    const double middle = reach + kMiddleGap;
+    const double bound = squared > middle * middle ? kFarBound : kMiddleBound;
     if (Absorbs(force[0], bound) && Absorbs(force[1], bound)) return;
   }
-  const double distance = sqrt(squared);
-  const double depth = -(distance - reach) / kContactMargin;
-  const double log_sum = depth == 0  ? log(2.0)
-                         : depth > 0 ? depth + log1p(exp(-depth))
-                                     : log1p(exp(depth));
-  const double penetration = log_sum * kContactMargin;
-  force[0] = kContactForce * x / distance * penetration + force[0];
-  force[1] = kContactForce * y / distance * penetration + force[1];
+  const double2 added = ContactForce(x, y, squared, reach);
+  force[0] = added.x + force[0];
+  force[1] = added.y + force[1];
 }
 
 __device__ inline bool Touches(const double* a, const double* b, double reach) {
@@ -235,6 +248,211 @@ __device__ inline void MoveAtRandom(const WorldView& world, int64_t e, int agent
   DecodeVector(world, agent, action, force);
 }
 
+// ---- Contacts ----------------------------------------------------------------------------------
+
+struct Block {
+  double* state;  // of all worlds of the block
+  int stride;     // doubles from world to world
+  int worlds;     // of the block
+  int64_t first;  // world
+};
+
+// Those that an agent can touch: all agents, then landmarks among predators and prey.
+struct Others {
+  const WorldView& world;
+  const double* state;
+  double own;
+
+  __device__ Others(const WorldView& of, const double* world_state, int a)
+      : world(of), state(world_state), own(SizeOf(of, a)) {}
+  __device__ int count() const { return world.agents + (world.navigation ? 0 : world.landmarks); }
+  __device__ const double* At(int i) const {
+    return state + 2 * (i < world.agents ? i : i + world.agents);  // velocities lie in between
+  }
+  __device__ double ReachOf(int i) const {
+    return own + (i < world.agents ? SizeOf(world, i) : 0.2);
+  }
+  // Calls body(begin, end, reach) for each kind of them.
+  template <typename Body>
+  __device__ void ForKinds(Body body) const {
+    body(0, world.predators, ReachOf(0));
+    if (world.navigation) return;
+    body(world.predators, world.agents, ReachOf(world.predators));
+    body(world.agents, count(), ReachOf(world.agents));
+  }
+};
+
+__device__ inline void AddContacts(const WorldView& world, const double* state, int a,
+                                   double* force) {
+  const Others others(world, state, a);
+  others.ForKinds([&](int begin, int end, double sizes) {
+    const Reach reach(sizes);
+    for (int i = begin; i < end; ++i) {
+      if (i != a) AddContact(state + 2 * a, others.At(i), reach, force);
+    }
+  });
+}
+
+// Contacts whose forces are needed, of all worlds of a block. Few are, but of a warp's threads
+// nearly always one, and the others would wait for its exponentials.
+struct ContactQueue {
+  static constexpr int kCapacity = 512;
+  static constexpr uint32_t kNone = ~0u;
+  double2 force[kCapacity];
+  uint32_t task[kCapacity];
+  int count;
+};
+
+// Computes the forces of contacts first + i on agent a for the bits i of `mask`, by all T threads,
+// and calls use(forces), in the order of bits, if there are any.
+template <int T, typename Use>
+__device__ inline void ComputeContacts(const WorldView& world, const Block& block,
+                                       ContactQueue& queue, int w, int a, int first, uint64_t mask,
+                                       Use use) {
+  constexpr int kCapacity = ContactQueue::kCapacity;
+  bool waits = mask != 0;
+  if (!__syncthreads_or(waits)) return;
+  do {
+    if (threadIdx.x == 0) queue.count = 0;
+    __syncthreads();
+    int base = kCapacity;
+    if (waits) {
+      const int count = __popcll(mask);
+      base = atomicAdd(&queue.count, count);
+      if (base + count <= kCapacity) {
+        int slot = base;
+        for (uint64_t bits = mask; bits != 0; bits &= bits - 1) {
+          const uint32_t other = static_cast<uint32_t>(first + __ffsll(bits) - 1);
+          queue.task[slot++] = static_cast<uint32_t>(w) << 16 | static_cast<uint32_t>(a) << 8 | other;
+        }
+      } else {
+        for (int slot = base; slot < kCapacity; ++slot) queue.task[slot] = ContactQueue::kNone;
+        base = kCapacity;
+      }
+    }
+    __syncthreads();
+    const int tasks = min(queue.count, kCapacity);
+    for (int i = threadIdx.x; i < tasks; i += T) {
+      const uint32_t task = queue.task[i];
+      if (task == ContactQueue::kNone) continue;
+      const int agent = task >> 8 & 0xff, other = task & 0xff;
+      const double* const state = block.state + static_cast<int>(task >> 16) * block.stride;
+      const Others others(world, state, agent);
+      const double *const own = state + 2 * agent, *const at = others.At(other);
+      const double x = own[0] - at[0], y = own[1] - at[1];
+      queue.force[i] = ContactForce(x, y, x * x + y * y, others.ReachOf(other));
+    }
+    __syncthreads();
+    if (base < kCapacity) {
+      use(queue.force + base);
+      waits = false;
+    }
+  } while (__syncthreads_or(waits));
+}
+
+// A component of a force as contacts are added in their order, without those whose force is known
+// to be small only. `pending` bounds what was left out of a sum that is zero otherwise; `lost`: the
+// sum's bits depend on what was left out.
+struct LazySum {
+  double sum, pending = 0;
+  bool lost = false;
+
+  // Forces below the bound `largest`, together below `total`.
+  __device__ void AddBelow(double largest, double total) {
+    if (pending == 0 && Absorbs(sum, largest)) return;
+    if (sum != 0) lost = true;
+    pending += total;
+  }
+  __device__ void Add(double value) {
+    if (pending > 0) {
+      if (!Absorbs(value, pending)) lost = true;
+      pending = 0;
+    }
+    sum = value + sum;
+  }
+  // The sum becomes a change of a speed that is `speed` without it.
+  __device__ bool Known(double speed) const {
+    return !lost && (pending == 0 || Absorbs(speed, pending));
+  }
+};
+
+// Contacts of one agent, 64 at a time: those within reach of a force that may be large, of one
+// below either bound, or of none.
+struct ContactMasks {
+  uint64_t near = 0, middle = 0, far = 0;
+
+  __device__ ContactMasks(const Others& others, int a, int first) {
+    const double own[2] = {others.state[2 * a], others.state[2 * a + 1]};
+    others.ForKinds([&](int begin, int end, double reach) {
+      const double far_squared = (reach + 0.75) * (reach + 0.75);
+      const double middle_squared = (reach + kMiddleGap) * (reach + kMiddleGap);
+      const double near_squared = (reach + kNearGap) * (reach + kNearGap);
+      for (int i = max(begin, first); i < min(end, first + 64); ++i) {
+        const double* const at = others.At(i);
+        const double x = own[0] - at[0], y = own[1] - at[1];
+        const double squared = x * x + y * y;
+        if (i == a || squared > far_squared) continue;
+        const uint64_t bit = uint64_t{1} << (i - first);
+        if (squared > middle_squared) {
+          far |= bit;
+        } else if (squared > near_squared) {
+          middle |= bit;
+        } else {
+          near |= bit;
+        }
+      }
+    });
+  }
+};
+
+// As AddContacts, by all T threads of a block. First with bounds instead of small forces; agents
+// whose sums depend on these, as those at rest, get all.
+template <int T>
+__device__ inline void QueueContacts(const WorldView& world, const Block& block,
+                                     ContactQueue& queue, bool active, int w, int a,
+                                     const double* v, double* force) {
+  const Others others(world, block.state + (active ? w : 0) * block.stride, active ? a : 0);
+  LazySum sums[2] = {{force[0]}, {force[1]}};
+  const auto none = ContactMasks(others, 0, others.count());
+  for (int first = 0; first < others.count(); first += 64) {
+    const ContactMasks masks = active ? ContactMasks(others, a, first) : none;
+    // Near ones one by one, those between them together.
+    const auto add = [&](const double2* forces) {
+      uint64_t left = ~uint64_t{0};
+      for (uint64_t bits = masks.near; left != 0; bits &= bits - 1) {
+        const uint64_t before = left & (bits != 0 ? (bits & -bits) - 1 : ~uint64_t{0});
+        const int middle = __popcll(masks.middle & before), far = __popcll(masks.far & before);
+        if (middle + far > 0) {
+          const double total = middle * kMiddleBound + far * kFarBound;
+          for (LazySum& sum : sums) sum.AddBelow(middle > 0 ? kMiddleBound : kFarBound, total);
+        }
+        if (bits == 0) return;
+        sums[0].Add(forces->x);
+        sums[1].Add(forces->y);
+        ++forces;
+        left = ~uint64_t{0} << 1 << (__ffsll(bits) - 1);
+      }
+    };
+    if (masks.near == 0) add(nullptr);
+    ComputeContacts<T>(world, block, queue, w, a, first, masks.near, add);
+  }
+  const bool known = !active || (sums[0].Known(v[0] * (1 - kDamping)) &&
+                                 sums[1].Known(v[1] * (1 - kDamping)));
+  double all[2] = {force[0], force[1]};
+  for (int first = 0; first < others.count(); first += 64) {
+    const ContactMasks masks = known ? none : ContactMasks(others, a, first);
+    const uint64_t mask = masks.near | masks.middle | masks.far;
+    ComputeContacts<T>(world, block, queue, w, a, first, mask, [&](const double2* forces) {
+      for (int i = 0; i < __popcll(mask); ++i) {
+        all[0] = forces[i].x + all[0];
+        all[1] = forces[i].y + all[1];
+      }
+    });
+  }
+  force[0] = known ? sums[0].sum : all[0];
+  force[1] = known ? sums[1].sum : all[1];
+}
+
 // ---- One step ----------------------------------------------------------------------------------
 
 // Shared memory of one world: its state and a zero, rewards, distances to landmarks.
@@ -357,13 +575,6 @@ struct Walk {
   int world, at, worlds_per_step, rest;
 };
 
-struct Block {
-  double* state;  // of all worlds of the block
-  int stride;     // doubles from world to world
-  int worlds;     // of the block
-  int64_t first;  // world
-};
-
 template <int T>
 __device__ inline void WriteViews(const WorldView& world, const Block& block) {
   __syncthreads();
@@ -454,11 +665,12 @@ __device__ inline void Store(const WorldView& world, const RolloutRows& rollout,
 }
 
 // One step of the block's worlds, which are in shared memory; those that end start anew. Views are
-// not written. Contract: all T threads call; w and a are the thread's world and agent.
-template <int T>
+// not written. Contract: all T threads call; w and a are the thread's world and agent; `queue` is
+// looked at if kQueued.
+template <int T, bool kQueued>
 __device__ inline void StepShared(const WorldView& world, const ActionSource& actions,
                                   const ReplayView& replay, const Block& block,
-                                  RingStep* ring_steps, int w, int a) {
+                                  RingStep* ring_steps, ContactQueue* queue, int w, int a) {
   const bool active = w < block.worlds && a < world.agents;
   const bool leads = active && a == 0;
   const int64_t e = block.first + w;
@@ -479,9 +691,8 @@ __device__ inline void StepShared(const WorldView& world, const ActionSource& ac
   }
   const bool rolls_out = replay.rollout.now != nullptr;
   if (rolls_out) Store<T>(world, replay.rollout, block, /*before=*/true);
-  double p[2] = {}, v[2] = {};
+  double p[2] = {}, v[2] = {}, force[2] = {};
   if (active) {
-    double force[2] = {};
     if (a >= world.actors) {
       if (world.prey_at_random) {
         MoveAtRandom(world, e, a, force);
@@ -495,27 +706,14 @@ __device__ inline void StepShared(const WorldView& world, const ActionSource& ac
           Philox(actions.key, actions.step, static_cast<uint64_t>(e * world.actors + a));
       DecodeChoice(world, a, __umulhi(words.x, 5u), force);
     }
-    const double own = SizeOf(world, a);
     p[0] = state[2 * a];
     p[1] = state[2 * a + 1];
-    const Reach predator(own + SizeOf(world, 0));
-    for (int b = 0; b < world.predators; ++b) {
-      if (b != a) AddContact(p, state + 2 * b, predator, force);
-    }
-    if (!world.navigation) {
-      const Reach prey(own + SizeOf(world, world.predators)), landmark(own + 0.2);
-      for (int b = world.predators; b < world.agents; ++b) {
-        if (b != a) AddContact(p, state + 2 * b, prey, force);
-      }
-      const double* const landmarks = state + 4 * world.agents;
-      for (int l = 0; l < world.landmarks; ++l) {
-        AddContact(p, landmarks + 2 * l, landmark, force);
-      }
-    }
     v[0] = state[2 * (world.agents + a)];
     v[1] = state[2 * (world.agents + a) + 1];
-    Integrate(world, a, force, p, v);
+    if constexpr (!kQueued) AddContacts(world, state, a, force);
   }
+  if constexpr (kQueued) QueueContacts<T>(world, block, *queue, active, w, a, v, force);
+  if (active) Integrate(world, a, force, p, v);
   __syncthreads();
   if (active) {
     for (int d = 0; d < 2; ++d) {

@@ -6,16 +6,22 @@ namespace {
 
 constexpr int kStepThreads = 128;
 
-__global__ void __launch_bounds__(kStepThreads)
+// A queue pays where an agent has many to touch.
+constexpr int kManyOthers = 16;
+
+template <bool kQueued>
+__global__ void __launch_bounds__(kStepThreads, kQueued ? 7 : 9)
     StepKernel(WorldView world, ActionSource actions, ReplayView replay, int worlds_per_block) {
   extern __shared__ double memory[];
   __shared__ RingStep ring_steps[kStepThreads];
+  __shared__ __align__(16) unsigned char queue[kQueued ? sizeof(ContactQueue) : 1];
   const Block block = MakeBlock(world, memory, worlds_per_block);
   LoadWorlds<kStepThreads>(world, block);
   // A warp has the same agent of many worlds, so that its threads do the same.
-  StepShared<kStepThreads>(world, actions, replay, block, ring_steps,
-                           static_cast<int>(threadIdx.x) % worlds_per_block,
-                           static_cast<int>(threadIdx.x) / worlds_per_block);
+  StepShared<kStepThreads, kQueued>(world, actions, replay, block, ring_steps,
+                                    reinterpret_cast<ContactQueue*>(queue),
+                                    static_cast<int>(threadIdx.x) % worlds_per_block,
+                                    static_cast<int>(threadIdx.x) / worlds_per_block);
   WriteViews<kStepThreads>(world, block);
 }
 
@@ -45,7 +51,9 @@ Shape ShapeOf(const WorldView& view) {
 cudaError_t LaunchStep(const WorldView& view, const ActionSource& actions, const ReplayView& replay,
                        cudaStream_t stream) {
   const Shape shape = ShapeOf(view);
-  StepKernel<<<shape.blocks, kStepThreads, static_cast<size_t>(shape.bytes), stream>>>(
+  const int others = view.agents + (view.navigation ? 0 : view.landmarks);
+  const auto kernel = others >= kManyOthers ? StepKernel<true> : StepKernel<false>;
+  kernel<<<shape.blocks, kStepThreads, static_cast<size_t>(shape.bytes), stream>>>(
       view, actions, replay, shape.worlds_per_block);
   return cudaGetLastError();
 }

@@ -83,7 +83,9 @@ cuda::OnPolicySpec DeviceOnPolicy::EngineSpec() const {
                             .clip_norm = options.clip_norm,
                             .normalize = options.normalize_advantages,
                             .advantage_floor = options.advantage_floor,
-                            .precision = PrecisionOf(options.precision),
+                            .precision = options.precision == "fp32"
+                                             ? cuda::Precision::kSplit
+                                             : PrecisionOf(options.precision),
                             .seed = team_.seed};
   std::vector<cuda::NetSpec> critics;
   for (const auto& unit : team_.units) {

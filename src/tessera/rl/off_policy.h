@@ -66,7 +66,8 @@ void AddOffPolicyParameters(ParameterList<Options>& parameters) {
       {"precision",
        &O::precision,
        {"fp32", "tf32", "bf16"},
-       "of products on --device cuda; sums are fp32, and so is everything on the cpu"},
+       "of products on --device cuda; sums are fp32, and so is everything on the cpu, whose bits "
+       "fp32 has"},
       {"replay",
        &O::replay,
        {"auto", "joint", "compact", "per_agent"},
