@@ -217,9 +217,16 @@ REFUSED = {
             "samples": -1, "proof_rounds": -1},
     "compare": {"problem.network": "inputs/../../net.yaml", "methods": [], "stop_within": -1, "seeds": 2**62},
     "cooptimize": {"networks": ["../net.yaml"], "measurements": 0, "max_batch": 0, "budget_sram_bytes": -1,
-                   "clock_mhz": 0, "measurement_seconds": -1, "budget_macs": 2**62, "hardware": "../chip.yaml"},
+                   "clock_mhz": 0, "measurement_seconds": -1, "budget_macs": 2**62, "hardware": "../chip.yaml",
+                   "alu_startup_cycles": 7, "read_delay_cycles": 129},  # other measurements
     "explore": {"networks": ["../graph.yaml"], "machine": "../template.yaml", "seconds": -1, "samples": 0},
     "sweep": {"networks": ["../graph.yaml"], "accelerator": "../chip.yaml", "seconds": -1},
+}
+
+# Words of a result that its numbers do not show.
+REPORTED = {
+    "map": {"power_note": 2**63 - 1, "stopped_by": -1, "interrupted": "\u009b31m"},
+    "map-proof": {"gains.0.text": "bypass could gain at most 99 %", "power_note": "power at 9 GHz"},
 }
 
 
@@ -262,7 +269,9 @@ def forged(machine, kind, folder):
             changed = None
         if code == 0 and changed and b"trust" not in machine.output:
             raise faults.Held(f"{what}: verify accepts {changed}")
-        machine.finish(machine.start(["resume", "forged"]), what + ", resumed", work=WORK, stops=True)
+        # Of what resume writes anew it reads nothing: a few of those will do.
+        if name != "result.json" and not name.startswith(("report.html", "mappings/")) or machine.trials % 4 == 0:
+            machine.finish(machine.start(["resume", "forged"]), what + ", resumed", work=WORK, stops=True)
     except faults.Held:
         keep(machine, kind, name, state)
         raise
@@ -283,6 +292,22 @@ def refused(machine, kind, folder, place, value):
         what = f"{kind}: {command} with setting {place} = {value}"
         if machine.finish(machine.start([command, "forged"]), what, work=WORK) == 0:
             raise faults.Held(f"{what}: accepted")
+
+
+def reported(machine, kind, folder, place, value):
+    """A result that says something else, sealed: verify does not accept it."""
+    copy = copied(machine, folder)
+    result = read_json(copy + "/result.json")
+    *path, last = place.split(".")
+    inner = result
+    for key in path:
+        inner = inner[int(key) if key.isdigit() else key]
+    inner[last] = value
+    write(copy + "/result.json", json.dumps(result, indent=1).encode())
+    seal(copy)
+    what = f"{kind}: result with {place} = {value}"
+    if machine.finish(machine.start(["verify", "forged", "--seconds", "2"]), what, work=WORK) == 0:
+        raise faults.Held(f"{what}: verify accepts it")
 
 
 def emptied(machine, kind, folder):

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 // Handlers get no argument of ours, so these have to be global.
 std::atomic<bool> g_stop = false;
 std::array<std::atomic<pid_t>, 256> g_groups = {};  // 0: free
+thread_local AbandonScope* t_scope = nullptr;       // the innermost one
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
 
 }  // namespace
@@ -30,6 +32,20 @@ void StopAtOnce() {
   }
   ::_exit(kInterruptedExitCode);
 }
+
+AbandonScope::AbandonScope(std::function<bool()> unwanted)
+    : unwanted_(std::move(unwanted)), outer_(std::exchange(t_scope, this)) {}
+
+AbandonScope::~AbandonScope() { t_scope = outer_; }
+
+bool AbandonScope::Ask() {
+  abandoned_ = abandoned_ || unwanted_() || (outer_ != nullptr && outer_->Ask());
+  return abandoned_;
+}
+
+bool Abandoned() { return t_scope != nullptr && t_scope->Ask(); }
+
+bool WasAbandoned() { return t_scope != nullptr && t_scope->abandoned(); }
 
 ProcessGroup::ProcessGroup(pid_t leader) {
   for (std::atomic<pid_t>& place : g_groups) {

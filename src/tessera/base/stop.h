@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 #include "tessera/part.h"
@@ -23,6 +24,36 @@ Error Interrupted(const std::string& doing);
 // Ends the program at once with kInterruptedExitCode, and all ProcessGroups with it. Safe in a
 // signal handler.
 [[noreturn]] void StopAtOnce();
+
+// While it lives, work on this thread that nobody wants any more may be left as it is: a round of
+// learning when the time is over, networks that are made for a run that was asked to stop. Such
+// work asks Abandoned() between its steps; whoever opened the scope does not use what came of it.
+// Scopes nest: what an outer one does not want, an inner one does not either.
+class AbandonScope {
+ public:
+  // `unwanted` is asked on this thread only, and not again once it has said yes.
+  explicit AbandonScope(std::function<bool()> unwanted);
+  AbandonScope(const AbandonScope&) = delete;
+  AbandonScope& operator=(const AbandonScope&) = delete;
+  ~AbandonScope();
+
+  // Whether some work was left: somebody asked, and was told so.
+  bool abandoned() const { return abandoned_; }
+
+ private:
+  friend bool Abandoned();
+  bool Ask();
+
+  const std::function<bool()> unwanted_;
+  AbandonScope* const outer_;
+  bool abandoned_ = false;
+};
+
+// Whether to leave the work of this thread as it is. Never without an AbandonScope.
+bool Abandoned();
+
+// Whether it was left already, in the innermost scope of this thread. Asks nobody.
+bool WasAbandoned();
 
 // Processes that must not outlive this one: while it lives, StopAtOnce kills the group. One that
 // finds no place (there are 256) is not killed.

@@ -56,6 +56,28 @@ TEST(Stop, LeavesAPipeThatIsFedAlone) {
   EXPECT_EQ(*ReadFile(pipe), "abcabc");
 }
 
+TEST(Stop, WorkIsLeftOnlyInsideAScope) {
+  EXPECT_FALSE(Abandoned());
+  int asked = 0;
+  const AbandonScope outer([&] { return ++asked > 1; });
+  EXPECT_FALSE(Abandoned());
+  EXPECT_FALSE(WasAbandoned());
+  {
+    const AbandonScope inner([] { return true; });
+    EXPECT_FALSE(WasAbandoned());  // Nobody asked.
+    EXPECT_TRUE(Abandoned());
+    EXPECT_TRUE(WasAbandoned());
+  }
+  EXPECT_FALSE(WasAbandoned());  // What an inner one does not want is nothing to the outer one.
+  {
+    const AbandonScope inner([] { return false; });
+    EXPECT_TRUE(Abandoned());  // What the outer one does not want is not wanted inside either.
+  }
+  EXPECT_TRUE(Abandoned());
+  EXPECT_EQ(asked, 2);  // A yes is remembered.
+  std::thread([] { EXPECT_FALSE(Abandoned()); }).join();
+}
+
 TEST(Stop, AtOnceKillsTheGroupsThatAreKnown) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "tessera/base/stop.h"
 #include "tessera/coopt/tuner_model.h"
 #include "tessera/search.h"
 
@@ -100,7 +101,7 @@ class AutotvmTuner final : public GroupTuner {
     heap_.clear();
     in_heap_.clear();
     CounterRng rng(group_.setup().seed, StreamId("coopt.autotvm.chains"), rounds_++);
-    while (std::ssize(chains_) < options_.chains) {
+    while (std::ssize(chains_) < options_.chains && !Abandoned()) {
       chains_.push_back({group_.Sample(rng), {}, 0});
       Score(chains_.back());
     }
@@ -108,7 +109,8 @@ class AutotvmTuner final : public GroupTuner {
     // A step changes one knob; a group of many layers gets as many steps for each of them.
     const int64_t layers = std::ssize(group_.layers());
     int64_t idle = 0;
-    for (int64_t step = 0; step < options_.steps && idle < options_.patience; ++step) {
+    for (int64_t step = 0; step < options_.steps && idle < options_.patience && !Abandoned();
+         ++step) {
       const double temperature =
           1.0 - static_cast<double>(step) / static_cast<double>(options_.steps);
       bool changed = false;

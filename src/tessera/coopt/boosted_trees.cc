@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <xgboost/c_api.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/base/text.h"
 #include "tessera/result.h"
 
@@ -74,7 +75,7 @@ Result<void> SetParameters(BoosterHandle booster, size_t rows, const BoostOption
 Result<int64_t> Train(BoosterHandle booster, DMatrixHandle matrix, const BoostOptions& options) {
   double best = -std::numeric_limits<double>::infinity();
   int64_t best_rounds = 0;
-  for (int64_t round = 0; round < options.max_rounds; ++round) {
+  for (int64_t round = 0; round < options.max_rounds && !Abandoned(); ++round) {
     if (XGBoosterUpdateOneIter(booster, static_cast<int>(round), matrix) != 0) {
       return LibraryError("update");
     }

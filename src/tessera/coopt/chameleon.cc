@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "tessera/base/stop.h"
 #include "tessera/coopt/knob_policy.h"
 #include "tessera/coopt/tuner_model.h"
 #include "tessera/search.h"
@@ -141,7 +142,7 @@ class ChameleonTuner final : public GroupTuner {
     for (int64_t walker = 0; walker < kWalkers; ++walker)
       policy_.Restart(walker, group_.Sample(rng));
     std::vector<bool> ends;
-    while (episodes < options_.episodes) {
+    while (episodes < options_.episodes && !Abandoned()) {
       policy_.Move(rng, ends);
       std::vector<float> rewards;
       for (int64_t walker = 0; walker < kWalkers; ++walker) {
@@ -192,7 +193,8 @@ class ChameleonTuner final : public GroupTuner {
           {group_.KnobIndex(candidate, knobs[0]), group_.KnobIndex(candidate, knobs[1])});
     }
     Clusters clusters = KMeans(places, kClusterStep, rng);
-    for (int64_t count = 2 * kClusterStep; count <= options_.plan; count += kClusterStep) {
+    for (int64_t count = 2 * kClusterStep; count <= options_.plan && !Abandoned();
+         count += kClusterStep) {
       Clusters next = KMeans(places, count, rng);
       const bool enough = next.loss >= clusters.loss / kLossRatio;
       clusters = std::move(next);

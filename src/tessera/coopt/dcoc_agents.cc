@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/stop.h"
 #include "tessera/result.h"
 
 namespace tessera::coopt {
@@ -60,7 +61,7 @@ void DcocAgents::Walk(std::span<const Request> starts, bool freeze_hardware, con
   std::vector<EpisodeEnd> ends(walkers, EpisodeEnd::kNone);
   for (const Request& state : states) visit(state);
   for (size_t i = 0; i < walkers; ++i) walk_.Observe(states[i], before.data() + i * width);
-  for (int64_t step = 0; step < options_.steps; ++step) {
+  for (int64_t step = 0; step < options_.steps && !Abandoned(); ++step) {
     learner_->Act(options_.walkers, before, ActMode::kExplore, actions);
     for (size_t i = 0; i < walkers; ++i) {
       const float* const own = actions.data() + i * static_cast<size_t>(spec_.action_size());

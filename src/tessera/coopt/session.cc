@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/stop.h"
 #include "tessera/record/clock.h"
 
 namespace tessera::coopt {
@@ -39,7 +40,13 @@ class Session {
         result_.interrupted = true;
         break;
       }
+      // Nobody waits for what a method learns once the program was asked to stop.
+      const AbandonScope scope(StopRequested);
       const std::vector<Request> requests = Proposed();
+      if (scope.abandoned()) {
+        result_.interrupted = true;
+        break;
+      }
       if (requests.empty()) break;
       const int64_t before = result_.measurements;
       Result<std::vector<Measured>> answers = Answer(requests);

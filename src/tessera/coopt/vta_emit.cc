@@ -1,6 +1,9 @@
 // Programs of VTA schedules: what is handed out was linked, simulated and compared with a plain
 // convolution.
 #include "tessera/coopt/vta_space.h"
+
+#include <fmt/format.h>
+
 #include "tessera/vta.h"
 #include "tessera/vta/codegen/data.h"
 #include "tessera/vta/program.h"
@@ -24,7 +27,11 @@ Result<std::string> VtaSpace::Program(const SchedulePoint& point, const Measured
   const Result<vta::CycleReport> report = cycles.Run(vta::DecodeInstructions(*program));
   if (!report) return report.error();
   if (report->cycles != outcome.cycles) {
-    return Wrong("the linked program takes other cycles than were measured");
+    // A measurement that was just made cannot differ; one that a run has kept can.
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("the program takes {} cycles, but {} were measured",
+                                        report->cycles, outcome.cycles),
+                 .hint = "the settings or measurements of the run were changed"};
   }
   vta::Program copy = *program;
   const Result<vta::CheckReport> checked = vta::CheckAndRun(copy);

@@ -26,16 +26,14 @@ class Collector final : public SearchObserver {
 
 Result<std::vector<Trial>> Collect(const MapJob& job, const MappingProblem& problem,
                                    const MethodChoice& policy, const AssignOptions& options) {
-  const Result<std::unique_ptr<Searcher>> searcher =
-      policy.Make({.space = problem.space(),
-                   .seed = static_cast<uint64_t>(job.settings.seed),
-                   .samples = job.settings.budget.samples});
-  if (!searcher) return searcher.error();
+  const SearchSetup setup{.space = problem.space(),
+                          .seed = static_cast<uint64_t>(job.settings.seed),
+                          .samples = job.settings.budget.samples};
   ThreadPool pool(options.threads);
   Evaluator evaluator(problem, pool);
   Collector collector;
-  const Result<SearchResult> result = RunSearch(
-      **searcher, evaluator,
+  const Result<SearchResult> result = RunMethod(
+      policy, setup, evaluator,
       {.budget = job.settings.budget, .batch = job.settings.points, .interrupted = options.stopped},
       &collector);
   if (!result) return result.error();

@@ -161,13 +161,11 @@ class Comparer {
       return SearchResult{.stop = StopReason::kInterrupted};
     }
     const MethodChoice& method = options_.methods[task.run / static_cast<size_t>(options_.seeds)];
-    const Result<std::unique_ptr<Searcher>> searcher =
-        method.Make({.space = problem_.space(),
-                     .seed = static_cast<uint64_t>(made.seed),
-                     .samples = job_.settings.budget.samples,
-                     .mapping = &problem_,
-                     .policy = job_.policy});
-    if (!searcher) return searcher.error();
+    const SearchSetup setup{.space = problem_.space(),
+                            .seed = static_cast<uint64_t>(made.seed),
+                            .samples = job_.settings.budget.samples,
+                            .mapping = &problem_,
+                            .policy = job_.policy};
     SearchOptions search = task.search;
     std::vector<Trial> replayed;
     std::optional<TrialJournal> journal;
@@ -188,7 +186,7 @@ class Comparer {
     CompareObserver observer(mutex_, journal ? &*journal : nullptr, hooks_.progress,
                              {.name = fmt::format("{} seed {}", made.method, made.seed),
                               .budget = task.search.budget.samples});
-    Result<SearchResult> result = RunSearch(**searcher, evaluator, search, &observer);
+    Result<SearchResult> result = RunMethod(method, setup, evaluator, search, &observer);
     if (result) observer.Done(*result);
     return result;
   }

@@ -246,13 +246,12 @@ class NetworkMapper {
     const std::vector<Point> similar = HintsOf(solved, made.layer, problem, job_);
     hints.insert(hints.end(), similar.begin(), similar.end());
     const MethodChoice& method = proposes ? PolicyChoice() : *job_.method;
-    const Result<std::unique_ptr<Searcher>> searcher = method.Make({.space = problem.space(),
-                                                                    .seed = seed,
-                                                                    .samples = budget.samples,
-                                                                    .hints = std::move(hints),
-                                                                    .mapping = &problem,
-                                                                    .policy = job_.policy});
-    if (!searcher) return searcher.error();
+    const SearchSetup setup{.space = problem.space(),
+                            .seed = seed,
+                            .samples = budget.samples,
+                            .hints = std::move(hints),
+                            .mapping = &problem,
+                            .policy = job_.policy};
     std::optional<TrialJournal> journal;
     if (hooks_.directory != nullptr) {
       Result<TrialJournal> opened = TrialJournal::Open(SearchJournal(*hooks_.directory, index));
@@ -285,7 +284,7 @@ class NetworkMapper {
                             .gap = made.gap(),
                             .samples = made.samples(),
                             .budget = job_.prove ? 0 : budget.samples});
-    Result<SearchResult> result = RunSearch(**searcher, evaluator, options, &observer);
+    Result<SearchResult> result = RunMethod(method, setup, evaluator, options, &observer);
     if (!result) return result.error();
     observer.Done(*result, job_.prove);
     made.search = *std::move(result);
@@ -484,6 +483,7 @@ Result<std::optional<MethodWords>> WordsAfter(const MapJob& job, const MappingPr
   const uint64_t seed = LayerSeed(job.settings.seed, layer);
   const int64_t samples = job.settings.budget.samples;
   const MethodChoice& method = proposes ? PolicyChoice() : *job.method;
+  const AbandonScope scope([&] { return SteadySeconds() >= deadline || StopRequested(); });
   const Result<std::unique_ptr<Searcher>> searcher =
       method.Make({.space = problem.space(),
                    .seed = seed,
@@ -494,9 +494,10 @@ Result<std::optional<MethodWords>> WordsAfter(const MapJob& job, const MappingPr
   if (!searcher) return searcher.error();
   const int64_t batch = proposes ? kProposalBatch : job.settings.points;
   while (!trials.empty()) {
-    if (SteadySeconds() >= deadline) return std::optional<MethodWords>();
+    if (SteadySeconds() >= deadline || scope.abandoned()) return std::optional<MethodWords>();
     const std::vector<Point> points =
         (*searcher)->Propose(std::min(batch, static_cast<int64_t>(trials.size())));
+    if (scope.abandoned()) return std::optional<MethodWords>();
     const std::span<const Trial> seen = trials.first(std::min(points.size(), trials.size()));
     if (points.empty() || !std::ranges::equal(points, seen, {}, {}, &Trial::point)) {
       return std::optional<MethodWords>();

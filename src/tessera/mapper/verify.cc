@@ -81,6 +81,7 @@ class Verifier {
     CompareText(report_, "run", "method", job_.settings.method.ToString());
     CompareNumber(report_, "run", "seed", static_cast<double>(job_.settings.seed));
     CheckBudget();
+    CheckWords();
     const Json& layers = report_["layers"];
     const size_t count = job_.network.layers.size();
     if (!layers.is_array() || layers.size() != count) {
@@ -120,6 +121,22 @@ class Verifier {
     CountNumber();
     if (TextAt(json, key) == computed) return;
     Complain(fmt::format("{}: {}", what, key), TextAt(json, key), std::string(computed));
+  }
+
+  // Words beside the numbers, which say how to read them.
+  void CheckWords() {
+    const std::string note = job_.settings.model->PowerNote();
+    if (!note.empty() || report_.contains("power_note")) {
+      CompareText(report_, "result", "power_note", note);
+    }
+    const std::string stop = TextAt(report_, "stopped_by");
+    if (std::ranges::find(kMapStopNames, stop) == kMapStopNames.end()) {
+      Complain("stopped_by", stop, fmt::format("one of {}", fmt::join(kMapStopNames, ", ")));
+    }
+    const std::string interrupted = TextAt(report_, "interrupted");
+    if (!report_.value("interrupted", Json()).is_boolean()) {
+      Complain("interrupted", interrupted, "true or false");
+    }
   }
 
   // What the run was allowed: without it nobody knows how its numbers are to be read.
@@ -333,6 +350,7 @@ class Verifier {
       CompareText(reported[i], what, "restriction", gains[i].restriction);
       CompareNumber(reported[i], what, "gained", gains[i].gained);
       CompareNumber(reported[i], what, "could_gain", gains[i].could_gain);
+      CompareText(reported[i], what, "text", gains[i].text);
     }
   }
 

@@ -5,11 +5,14 @@
 #include <cmath>
 #include <vector>
 
+#include "tessera/base/stop.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
 
 namespace tessera {
 namespace {
+
+constexpr int64_t kRowsBetweenPolls = 64, kWeightsBetweenPolls = int64_t{1} << 16;
 
 // `count` orthonormal vectors of `size` >= count entries: normal draws, then Gram-Schmidt twice,
 // which is as good as a QR decomposition at these sizes.
@@ -20,6 +23,8 @@ std::vector<double> OrthonormalRows(int64_t count, int64_t size, CounterRng& rng
   for (int64_t i = 0; i < count; ++i) {
     for (int pass = 0; pass < 2; ++pass) {
       for (int64_t j = 0; j < i; ++j) {
+        // Wide layers take minutes.
+        if (j % kRowsBetweenPolls == 0 && Abandoned()) return rows;
         double dot = 0;
         for (int64_t k = 0; k < size; ++k) dot += row(i)[k] * row(j)[k];
         for (int64_t k = 0; k < size; ++k) row(i)[k] -= dot * row(j)[k];
@@ -43,6 +48,7 @@ void InitGlorotUniform(const MlpLayout& layout, uint64_t seed, uint64_t stream,
     CounterRng rng(seed, stream, /*step=*/l);
     const double limit = std::sqrt(6.0 / static_cast<double>(layer.inputs + layer.outputs));
     for (int64_t i = 0; i < layer.inputs * layer.outputs; ++i) {
+      if (i % kWeightsBetweenPolls == 0 && Abandoned()) return;
       parameters[static_cast<size_t>(layer.weights + i)] =
           static_cast<float>(limit * (2 * rng.Uniform() - 1));
     }
@@ -55,6 +61,7 @@ void InitOrthogonal(const MlpLayout& layout, double gain, double output_gain, ui
   std::fill_n(parameters.begin(), layout.size(), 0.0f);
   for (size_t l = 0; l < layout.layers().size(); ++l) {
     const MlpLayout::Layer& layer = layout.layers()[l];
+    if (Abandoned()) return;
     CounterRng rng(seed, stream, /*step=*/l);
     const bool tall = layer.inputs >= layer.outputs;  // then columns are the orthonormal vectors
     const int64_t count = std::min(layer.inputs, layer.outputs);

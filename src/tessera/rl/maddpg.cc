@@ -2,6 +2,7 @@
 // observations and actions; agents act by soft Gumbel choices.
 #include <algorithm>
 
+#include "tessera/base/stop.h"
 #include "tessera/rl/device_off_policy.h"
 #include "tessera/rl/off_policy.h"
 
@@ -24,7 +25,7 @@ class Maddpg final : public OffPolicyLearner {
   Result<UpdateReport> Update() override {
     UpdateReport report;
     const double share = 1.0 / static_cast<double>(agents_->num_agents());
-    for (int64_t i = 0; i < agents_->num_agents(); ++i) {
+    for (int64_t i = 0; i < agents_->num_agents() && !Abandoned(); ++i) {
       agents_->SampleBatch(i);
       agents_->NextActions(i);
       agents_->Targets(i, /*bonus=*/nullptr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/stop.h"
 #include "tessera/rl/device_off_policy.h"
 #include "tessera/rl/off_policy.h"
 
@@ -27,7 +28,7 @@ class Masac final : public OffPolicyLearner {
   Result<UpdateReport> Update() override {
     UpdateReport report;
     const double share = 1.0 / static_cast<double>(agents_->num_agents());
-    for (int64_t i = 0; i < agents_->num_agents(); ++i) {
+    for (int64_t i = 0; i < agents_->num_agents() && !Abandoned(); ++i) {
       trainer_ = i;
       agents_->SampleBatch(i);
       agents_->NextActions(i);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/memory.h"
+#include "tessera/base/stop.h"
 #include "tessera/nn/heads.h"
 #include "tessera/part.h"
 #include "tessera/result.h"
@@ -109,6 +110,7 @@ class Ppo final : public OnPolicyLearner {
         unit.Values(features_, setup_.pool, unit.rollout().values.data());
       });
       for (auto& unit : team_.units) {
+        if (Abandoned()) break;
         unit->LogProbabilities(features_, setup_.pool, 0);
         if (shared_critic_) TakeValues(*unit);
         FillAdvantages(*unit);
@@ -116,9 +118,9 @@ class Ppo final : public OnPolicyLearner {
       if (shared_critic_) MeanReturns();
     }
     const int64_t batches = std::min(team_.options.minibatches, team_.rows);
-    for (int64_t epoch = 0; epoch < team_.options.epochs; ++epoch) {
+    for (int64_t epoch = 0; epoch < team_.options.epochs && !Abandoned(); ++epoch) {
       OrderRows(team_, epoch, std::span(order_));
-      for (int64_t m = 0; m < batches; ++m) {
+      for (int64_t m = 0; m < batches && !WasAbandoned(); ++m) {
         const int64_t begin = m * team_.rows / batches, end = (m + 1) * team_.rows / batches;
         const std::span<const int64_t> ids =
             std::span(order_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
@@ -128,6 +130,7 @@ class Ppo final : public OnPolicyLearner {
         }
         const PhaseScope scope(setup_.profiler, Phase::kPLoss);
         for (auto& unit : team_.units) {
+          if (Abandoned()) break;
           unit->Learn(features_, ids, HasCritic(*unit), setup_.pool, report);
         }
       }
@@ -194,7 +197,7 @@ class Ppo final : public OnPolicyLearner {
   template <typename Do>
   void EachCritic(const Do& what) {
     for (auto& unit : team_.units) {
-      if (HasCritic(*unit)) what(*unit);
+      if (HasCritic(*unit) && !Abandoned()) what(*unit);
     }
   }
 

@@ -1,5 +1,6 @@
 // Step by step: act, step, observe, update, start anew.
 #include "tessera/rl/trainer.h"
+#include "tessera/base/stop.h"
 #include "tessera/rl/profiler.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ Result<void> Trainer::Step() {
   while (learner_.UpdateDue()) {
     const Result<UpdateReport> report = learner_.Update();
     if (!report) return report.error();
+    if (WasAbandoned()) return Interrupted("learning");
     losses_ = *report;
     ++updates_;
     if (Result<void> checked = CheckLosses(); !checked) return checked;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "tessera/base/stop.h"
 #include "tessera/search.h"
 #include "tessera/search/gp.h"
 #include "tessera/search/history.h"
@@ -94,10 +95,11 @@ class BoSearcher final : public Searcher {
     const std::vector<size_t> history = History(rng);
     Learn(history);
     const std::vector<Point> candidates = Candidates(history, rng);
-    gp_.Consider(Rows(candidates));
     std::vector<Point> chosen;
+    if (Abandoned()) return chosen;
+    gp_.Consider(Rows(candidates));
     std::vector<bool> taken(candidates.size());
-    while (std::ssize(chosen) < n && chosen.size() < candidates.size()) {
+    while (std::ssize(chosen) < n && chosen.size() < candidates.size() && !Abandoned()) {
       size_t winner = candidates.size();
       double most = -1;
       for (size_t i = 0; i < candidates.size(); ++i) {
@@ -136,6 +138,7 @@ class BoSearcher final : public Searcher {
     if (rounds_ % kEvery == 1) {
       double most = -kNothing, chosen = length_;
       for (const double factor : {0.6, 0.8, 1.0, 1.25, 1.6}) {
+        if (Abandoned()) return;
         const double length = std::clamp(length_ * factor, 0.1, 10.0);
         const double evidence = gp_.Fit(rows, costs, {.length = length, .noise = options_.noise});
         if (evidence > most) {
@@ -155,7 +158,7 @@ class BoSearcher final : public Searcher {
     std::vector<Point> candidates;
     std::unordered_set<size_t> fresh;
     for (int64_t i = 0; i < kTriesEach * options_.candidates; ++i) {
-      if (std::ssize(candidates) == options_.candidates) break;
+      if (std::ssize(candidates) == options_.candidates || Abandoned()) break;
       Point point;
       if (rng.Uniform() < options_.local) {
         // Two draws, of which the better anchor wins.

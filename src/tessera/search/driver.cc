@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/result.h"
 
 namespace tessera {
@@ -22,25 +23,40 @@ double SecondsSince(Clock::time_point start) {
 
 class Run {
  public:
-  Run(Searcher& searcher, Evaluator& evaluator, const SearchOptions& options,
-      SearchObserver* observer)
-      : searcher_(searcher), evaluator_(evaluator), options_(options), observer_(observer) {}
+  Run(Evaluator& evaluator, const SearchOptions& options, SearchObserver* observer)
+      : evaluator_(evaluator), options_(options), observer_(observer) {}
 
-  Result<SearchResult> Go() {
+  // Before Go: makes the searcher.
+  Result<std::unique_ptr<Searcher>> Make(const MethodChoice& method, const SearchSetup& setup) {
+    const AbandonScope scope([&] { return Unwanted(); });
+    Result<std::unique_ptr<Searcher>> made = method.Make(setup);
+    if (scope.abandoned()) GiveUp();
+    return made;
+  }
+
+  Result<SearchResult> Go(Searcher& searcher) {
     result_.bound = options_.bound;
-    while (!Finished()) {
+    while (!given_up_ && !Finished()) {
       const int64_t left = options_.budget.samples - result_.samples;
-      std::vector<Point> points = searcher_.Propose(std::min(options_.batch, left));
+      std::vector<Point> points;
+      {
+        const AbandonScope scope([&] { return Unwanted(); });
+        points = searcher.Propose(std::min(options_.batch, left));
+        if (scope.abandoned()) {
+          GiveUp();
+          break;
+        }
+      }
       TESSERA_CHECK(std::ssize(points) <= std::min(options_.batch, left));
       if (points.empty()) {
         result_.stop = StopReason::kExhausted;
         break;
       }
-      if (Result<void> done = Batch(std::move(points)); !done) return done.error();
+      if (Result<void> done = Batch(searcher, std::move(points)); !done) return done.error();
     }
     result_.seconds = SecondsSince(start_);
-    result_.notes = searcher_.Notes();
-    result_.agents = searcher_.Agents();
+    result_.notes = searcher.Notes();
+    result_.agents = searcher.Agents();
     return std::move(result_);
   }
 
@@ -57,10 +73,29 @@ class Run {
     // Recorded trials cost nothing, so a resumed run catches up before it looks at its limits.
     if (result_.samples < std::ssize(options_.recorded)) return false;
     if (options_.interrupted && options_.interrupted()) return stop(StopReason::kInterrupted);
-    if (options_.budget.seconds > 0 && SecondsSince(start_) >= options_.budget.seconds) {
-      return stop(StopReason::kSeconds);
-    }
+    if (OutOfTime()) return stop(StopReason::kSeconds);
     return false;
+  }
+
+  bool OutOfTime() const {
+    return options_.budget.seconds > 0 && SecondsSince(start_) >= options_.budget.seconds;
+  }
+
+  // Whether the run ends before anybody asks for what the searcher works at.
+  bool Unwanted() const {
+    // The end of what is recorded is no end of the run, so only the program itself may stop here.
+    if (result_.samples < std::ssize(options_.recorded)) return StopRequested();
+    return (options_.interrupted && options_.interrupted()) || OutOfTime();
+  }
+
+  // The searcher was left in the middle of something, so it is not asked again. What is recorded
+  // counts without it.
+  void GiveUp() {
+    given_up_ = true;
+    while (result_.samples < std::ssize(options_.recorded)) {
+      Count(options_.recorded[static_cast<size_t>(result_.samples)]);
+    }
+    if (!Finished()) result_.stop = StopReason::kInterrupted;
   }
 
   double Target() const {
@@ -68,7 +103,7 @@ class Run {
     return std::max(options_.target, *result_.bound * (1 + options_.target_gap.value_or(0)));
   }
 
-  Result<void> Batch(std::vector<Point> points) {
+  Result<void> Batch(Searcher& searcher, std::vector<Point> points) {
     trials_.resize(points.size());
     for (size_t i = 0; i < points.size(); ++i) trials_[i].point = points[i];
     const Result<size_t> replayed = Replay();
@@ -81,10 +116,14 @@ class Run {
     if (observer_ != nullptr && !fresh.empty()) {
       if (Result<void> told = observer_->OnTrials(fresh, result_); !told) return told;
     }
-    searcher_.Observe(trials_);
-    if (const std::optional<double> proved = searcher_.Bound()) {
+    // Nobody sees what is learned from the last samples.
+    const bool last = Finished();
+    const AbandonScope scope([&] { return last || Unwanted(); });
+    searcher.Observe(trials_);
+    if (const std::optional<double> proved = searcher.Bound()) {
       result_.bound = std::max(*proved, result_.bound.value_or(*proved));
     }
+    if (scope.abandoned()) GiveUp();
     return {};
   }
 
@@ -144,7 +183,6 @@ class Run {
     rewards_ = 0;
   }
 
-  Searcher& searcher_;
   Evaluator& evaluator_;
   const SearchOptions& options_;
   SearchObserver* const observer_;
@@ -152,7 +190,7 @@ class Run {
   SearchResult result_;
   int64_t failures_in_a_row_ = 0;
   double rewards_ = 0;  // of the samples since the last mean
-  bool cut_short_ = false;
+  bool cut_short_ = false, given_up_ = false;
   double least_excess_ = std::numeric_limits<double>::infinity();  // of infeasible points
   std::vector<Trial> trials_;
 };
@@ -171,8 +209,9 @@ std::string_view ToString(StopReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-Result<SearchResult> RunSearch(Searcher& searcher, Evaluator& evaluator,
-                               const SearchOptions& options, SearchObserver* observer) {
+namespace {
+
+Result<void> Check(const SearchOptions& options) {
   if (options.budget.samples < 1) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("the budget is {} samples, but must be at least 1",
@@ -183,7 +222,25 @@ Result<SearchResult> RunSearch(Searcher& searcher, Evaluator& evaluator,
         .kind = ErrorKind::kUsage,
         .message = fmt::format("the batch is {} points, but must be at least 1", options.batch)};
   }
-  return Run(searcher, evaluator, options, observer).Go();
+  return {};
+}
+
+}  // namespace
+
+Result<SearchResult> RunSearch(Searcher& searcher, Evaluator& evaluator,
+                               const SearchOptions& options, SearchObserver* observer) {
+  if (Result<void> checked = Check(options); !checked) return checked.error();
+  return Run(evaluator, options, observer).Go(searcher);
+}
+
+Result<SearchResult> RunMethod(const MethodChoice& method, const SearchSetup& setup,
+                               Evaluator& evaluator, const SearchOptions& options,
+                               SearchObserver* observer) {
+  if (Result<void> checked = Check(options); !checked) return checked.error();
+  Run run(evaluator, options, observer);
+  const Result<std::unique_ptr<Searcher>> searcher = run.Make(method, setup);
+  if (!searcher) return searcher.error();
+  return run.Go(**searcher);
 }
 
 Result<SearchResult> RunSearch(Searcher& searcher, const Problem& problem, ThreadPool& pool,

@@ -22,6 +22,12 @@ namespace tessera {
 Result<SearchResult> RunSearch(Searcher& searcher, Evaluator& evaluator,
                                const SearchOptions& options, SearchObserver* observer = nullptr);
 
+// The same for a method that has yet to be made, which counts: networks take time. What time or a
+// stop cuts off in the middle of learning or making is left unfinished.
+Result<SearchResult> RunMethod(const MethodChoice& method, const SearchSetup& setup,
+                               Evaluator& evaluator, const SearchOptions& options,
+                               SearchObserver* observer = nullptr);
+
 }  // namespace tessera
 
 #endif  // TESSERA_SEARCH_DRIVER_H_

@@ -1,10 +1,12 @@
 // The driver: every sample counted, limits named, and a resumed run equal to an uninterrupted one.
 #include "tessera/search/driver.h"
 
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/search.h"
 #include "tessera/space/synthetic.h"
 
@@ -227,6 +229,103 @@ TEST_F(DriverTest, ABatchThatAStopCutShortCountsForNothing) {
   EXPECT_EQ(result->stop, StopReason::kInterrupted);
   EXPECT_EQ(result->samples, 0);
   EXPECT_TRUE(recorder.all.empty());
+}
+
+// Proposes at random, and learns for ever from every batch after the first ones.
+class EternalLearner final : public Searcher {
+ public:
+  EternalLearner(const DecisionSpace& space, int64_t quick) : space_(space), quick_(quick) {}
+  std::vector<Point> Propose(int64_t n) override {
+    EXPECT_FALSE(left_) << "asked again after its work was left";
+    std::vector<Point> points;
+    for (int64_t i = 0; i < n; ++i) {
+      CounterRng rng(7, 0, drawn_++);
+      points.push_back(space_.Sample(rng, 0));
+    }
+    return points;
+  }
+  void Observe(std::span<const Trial> /*trials*/) override {
+    if (quick_-- > 0) return;
+    while (!Abandoned()) std::this_thread::yield();
+    left_ = true;
+  }
+
+ private:
+  const DecisionSpace& space_;
+  int64_t quick_;
+  uint64_t drawn_ = 0;
+  bool left_ = false;
+};
+
+TEST_F(DriverTest, TimeEndsARoundOfLearning) {
+  EternalLearner searcher(problem_.space(), 2);
+  ThreadPool pool(1);
+  Evaluator evaluator(problem_, pool);
+  const auto result =
+      RunSearch(searcher, evaluator, {.budget = {.samples = 1000, .seconds = 0.1}, .batch = 10});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->stop, StopReason::kSeconds);
+  EXPECT_EQ(result->samples, 30);
+}
+
+TEST_F(DriverTest, AStopEndsARoundOfLearning) {
+  EternalLearner searcher(problem_.space(), 2);
+  ThreadPool pool(1);
+  Evaluator evaluator(problem_, pool);
+  int asked = 0;  // before each batch and after it, then in the middle
+  const auto result = RunSearch(
+      searcher, evaluator,
+      {.budget = {.samples = 1000}, .batch = 10, .interrupted = [&] { return ++asked > 9; }});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->stop, StopReason::kInterrupted);
+  EXPECT_EQ(result->samples, 30);
+}
+
+// Nobody sees what is learned from the last samples, so nobody waits for it.
+TEST_F(DriverTest, NothingIsLearnedFromTheLastSamples) {
+  EternalLearner searcher(problem_.space(), 2);
+  ThreadPool pool(1);
+  Evaluator evaluator(problem_, pool);
+  const auto result = RunSearch(searcher, evaluator, {.budget = {.samples = 30}, .batch = 10});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->stop, StopReason::kSamples);
+  EXPECT_EQ(result->samples, 30);
+}
+
+// A run that is stopped while it catches up keeps all that it had.
+TEST_F(DriverTest, AStopWhileARunCatchesUpLosesNothing) {
+  Recorder recorder;
+  ThreadPool pool(1);
+  Evaluator evaluator(problem_, pool);
+  EternalLearner before(problem_.space(), 100);
+  const auto whole =
+      RunSearch(before, evaluator, {.budget = {.samples = 200}, .batch = 10}, &recorder);
+  ASSERT_TRUE(whole) << whole.error();
+  EternalLearner searcher(problem_.space(), 2);
+  RequestStop();
+  const auto result = RunSearch(searcher, evaluator,
+                                {.budget = {.samples = 400},
+                                 .batch = 10,
+                                 .interrupted = StopRequested,
+                                 .recorded = recorder.all});
+  ResetStop();
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->stop, StopReason::kInterrupted);
+  EXPECT_EQ(result->samples, 200);
+  EXPECT_EQ(result->infeasible, whole->infeasible);
+  EXPECT_EQ(result->curve, whole->curve);
+}
+
+// Networks this wide take minutes to make.
+TEST_F(DriverTest, TimeCountsWhileAMethodIsMade) {
+  ThreadPool pool(1);
+  Evaluator evaluator(problem_, pool);
+  const auto result = RunMethod(*ParseMethodChoice("marl:hidden=1024"), {.space = problem_.space()},
+                                evaluator, {.budget = {.samples = 1000, .seconds = 0.05}});
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->stop, StopReason::kSeconds);
+  EXPECT_EQ(result->samples, 0);
+  EXPECT_LT(result->seconds, 20);
 }
 
 TEST_F(DriverTest, QuotesTheClosestPointWhereNothingIsFeasible) {

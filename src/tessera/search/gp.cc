@@ -7,6 +7,7 @@
 
 #include <Eigen/Dense>
 
+#include "tessera/base/stop.h"
 #include "tessera/result.h"
 
 namespace tessera {
@@ -80,9 +81,17 @@ double GaussianProcess::Fit(std::span<const double> rows, std::span<const double
 void GaussianProcess::Consider(std::span<const double> rows) {
   State& s = *state_;
   s.candidates = AsColumns(rows, s.columns);
-  const Matrix correlations = s.Kernel(s.points, s.candidates);
-  s.means = correlations.transpose() * s.weights;
-  s.solved = s.factor.matrixL().solve(correlations);
+  // A long history and many candidates take minutes, so they come in parts.
+  constexpr Eigen::Index kPart = 1024;
+  const Eigen::Index count = s.candidates.cols();
+  s.means = Vector::Zero(count);
+  s.solved = Matrix::Zero(s.points.cols(), count);
+  for (Eigen::Index first = 0; first < count && !Abandoned(); first += kPart) {
+    const Eigen::Index part = std::min(kPart, count - first);
+    const Matrix correlations = s.Kernel(s.points, s.candidates.middleCols(first, part));
+    s.means.segment(first, part) = correlations.transpose() * s.weights;
+    s.solved.middleCols(first, part) = s.factor.matrixL().solve(correlations);
+  }
   s.used_rows = s.solved.rows();
   const Vector before =
       1.0 + s.settings.slope * s.candidates.colwise().squaredNorm().transpose().array();

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tessera/base/stop.h"
 #include "tessera/nn/adam.h"
 #include "tessera/nn/init.h"
 #include "tessera/nn/mlp.h"
@@ -62,7 +63,7 @@ class GradientSearcher final : public Searcher {
         points.push_back(space_.Sample(rng, 0));
       }
     } else {
-      for (int64_t i = 0; i < options_.lessons; ++i) Lesson(rng);
+      for (int64_t i = 0; i < options_.lessons && !Abandoned(); ++i) Lesson(rng);
       points = Descend(std::min({n, options_.batch, kRows}), rng);
     }
     for (const Point& point : points) seen_.insert(PointHash()(point));
@@ -124,7 +125,7 @@ class GradientSearcher final : public Searcher {
     for (int64_t row = 0; row < kRows; ++row) output_gradient_.Set(row, 0, row < n ? 1.0f : 0.0f);
     std::vector<float> slope(static_cast<size_t>(width_ * kBlockRows));
     pass_.Bind(parameters_.data());
-    for (int64_t step = 0; step < options_.steps; ++step) {
+    for (int64_t step = 0; step < options_.steps && !Abandoned(); ++step) {
       pass_.Forward(x_);
       pass_.Backward(x_, output_gradient_, nullptr);
       pass_.InputGradient(0, 0, width_, slope.data());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/stop.h"
 #include "tessera/search.h"
 #include "tessera/search/critic.h"
 #include "tessera/search/elites.h"
@@ -156,7 +157,7 @@ class TeamSearcher final : public Searcher {
     }
     FitCritic(rng);
     Consider(pool);
-    for (int64_t i = 0; i < options_.refine; ++i) {
+    for (int64_t i = 0; i < options_.refine && !Abandoned(); ++i) {
       Refine(pool, rng);
       Consider(pool);
     }
@@ -169,7 +170,7 @@ class TeamSearcher final : public Searcher {
     std::unordered_set<size_t> fresh;
     constexpr int64_t kTriesEach = 8;
     for (int64_t i = 0; i < kTriesEach * options_.pool; ++i) {
-      if (std::ssize(pool) == options_.pool) break;
+      if (std::ssize(pool) == options_.pool || Abandoned()) break;
       const bool anywhere = rng.Uniform() < options_.fresh || elites_.entries().empty();
       const Point point = anywhere ? space_.Sample(rng, 0) : Changed(elites_.entries(), rng);
       const size_t hash = PointHash()(point);
@@ -312,7 +313,7 @@ class TeamSearcher final : public Searcher {
       const double most = best - critic_.mean(i) + kBold * critic_.deviation(i);
       return novelty_[i] * critic_.feasible(i) * std::max(0.0, most);
     };
-    while (std::ssize(chosen) < n && chosen.size() < pool.size()) {
+    while (std::ssize(chosen) < n && chosen.size() < pool.size() && !Abandoned()) {
       size_t winner = Highest(taken, promise);
       const bool inform = chosen.size() % 2 == 0 && promise(winner) < options_.informative;
       if (inform) winner = Highest(taken, hope);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/stop.h"
 #include "tessera/env.h"
 
 namespace tessera {
@@ -94,6 +95,8 @@ Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Pro
       (*env_info)->make(config.env_settings, config.envs, training.pool.get());
   if (!env) return env.error();
   training.env = std::move(*env);
+  // Wide networks take minutes to make.
+  const AbandonScope scope(StopRequested);
   const std::string preset =
       config.preset.empty() ? std::string((*learner_info)->presets()[0].name) : config.preset;
   Result<std::unique_ptr<Learner>> learner = MakeLearner(**learner_info, preset, config.settings,
@@ -104,6 +107,7 @@ Result<Training> MakeTraining(const TrainingConfig& config, int64_t threads, Pro
                                                           .profiler = profiler,
                                                           .device = device});
   if (!learner) return learner.error();
+  if (scope.abandoned()) return Interrupted("making the networks");
   training.learner = std::move(*learner);
   return training;
 }

@@ -14,6 +14,7 @@
 
 #include "tessera/base/json.h"
 #include "tessera/base/sha256.h"
+#include "tessera/base/stop.h"
 #include "tessera/record/clock.h"
 #include "tessera/rl/profiler.h"
 #include "tessera/rl/trainer.h"
@@ -26,6 +27,11 @@ namespace {
 
 // Rounds of large teams take seconds: what is lost with the machine should not grow with the team.
 constexpr double kSecondsBetweenCheckpoints = 600;
+// An update that takes longer after a stop is left: what was trained since the last checkpoint is
+// lost.
+constexpr double kSecondsToFinish = 1;
+// What verify may take for networks, whatever it was given.
+constexpr double kSecondsToMake = 5;
 // Of progress, where there is no terminal: a log should not fill up.
 constexpr double kSecondsBetweenLines = 10;
 
@@ -49,6 +55,7 @@ class TrainLoop {
       : settings_(settings), threads_(threads), hooks_(hooks), device_(device) {}
 
   Result<TrainOutcome> Go() {
+    const AbandonScope scope([&] { return Late(); });
     if (Result<void> prepared = Prepare(); !prepared) return prepared.error();
     const Result<void> trained = Run();
     if (log_) {
@@ -66,6 +73,13 @@ class TrainLoop {
  private:
   int64_t episodes() const { return trainer_->progress().episodes; }
   bool Stopped() const { return hooks_.stopped && hooks_.stopped(); }
+
+  // Whether it was asked to stop some time ago.
+  bool Late() {
+    if (!Stopped()) return false;
+    if (!stopped_at_) stopped_at_ = SteadySeconds();
+    return SteadySeconds() - *stopped_at_ >= kSecondsToFinish;
+  }
 
   Result<void> Prepare() {
     Result<Training> training = MakeTraining(settings_.config, threads_, profiler_.get(), device_);
@@ -157,6 +171,7 @@ class TrainLoop {
   std::optional<TrainingLog> log_;  // none without a folder
   std::vector<TrainingRow> rows_;   // then they are kept here
   double begin_ = 0, shown_at_ = 0;
+  std::optional<double> stopped_at_;
 };
 
 // What the folder's checkpoint says of itself has to be the last row of its log.
@@ -177,10 +192,12 @@ Result<void> CheckCheckpoint(const RunDirectory& directory, const std::vector<Tr
 // Rows of the log, trained again until the deadline; true if all were.
 Result<bool> CheckRows(const TrainSettings& settings, const std::vector<TrainingRow>& rows,
                        Trainer& trainer, double deadline, Verification& found) {
-  const auto in_time = [&] { return SteadySeconds() < deadline; };
+  const auto in_time = [&] { return SteadySeconds() < deadline && !StopRequested(); };
+  const AbandonScope scope([&] { return !in_time(); });
   for (const TrainingRow& row : rows) {
-    if (Result<void> ran = trainer.Run(row.progress.episodes, in_time); !ran) return ran.error();
-    if (trainer.progress().episodes < row.progress.episodes) {
+    const Result<void> ran = trainer.Run(row.progress.episodes, in_time);
+    if (!ran && !WasAbandoned()) return ran.error();
+    if (!ran || trainer.progress().episodes < row.progress.episodes) {
       found.trusted.push_back(fmt::format(
           "rows of the log from episode {} on: {} of {} episodes were trained again in the time "
           "given",
@@ -249,7 +266,15 @@ Result<TrainOutcome> TrainAgain(const RunDirectory& directory, const VerifyOptio
   Result<std::vector<TrainingRow>> rows = ReadTrainingRows(directory);
   if (!rows) return rows.error();
   const auto fresh = [&]() -> Result<Training> {
-    return MakeTraining(settings->config, options.threads, nullptr);
+    const AbandonScope scope(
+        [&] { return SteadySeconds() >= deadline + kSecondsToMake || StopRequested(); });
+    Result<Training> made = MakeTraining(settings->config, options.threads, nullptr);
+    if (!scope.abandoned()) return made;
+    if (StopRequested()) return made;
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("making the networks takes longer than {} s",
+                                        options.seconds + kSecondsToMake),
+                 .hint = "give it more with --seconds"};
   };
   const TrainerOptions window{.window = settings->config.report_every};
   found.part = "agents";

@@ -34,7 +34,9 @@ Result<Request> ParseRequest(std::string_view text) {
       const Result<TensorBits> some = ParseTensorBits(item);
       if (!some) {
         Error error = some.error();
-        if (item.find('=') == std::string_view::npos) {
+        // A number that is too large or too small is told the range.
+        const bool number = item.find_first_not_of("+-0123456789") == std::string_view::npos;
+        if (item.find('=') == std::string_view::npos && (item.empty() || !number)) {
           error.message = fmt::format("{} says nothing about bits", Quoted(item));
           error.hint = "write file, machine, a number, or weights=4,inputs=8,outputs=16";
         }
