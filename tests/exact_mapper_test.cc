@@ -80,7 +80,8 @@ TEST(ExactMapper, RoundsDoNotDependOnThreads) {
 }
 
 TEST(ExactMapper, MemoryLimitIsBoundedNotOptimal) {
-  const LoopProblem problem = Gemm(24, 24, 24);
+  const LoopProblem problem = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 12}, {"Q", 6}, {"C", 8}, {"K", 12}, {"N", 1}});
   const Progress whole = Solve(problem, SmallMachine(), {});
   ASSERT_EQ(whole.status, Status::kOptimal);
   const Progress little =

@@ -169,6 +169,9 @@ void CloseAtChild(const TensorStep& step) {
   }
   out.close_pj = out.pending_pj + fill_pj * out.fill_part;
   out.later_pj = model.inner_pj[child][v] * frame.used_below;
+  const Refill refill = RefillOf(model, v, child, step.tile.words[v]);
+  out.stay_words = refill.words;
+  out.stay_pj = refill.pj * frame.used_below;
   frame.later_fixed_pj -= model.inner_elided_pj[child][v] * tensor.elements * out.copies +
                           model.inner_slack_pj[child][v];
   step.operands.AddInside(v, step.level(), out.copies, step.idle_extents);
@@ -205,6 +208,9 @@ void StayOpen(const TensorStep& step, int next) {
   out.open_words = 0;
   if (PassesAsTile(step.model, step.v)) {
     out.later_pj = word_pj;
+    const Refill refill = RefillOf(step.model, step.v, step.child(), step.tile.words[step.v]);
+    out.stay_words = refill.words;
+    out.stay_pj = refill.words * out.pending_pj + refill.pj * frame.used_below;
     frame.later_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
   } else if (!step.model.any) {
     // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
@@ -254,7 +260,7 @@ void NotYetOpen(const TensorStep& step) {
   TensorFrame& out = step.out();
   const int home = step.model.home[step.v];
   out.closes = false;
-  out.pending_pj = out.close_pj = out.open_words = 0;
+  out.pending_pj = out.close_pj = out.open_words = out.stay_words = out.stay_pj = 0;
   out.fill_part = 1;
   out.words = frame.visits * step.tile.words[step.v];
   out.later_pj = step.model.inner_pj[home][step.v] * frame.used_below;
@@ -289,7 +295,7 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   } else {
     out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
   }
-  out.close_pj = out.later_pj = 0;
+  out.close_pj = out.later_pj = out.stay_words = out.stay_pj = 0;
   out.fill_part = 1;
   if (step.level() == 0) return CloseAtMacs(step);
   if (out.closes) return CloseAtChild(step);

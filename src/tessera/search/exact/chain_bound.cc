@@ -44,14 +44,36 @@ void ChooseInnermost(const Model& model, const Frame& frame, const Chain& outer,
   }
 }
 
+// What goes further in than the level below a frame: words of one instance of it, and their energy
+// in all.
+struct Inward {
+  double words = 0, pj = 0;
+};
+
+// At least what arrives there, of `ratio` of all visits' tiles; and at visits for which the tile
+// stays, what the levels inside had no room for. Of windows only advances of plain dimensions are
+// sure to bring a whole tile. B6, B19.
+Inward InwardOf(const Model& model, const Frame& frame, int v, double arriving, double ratio) {
+  const TensorFrame& tensor = frame.tensors[v];
+  Inward inward{.words = arriving, .pj = arriving * tensor.later_pj};
+  if (tensor.stay_words == 0 && tensor.stay_pj == 0) return inward;
+  const double moved =
+      model.tensors[v].simple ? ratio : std::min(1.0, tensor.plain_visits / frame.visits);
+  const double stays = frame.visits * (1 - moved), whole = tensor.words * moved;
+  inward.words = std::max(inward.words, whole + stays * tensor.stay_words);
+  inward.pj = std::max(inward.pj, whole * tensor.later_pj + stays * tensor.stay_pj);
+  return inward;
+}
+
 // A pair that an inner level closes: what its parent has to hand out in any case, if `passing`
 // words pass the level. Returns the energy that depends on the words. B6, B9.
-double AddOpenPair(const Model& model, const Frame& frame, int v, double passing, Traffic& open) {
+double AddOpenPair(const Model& model, const Frame& frame, int v, const Inward& passing,
+                   Traffic& open) {
   const TensorFrame& tensor = frame.tensors[v];
   double words = tensor.open_words, pj = 0;
   if (tensor.later_pj > 0) {
-    words = passing;
-    pj = words * tensor.later_pj;
+    words = passing.words;
+    pj = passing.pj;
   }
   const double requests = words * tensor.groups - (model.exact ? 0 : kRounded);
   if (requests > 0 && !model.linked_level) {
@@ -60,6 +82,23 @@ double AddOpenPair(const Model& model, const Frame& frame, int v, double passing
         requests * model.levels[parent].of[v].units;
   }
   return pj;
+}
+
+// What the level below a frame, which holds the tensor, reads and writes for levels inside, in any
+// case. B19.
+void AddInside(const Model& model, const Frame& frame, int v, double words, Traffic& open) {
+  const int child = frame.level - 1;
+  if (!model.refills || child <= 0 || model.next_kept[child - 1][v] < 0) return;
+  if (!PassesAsTile(model, v)) return;
+  const double units = model.levels[child].of[v].units;
+  if (!model.tensors[v].read_write) {
+    open.reads[child] += words * units;
+    return;
+  }
+  const TensorFrame& tensor = frame.tensors[v];
+  const double first = model.tensors[v].elements * tensor.copies / frame.used_below;
+  open.writes[child] += words * units;
+  open.reads[child] += std::max(0.0, words - first) * units;
 }
 
 // Words of one tensor that each child gets, and as many as each child asks the parent for. Where
@@ -264,7 +303,8 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
   for (int v = 0; v < model_.num_tensors; ++v) {
     const TensorFrame& tensor = frame.tensors[v];
     const bool counted = tensor.closes || tensor.later_pj > 0;
-    const double words = counted ? tensor.words * Ratio(frames, level, v, out) : 0;
+    const double ratio = counted ? Ratio(frames, level, v, out) : 0;
+    const double words = tensor.words * ratio;
     const Frame& holder = frames[static_cast<size_t>(model_.parent[level][v])];
     Delivery delivery = DeliveryOf(model_, frame, holder.used, v, words, chain.delivered[v]);
     delivery.requested *= tensor.closes ? AskedBy(frames, level, v, out) : 1;
@@ -273,13 +313,15 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
     if (model_.any && counted && model_.tensors[v].simple) {
       inside = tensor.words * RaggedRatio(frames, level, v, out, /*further_in=*/true);
     }
+    const Inward inward = InwardOf(model_, frame, v, inside, ratio);
     if (!tensor.closes) {
-      later_pj += AddOpenPair(model_, frame, v, inside, open);
+      later_pj += AddOpenPair(model_, frame, v, inward, open);
       continue;
     }
     out.closed_pj +=
         delivery.words * tensor.close_pj + (delivery.requested - delivery.words) * tensor.parent_pj;
-    later_pj += inside * tensor.later_pj;
+    later_pj += inward.pj;
+    AddInside(model_, frame, v, inward.words, open);
     AddClosedPair(model_, frames, frame, v, delivery, out);
     if (model_.Followed(v)) out.delivered[v] = delivery.words * frame.used_below;
   }
@@ -358,9 +400,10 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
       const TensorFrame& tensor = frame.tensors[v];
       const double pj = tensor.close_pj + tensor.later_pj;
       if (pj == 0) continue;
-      double words = tensor.words * QuickRatio(frames, level, v, dim, chains);
+      const double ratio = QuickRatio(frames, level, v, dim, chains);
+      double words = tensor.words * ratio;
       if (model_.Followed(v)) words = std::max(words, chains.delivered[v] / frame.used_below);
-      energy += words * pj;
+      energy += words * tensor.close_pj + InwardOf(model_, frame, v, words, ratio).pj;
     }
     least = std::min(least, energy);
   }

@@ -67,6 +67,8 @@ struct TensorFrame {
   double words = 0;          // tile below times visits
   double close_pj = 0;       // per word, if the pair closes here
   double later_pj = 0;       // per word, at least, of what is not decided yet
+  double stay_words = 0;     // that go further in at a visit for which the tile stays, at least
+  double stay_pj = 0;        // and what they cost
   double fill_part = 0;      // of the words that surely arrive at the child, if it closes
   double open_words = 0;     // if it stays open: words for a child, whatever the order
   RaggedTensor ragged = {};  // with any factors only

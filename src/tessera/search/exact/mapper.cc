@@ -189,10 +189,18 @@ struct Mapper::State {
     return *made_once;
   }
 
+  // Whether bounds look at which level has which parallel factors: not where several levels have
+  // some and there are several choices, each with splits of its own.
+  bool KnowsSplits() const {
+    int networks = 0;
+    for (int i = 0; i < whole->num_levels; ++i) networks += whole->levels[i].fan > 1 ? 1 : 0;
+    return choices.sets.size() == 1 || networks == 1;
+  }
+
   Shared* SharedOf(int worker) {
     const auto index = static_cast<size_t>(worker);
     if (shared.size() <= index) shared.resize(index + 1);
-    if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole, choices.sets.size() == 1);
+    if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole, KnowsSplits());
     return shared[index].get();
   }
 

@@ -209,6 +209,32 @@ void SetInnerCosts(Model& model) {
   }
 }
 
+// What each level has room for, and what comes to it costs. B19.
+void SetRoom(Model& model) {
+  model.refills = model.exact && !model.linked_level && !model.any;
+  for (int n = 0; n < model.num_levels; ++n) {
+    const LevelFacts& level = model.levels[n];
+    for (int v = 0; v < model.num_tensors; ++v) {
+      if (!model.Keeps(n, v)) continue;
+      double units = static_cast<double>(level.entries);
+      // Every other tensor there needs room for a word.
+      for (int other = 0; other < model.num_tensors; ++other) {
+        const bool takes = model.Keeps(n, other) && !model.setup->machine.Resident(n, other);
+        if (takes && other != v) units -= level.of[other].units;
+      }
+      const bool bounded = level.limited && !model.setup->machine.Resident(n, v);
+      model.most_words[n][v] = bounded ? std::max(0.0, units / level.of[v].units) : kInfinity;
+      model.arrival_pj[n][v] = level.least_share * level.of[v].fill_pj;
+      if (n == model.home[v]) continue;
+      const LevelFacts& outside = model.levels[model.parent[n + 1][v]];
+      const ElementFacts& read = outside.of[v];
+      model.arrival_pj[n][v] +=
+          outside.least_share *
+          (model.tensors[v].read_write ? read.update_pj + read.read_rw_pj : read.read_pj);
+    }
+  }
+}
+
 }  // namespace
 
 DivisorTable MakeDivisors(int64_t bound) {
@@ -305,6 +331,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
   SetOutward(model);
   SetJoins(model);
   SetInnerCosts(model);
+  SetRoom(model);
   return model;
 }
 

@@ -137,6 +137,12 @@ struct Model {
   double inner_pj[kMaxLevels][kMaxTensors] = {};
   double inner_elided_pj[kMaxLevels][kMaxTensors] = {};
   double inner_slack_pj[kMaxLevels][kMaxTensors] = {};
+  // What a level can hold of a tensor, at most, in words of one instance; and what such a word
+  // costs that arrives there: its fill, and where it is read. Known if `refills`.
+  // docs/optimality.md, B19.
+  bool refills = false;
+  double most_words[kMaxLevels][kMaxTensors] = {};
+  double arrival_pj[kMaxLevels][kMaxTensors] = {};
 
   // Whether a tensor's words are followed from level to level: what arrives at one has to be handed
   // further in. Simple tensors need no such count. docs/optimality.md, B3.

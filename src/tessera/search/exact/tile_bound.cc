@@ -74,7 +74,8 @@ void SetWords(TileStep& step, TileTerms& terms) {
     terms.idle_ratio *= part;
     step.idle_extents *= step.tile.extents[d];
   }
-  terms.words = tile_words * parent.visits * ratio * step.used();
+  terms.visits = parent.visits * ratio * step.used();
+  terms.words = tile_words * terms.visits;
   terms.least_words =
       tensor.simple ? tile_words * parent.visits * (ratio / terms.idle_ratio) * step.used()
                     : tile_words * step.outside().plain_visits * step.plain_ratio * step.used();
@@ -156,6 +157,14 @@ void Elide(const TileStep& step, double elided_pj, TileTerms& terms) {
   terms.elided_pj += first * elided_pj;
 }
 
+// What the levels inside have no room for. B19.
+void SetRefill(const TileStep& step, double further_in_pj, TileTerms& terms) {
+  const Refill refill = RefillOf(step.model, step.v, step.child(), step.tile.words[step.v]);
+  terms.stay_words = refill.words;
+  terms.stay_pj = refill.pj;
+  terms.further_in_pj = further_in_pj;
+}
+
 void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
   step.operands.AddInside(step.v, step.level(), step.copies() * terms.most_multicast,
                           step.idle_extents);
@@ -175,6 +184,7 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   terms.child_pj =
       below.least_share * below.of[v].fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
   if (model.any) terms.inner_pj = model.inner_pj[child][v];
+  SetRefill(step, model.inner_pj[child][v], terms);
   if (tensor.read_write) {
     Elide(step, below.least_share * below.of[v].fill_pj + model.inner_elided_pj[child][v], terms);
   } else if (!model.exact && (!tensor.simple || model.parent[step.level()][v] > step.level())) {
@@ -214,6 +224,7 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
     terms.shared = step.tensor().simple;
     terms.child_pj = inner.word_pj;
     terms.passes = true;
+    SetRefill(step, inner.word_pj, terms);
     Elide(step, inner.elided_pj, terms);
     return;
   }
@@ -290,6 +301,12 @@ struct Serves {
   double once[kMaxDims] = {}, once_below[kMaxDims] = {};  // as in TileCosts
 };
 
+// Visits of all children for which the tile stays, if at least the part `moved` brings a new one.
+// B19.
+double Stays(const TileTerms& terms, double moved) {
+  return terms.visits * std::max(0.0, 1 - moved);
+}
+
 // A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. B1.
 void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, double once,
                const Serves& serves, int v, FanoutShares& shares, double& energy) {
@@ -298,6 +315,12 @@ void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, dou
     const double words = terms.least_words / idle_run * (1 - once);
     energy += words * ((terms.child_pj + terms.inner_pj) * serves.copies[v] + terms.parent_pj) +
               terms.fixed.staying_pj - terms.elided_pj * (decided - 1);
+    if (terms.stay_pj == 0) return;
+    const double moved = words * serves.copies[v] / terms.words;
+    energy += Stays(terms, moved) * terms.stay_pj;
+    if (!terms.passes) return;
+    const double arriving = words * serves.copies[v] + Stays(terms, moved) * terms.stay_words;
+    energy += std::max(0.0, arriving / (decided * others) - words) * terms.parent_pj;
     return;
   }
   const double inside =
@@ -305,7 +328,10 @@ void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, dou
   const double words = dim >= 0 && !terms.passes ? terms.words * (1 - serves.once[dim]) : inside;
   energy += words * terms.child_pj + inside * terms.inner_pj + terms.fixed.moving_pj +
             terms.elided_pj * (terms.most_multicast - decided * others);
-  energy += shares.Add(words * terms.parent_pj / decided, others);
+  const double stays = dim < 0 ? Stays(terms, 1 / idle_run) : 0;
+  energy += stays * terms.stay_pj;
+  const double again = terms.passes ? stays * terms.stay_words : 0;
+  energy += shares.Add((words + again) * terms.parent_pj / decided, others);
 }
 
 // A window that is delivered: what is new in a tile bounds the words that move, and what can be
@@ -321,7 +347,16 @@ double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run
     moved = std::max(moved, terms.least_part * terms.words / (terms.idle_ratio * idle_run));
     if (terms.own_network) served = moved;
   }
-  return moved * terms.child_pj + served * terms.parent_pj;
+  double energy = moved * terms.child_pj;
+  if (terms.stay_pj > 0) {
+    // Advances of plain dimensions bring whole tiles.
+    const double stays = Stays(terms, terms.least_words / terms.words);
+    energy +=
+        std::max(0.0, (terms.least_words - moved) * terms.further_in_pj + stays * terms.stay_pj);
+    const double arriving = terms.least_words + stays * terms.stay_words;
+    if (terms.passes) served = std::max(served, arriving / most_multicast);
+  }
+  return energy + served * terms.parent_pj;
 }
 
 // Energy if the innermost loop of the level is `dim`; -1: it has no temporal loops.

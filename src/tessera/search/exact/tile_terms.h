@@ -31,6 +31,10 @@ struct TileTerms {
   double most_multicast = 1;
   double child_pj = 0, parent_pj = 0;
   double inner_pj = 0;  // with any factors: per word that is handed further in
+  // Of all children together: visits, and what goes further in at one for which the tile stays; and
+  // whether that comes from the parent. B19.
+  double visits = 0, stay_words = 0, stay_pj = 0;
+  double further_in_pj = 0;  // of child_pj, what is not paid at the child itself
   FixedEnergy fixed = {};
   double elided_pj = 0;  // of fixed.moving_pj, per child that one word can serve
   // Windows.

@@ -65,6 +65,28 @@ InnerCost InnerCostOf(const Model& model, int v, int next) {
   return cost;
 }
 
+Refill RefillOf(const Model& model, int v, int level, double tile_words) {
+  Refill refill;
+  if (!model.refills || !PassesAsTile(model, v)) return refill;
+  int outside = model.Keeps(level, v) ? level : -1;
+  for (int n = level - 1; n >= 0; --n) {
+    if (!model.Keeps(n, v)) continue;
+    const double room =
+        model.fan_below[level + 1] / model.fan_below[n + 1] * model.most_words[n][v];
+    // Tiles that have to change during a visit begin anew at the next one; of windows, what lies in
+    // the last and in the first of them may stay.
+    const double kept = model.tensors[v].simple ? 0 : room;
+    const double more = tile_words > room ? tile_words - kept : 0;
+    const ElementFacts& element = model.levels[n].of[v];
+    // The words that pass the tile's level are read elsewhere, at a price that is known there.
+    refill.pj += more * (outside < 0 ? model.levels[n].least_share * element.fill_pj
+                                     : model.arrival_pj[n][v]);
+    if (outside < 0 || outside == level) refill.words = more;
+    outside = n;
+  }
+  return refill;
+}
+
 double LeastShared(const double* pj, const double* most, double fan) {
   if (most[0] * most[1] <= fan) return pj[0] / most[0] + pj[1] / most[1];
   constexpr double kTiny = 1e-300;  // instead of 0, so that the quotient is large and no NaN

@@ -40,6 +40,16 @@ struct InnerCost {
 // further in holds the tensor).
 InnerCost InnerCostOf(const Model& model, int v, int next);
 
+// At each visit of a tile all of its elements are used, so what the levels inside cannot hold comes
+// again, also where the tile stays. B19.
+struct Refill {
+  double words = 0;  // of one visit, that arrive at the next level inside which holds the tensor
+  // Of all levels inside; without the reads of words that pass the tile's level.
+  double pj = 0;
+};
+// Of the tile of `level`, which has so many words.
+Refill RefillOf(const Model& model, int v, int level, double tile_words);
+
 // How many children one word of a tensor can serve in one step, at most: those that differ in
 // dimensions which leave the tensor alone, times those whose windows meet, and no more than all.
 struct Multicast {
