@@ -321,13 +321,14 @@ void CompareTrainings() {
     int64_t agents, episodes;
     Assignments settings;
   };
-  const Case cases[] = {{"predator_prey", "maddpg", 3, 1000, {}},
-                        {"predator_prey", "maddpg", 6, 1000, {}},
-                        {"predator_prey", "maddpg", 12, 300, {{"together", "true"}}},
-                        {"predator_prey", "masac", 3, 1000, {}},
-                        {"cooperative_navigation", "maddpg", 3, 5000, {}},
-                        {"cooperative_navigation", "maddpg", 6, 1000, {{"sampler", "neighbor"}}},
-                        {"cooperative_navigation", "masac", 3, 1000, {{"act_with_target", "true"}}}};
+  const Case cases[] = {
+      {"predator_prey", "maddpg", 3, 1000, {}},
+      {"predator_prey", "maddpg", 6, 1000, {}},
+      {"predator_prey", "maddpg", 12, 300, {{"together", "true"}}},
+      {"predator_prey", "masac", 3, 1000, {}},
+      {"cooperative_navigation", "maddpg", 3, 5000, {}},
+      {"cooperative_navigation", "maddpg", 6, 1000, {{"sampler", "neighbor"}}},
+      {"cooperative_navigation", "masac", 3, 1000, {{"act_with_target", "true"}}}};
   fmt::print("{:23} {:6} {:>6} {:24} {:>8} {:>8} {:>10} {:>8} {:>18} {:>18}\n", "environment",
              "algo", "agents", "settings", "episodes", "rounds", "numbers", "unequal",
              "return, device", "return, host");
@@ -353,7 +354,6 @@ void CompareTrainings() {
     std::fflush(stdout);
   }
 }
-
 
 // ---- Policies ----------------------------------------------------------------------------------
 
@@ -720,7 +720,8 @@ void MeasureReturns() {
     double sum = 0, squares = 0;
     std::vector<std::thread> threads;
     std::vector<double> values(kSeeds), seconds(kSeeds);
-    // Side by side: on the device each on a stream of its own, for one alone leaves most of it idle.
+    // Side by side: on the device each on a stream of its own, for one alone leaves most of it
+    // idle.
     for (size_t i = 0; i < values.size(); ++i) {
       threads.emplace_back([&, i] {
         TrainingConfig config = ConfigFor("cooperative_navigation", agents);
@@ -736,13 +737,14 @@ void MeasureReturns() {
     for (size_t i = 0; i < values.size(); ++i) {
       sum += values[i];
       squares += values[i] * values[i];
-      fmt::print("{:>6} {:6} {:6} {:18.12g} {:10.2f}\n", name, agents, i + 1, values[i], seconds[i]);
+      fmt::print("{:>6} {:6} {:6} {:18.12g} {:10.2f}\n", name, agents, i + 1, values[i],
+                 seconds[i]);
     }
     const double mean = sum / kSeeds;
     const double deviation = std::sqrt((squares - kSeeds * mean * mean) / (kSeeds - 1));
     // Student's t, 4 degrees of freedom.
-    fmt::print("{:>6} {:6} mean {:.1f} +- {:.1f} (95 % of the mean over seeds)\n", name, agents, mean,
-               2.776 * deviation / std::sqrt(double{kSeeds}));
+    fmt::print("{:>6} {:6} mean {:.1f} +- {:.1f} (95 % of the mean over seeds)\n", name, agents,
+               mean, 2.776 * deviation / std::sqrt(double{kSeeds}));
     std::fflush(stdout);
   };
   measure(Device::kCuda, 3);

@@ -37,7 +37,8 @@ __device__ inline uint32_t WordOf(uint4 words, int w) {
   return w == 0 ? words.x : w == 1 ? words.y : w == 2 ? words.z : words.w;
 }
 
-// ---- Elementary functions: the steps of nn/kernels_inl.h, so that they have the host's bits -------
+// ---- Elementary functions: the steps of nn/kernels_inl.h, so that they have the host's bits
+// -------
 
 __device__ inline float ExpOf(float x) {
   x = fmaxf(fminf(x, 88.0f), -87.0f);
@@ -55,7 +56,7 @@ __device__ inline float ExpOf(float x) {
   return __fmul_rn(p, __int_as_float((static_cast<int>(k) + 127) << 23));
 }
 
-__device__ inline float LogOf(float x) {  // of normal positive numbers
+__device__ inline float LogOf(float x) {            // of normal positive numbers
   const int bits = __float_as_int(x) - 0x3f3504f3;  // distance from sqrt(1/2)
   const float k = static_cast<float>(bits >> 23);
   const float m = __int_as_float((bits & 0x7fffff) + 0x3f3504f3) - 1.0f;

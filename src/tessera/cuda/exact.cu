@@ -7,7 +7,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int kWalkers = 128;    // threads
+constexpr int kWalkers = 128;     // threads
 constexpr int kWalkColumns = 16;  // of the left factor, in one block
 constexpr int kWalkRows = 32;     // of a stage
 constexpr int kStages = 4;        // of the ring of rows on their way
@@ -164,8 +164,8 @@ __global__ void __launch_bounds__(kWalkers)
   const int index = first + static_cast<int>(blockIdx.y);
   const int trainer = actors ? index : index / view.critics;
   const NetView& net = (actors ? view.actors : view.critic_nets)[index];
-  const KeptRows kept = KeptRows::Of(
-      view.kept, view.max_rows, actors ? view.agents * view.critics + index : index, 0);
+  const KeptRows kept = KeptRows::Of(view.kept, view.max_rows,
+                                     actors ? view.agents * view.critics + index : index, 0);
   const int count = view.rows[trainer], first_blocks = (net.blocks + 1) / 2;
   float* const tail = net.gradient + net.first_size();
   int job = static_cast<int>(blockIdx.x);
@@ -181,9 +181,9 @@ __global__ void __launch_bounds__(kWalkers)
       if (action >= 0 && action < view.actions) offset = view.base + action;
     }
     const int64_t* const slots = view.slots + int64_t{trainer} * view.max_rows;
-    Outer(stages, count, kept.d1, offset < 0 ? nullptr : view.records + offset, view.record,
-          [&](int row) { return slots[row]; }, columns,
-          net.gradient + kWalkColumns * job * kHidden);
+    Outer(
+        stages, count, kept.d1, offset < 0 ? nullptr : view.records + offset, view.record,
+        [&](int row) { return slots[row]; }, columns, net.gradient + kWalkColumns * job * kHidden);
     return;
   }
   job -= first_blocks;
@@ -225,8 +225,9 @@ __global__ void __launch_bounds__(kBringers + kSummers)
   const NetView& net = nets[first + blockIdx.y];
   const int tensor = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
   const bool sums = thread >= kBringers;
-  const int size = tensor == 0 ? net.inputs * kHidden
-                               : TailStart(tensor, net.outputs) - TailStart(tensor - 1, net.outputs);
+  const int size = tensor == 0
+                       ? net.inputs * kHidden
+                       : TailStart(tensor, net.outputs) - TailStart(tensor - 1, net.outputs);
   const float* const tail =
       net.gradient + net.first_size() + (tensor == 0 ? 0 : TailStart(tensor - 1, net.outputs));
   const auto bring = [&](int piece) {
@@ -261,8 +262,9 @@ __global__ void __launch_bounds__(kBringers + kSummers)
 cudaError_t LaunchExactGradients(const UpdateView& view, Group group, bool actors,
                                  const NetSizes& sizes, cudaStream_t stream) {
   const int nets = actors ? 1 : view.critics;
-  const dim3 grid(static_cast<unsigned>((sizes.most_blocks + 1) / 2 + kSecondBlocks + kNarrowBlocks),
-                  static_cast<unsigned>(group.count * nets));
+  const dim3 grid(
+      static_cast<unsigned>((sizes.most_blocks + 1) / 2 + kSecondBlocks + kNarrowBlocks),
+      static_cast<unsigned>(group.count * nets));
   ExactGradientKernel<<<grid, kWalkers, 0, stream>>>(view, actors, group.first * nets);
   return cudaGetLastError();
 }

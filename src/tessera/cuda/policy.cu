@@ -428,18 +428,18 @@ cudaError_t Gradients(const PolicyView& view, const MiniBatch& batch, cudaStream
 }
 
 // FUNCTION<precision, rows of a tile / 32>(...)
-#define TESSERA_POLICY_KERNEL(FUNCTION, ...)                                    \
-  switch (precision) {                                                          \
+#define TESSERA_POLICY_KERNEL(FUNCTION, ...)                                     \
+  switch (precision) {                                                           \
     case Precision::kSplit:                                                      \
       return tile_rows > 32 ? FUNCTION<Precision::kSplit, 2>(view, __VA_ARGS__)  \
                             : FUNCTION<Precision::kSplit, 1>(view, __VA_ARGS__); \
-    case Precision::kTf32:                                                      \
-      return tile_rows > 32 ? FUNCTION<Precision::kTf32, 2>(view, __VA_ARGS__)  \
-                            : FUNCTION<Precision::kTf32, 1>(view, __VA_ARGS__); \
-    case Precision::kBf16:                                                      \
-      return tile_rows > 32 ? FUNCTION<Precision::kBf16, 2>(view, __VA_ARGS__)  \
-                            : FUNCTION<Precision::kBf16, 1>(view, __VA_ARGS__); \
-  }                                                                             \
+    case Precision::kTf32:                                                       \
+      return tile_rows > 32 ? FUNCTION<Precision::kTf32, 2>(view, __VA_ARGS__)   \
+                            : FUNCTION<Precision::kTf32, 1>(view, __VA_ARGS__);  \
+    case Precision::kBf16:                                                       \
+      return tile_rows > 32 ? FUNCTION<Precision::kBf16, 2>(view, __VA_ARGS__)   \
+                            : FUNCTION<Precision::kBf16, 1>(view, __VA_ARGS__);  \
+  }                                                                              \
   return cudaErrorInvalidValue
 
 cudaError_t LaunchEvaluate(const PolicyView& view, int tile_rows, Precision precision,

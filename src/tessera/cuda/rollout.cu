@@ -79,10 +79,9 @@ __device__ void ActInWorld(const ActView& act, const Layout& layout, float* memo
   for (int i = threadIdx.x; i < units; i += kPlayers) {
     const int a = i / kHidden;
     const float* const tail = networks[a] + act.observation_size[a] * kHidden;
-    h2[i] = fmaxf(
-        Column(h1 + a * kHidden, kHidden, tail + Tail::kW2, tail + Tail::kB2, i % kHidden, kHidden,
-               act.exact),
-        0.0f);
+    h2[i] = fmaxf(Column(h1 + a * kHidden, kHidden, tail + Tail::kW2, tail + Tail::kB2, i % kHidden,
+                         kHidden, act.exact),
+                  0.0f);
   }
   __syncthreads();
   for (int i = threadIdx.x; i < act.agents * kMostOutputs; i += kPlayers) {

@@ -323,7 +323,8 @@ __device__ inline void ComputeContacts(const WorldView& world, const Block& bloc
         int slot = base;
         for (uint64_t bits = mask; bits != 0; bits &= bits - 1) {
           const uint32_t other = static_cast<uint32_t>(first + __ffsll(bits) - 1);
-          queue.task[slot++] = static_cast<uint32_t>(w) << 16 | static_cast<uint32_t>(a) << 8 | other;
+          queue.task[slot++] =
+              static_cast<uint32_t>(w) << 16 | static_cast<uint32_t>(a) << 8 | other;
         }
       } else {
         for (int slot = base; slot < kCapacity; ++slot) queue.task[slot] = ContactQueue::kNone;
@@ -436,8 +437,8 @@ __device__ inline void QueueContacts(const WorldView& world, const Block& block,
     if (masks.near == 0) add(nullptr);
     ComputeContacts<T>(world, block, queue, w, a, first, masks.near, add);
   }
-  const bool known = !active || (sums[0].Known(v[0] * (1 - kDamping)) &&
-                                 sums[1].Known(v[1] * (1 - kDamping)));
+  const bool known =
+      !active || (sums[0].Known(v[0] * (1 - kDamping)) && sums[1].Known(v[1] * (1 - kDamping)));
   double all[2] = {force[0], force[1]};
   for (int first = 0; first < others.count(); first += 64) {
     const ContactMasks masks = known ? none : ContactMasks(others, a, first);
