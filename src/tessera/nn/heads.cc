@@ -35,10 +35,12 @@ void FillGumbel(const Kernels& kernels, uint64_t seed, uint64_t stream, uint64_t
   }
 }
 
-void CategoricalChoose(int64_t choices, const float* logits, const float* noise, float* chosen) {
+void CategoricalChoose(int64_t choices, int64_t rows, const float* logits, const float* noise,
+                       float* chosen) {
+  const int64_t count = RowsToCompute(rows);
   float best[R];
   for (int64_t c = 0; c < choices; ++c) {
-    for (int64_t r = 0; r < R; ++r) {
+    for (int64_t r = 0; r < count; ++r) {
       const float score = logits[c * R + r] + (noise != nullptr ? noise[c * R + r] : 0.0f);
       const bool better = c == 0 || score > best[r];
       best[r] = better ? score : best[r];
@@ -47,18 +49,19 @@ void CategoricalChoose(int64_t choices, const float* logits, const float* noise,
   }
 }
 
-void CategoricalEvaluate(const Kernels& kernels, int64_t choices, const float* logits,
+void CategoricalEvaluate(const Kernels& kernels, int64_t choices, int64_t rows, const float* logits,
                          const float* chosen, float* probabilities, float* log_probability,
                          float* entropy) {
+  const int64_t count = RowsToCompute(rows);
   float log_norm[R];
-  kernels.softmax(choices, R, R, logits, probabilities, log_norm);
-  for (int64_t r = 0; r < R; ++r) {
+  kernels.softmax(choices, count, R, logits, probabilities, log_norm);
+  for (int64_t r = 0; r < count; ++r) {
     log_probability[r] = 0;
     entropy[r] = log_norm[r];
   }
   for (int64_t c = 0; c < choices; ++c) {
     const float index = static_cast<float>(c);
-    for (int64_t r = 0; r < R; ++r) {
+    for (int64_t r = 0; r < count; ++r) {
       const float logit = logits[c * R + r];
       log_probability[r] = chosen[r] == index ? logit - log_norm[r] : log_probability[r];
       entropy[r] -= probabilities[c * R + r] * logit;
@@ -66,20 +69,23 @@ void CategoricalEvaluate(const Kernels& kernels, int64_t choices, const float* l
   }
 }
 
-void CategoricalGradient(const Kernels& kernels, int64_t choices, const float* probabilities,
-                         const float* chosen, const float* entropy, const float* a, const float* b,
-                         float* logits_gradient) {
+void CategoricalGradient(const Kernels& kernels, int64_t choices, int64_t rows,
+                         const float* probabilities, const float* chosen, const float* entropy,
+                         const float* a, const float* b, float* logits_gradient) {
+  const int64_t count = RowsToCompute(rows);
   for (int64_t c = 0; c < choices; ++c) {
     const float index = static_cast<float>(c);
+    const float* const p = probabilities + c * R;
+    float* const gradient = logits_gradient + c * R;
+    for (int64_t r = 0; r < count; ++r) {
+      gradient[r] = a[r] * ((chosen[r] == index ? 1.0f : 0.0f) - p[r]);
+    }
+    if (b == nullptr) continue;
     float log_p[R], clamped[R];
     // p log p tends to 0 where p does; the smallest normal number keeps its logarithm finite.
-    for (int64_t r = 0; r < R; ++r) clamped[r] = std::max(probabilities[c * R + r], 1.2e-38f);
-    kernels.log(R, clamped, log_p);
-    for (int64_t r = 0; r < R; ++r) {
-      const float p = probabilities[c * R + r];
-      const float hit = chosen[r] == index ? 1.0f : 0.0f;
-      logits_gradient[c * R + r] = a[r] * (hit - p) - b[r] * p * (log_p[r] + entropy[r]);
-    }
+    for (int64_t r = 0; r < count; ++r) clamped[r] = std::max(p[r], 1.2e-38f);
+    kernels.log(count, clamped, log_p);
+    for (int64_t r = 0; r < count; ++r) gradient[r] -= b[r] * p[r] * (log_p[r] + entropy[r]);
   }
 }
 

@@ -1,7 +1,8 @@
 // What the outputs of a policy network mean: distributions over actions, with exact
 // log-probabilities and entropies, and the gradients of both. All functions work on one block of a
-// batch (feature-major, nn/batch.h) and compute whole blocks; callers ignore rows that do not
-// count.
+// batch (feature-major, nn/batch.h). They compute whole blocks, or RowsToCompute(rows) where they
+// are told how many rows count, because a search learns from a few rows at a time; callers ignore
+// the others.
 #ifndef TESSERA_NN_HEADS_H_
 #define TESSERA_NN_HEADS_H_
 
@@ -21,18 +22,20 @@ void FillGumbel(const Kernels& kernels, uint64_t seed, uint64_t stream, uint64_t
 
 // The choice that maximises logit + noise is a draw of the categorical distribution; without noise
 // (null) it is the most probable choice. Writes choices as floats [kBlockRows].
-void CategoricalChoose(int64_t choices, const float* logits, const float* noise, float* chosen);
+void CategoricalChoose(int64_t choices, int64_t rows, const float* logits, const float* noise,
+                       float* chosen);
 
 // log p(chosen) and the entropy of each row. `probabilities` [choices x kBlockRows] is for the
 // gradient.
-void CategoricalEvaluate(const Kernels& kernels, int64_t choices, const float* logits,
+void CategoricalEvaluate(const Kernels& kernels, int64_t choices, int64_t rows, const float* logits,
                          const float* chosen, float* probabilities, float* log_probability,
                          float* entropy);
 
-// d/d logits of sum(a * log p(chosen) + b * entropy) with per-row factors a and b.
-void CategoricalGradient(const Kernels& kernels, int64_t choices, const float* probabilities,
-                         const float* chosen, const float* entropy, const float* a, const float* b,
-                         float* logits_gradient);
+// d/d logits of sum(a * log p(chosen) + b * entropy) with per-row factors a and b; without b (null)
+// of the first term alone.
+void CategoricalGradient(const Kernels& kernels, int64_t choices, int64_t rows,
+                         const float* probabilities, const float* chosen, const float* entropy,
+                         const float* a, const float* b, float* logits_gradient);
 
 // ---- Gumbel-softmax: a soft choice, differentiable -------------------------------------------
 

@@ -54,9 +54,9 @@ TEST(Categorical, EvaluatesAndDifferentiates) {
   const std::vector<float> logits = Randoms(kChoices * R, 1), a = Randoms(R, 2), b = Randoms(R, 3);
   std::vector<float> chosen, p(kChoices * R), log_p(R), entropy(R), gradient(kChoices * R);
   for (int64_t r = 0; r < R; ++r) chosen.push_back(static_cast<float>(r % kChoices));
-  CategoricalEvaluate(BestKernels(), kChoices, logits.data(), chosen.data(), p.data(), log_p.data(),
-                      entropy.data());
-  CategoricalGradient(BestKernels(), kChoices, p.data(), chosen.data(), entropy.data(), a.data(),
+  CategoricalEvaluate(BestKernels(), kChoices, R, logits.data(), chosen.data(), p.data(),
+                      log_p.data(), entropy.data());
+  CategoricalGradient(BestKernels(), kChoices, R, p.data(), chosen.data(), entropy.data(), a.data(),
                       b.data(), gradient.data());
   for (int64_t r = 0; r < R; r += 5) {
     const size_t row = static_cast<size_t>(r), choice = row % kChoices;
@@ -77,6 +77,33 @@ TEST(Categorical, EvaluatesAndDifferentiates) {
   }
 }
 
+// Few rows give the bits that a whole block gives, and the rest is left alone.
+TEST(Categorical, ComputesTheRowsThatCount) {
+  const std::vector<float> logits = Randoms(kChoices * R, 1), a = Randoms(R, 2), b = Randoms(R, 3);
+  const std::vector<float> chosen(R, 2.0f);
+  const auto gradient_of = [&](int64_t rows, const float* entropies) {
+    std::vector<float> p(kChoices * R), log_p(R), entropy(R), gradient(kChoices * R, 7.0f);
+    CategoricalEvaluate(BestKernels(), kChoices, rows, logits.data(), chosen.data(), p.data(),
+                        log_p.data(), entropy.data());
+    CategoricalGradient(BestKernels(), kChoices, rows, p.data(), chosen.data(), entropy.data(),
+                        a.data(), entropies, gradient.data());
+    return gradient;
+  };
+  const std::vector<float> zeros(R);
+  for (const float* entropies : {b.data(), zeros.data(), static_cast<const float*>(nullptr)}) {
+    const std::vector<float> whole =
+        gradient_of(R, entropies == nullptr ? zeros.data() : entropies);
+    const std::vector<float> few = gradient_of(5, entropies);
+    for (int64_t i = 0; i < kChoices * R; ++i) {
+      const size_t at = static_cast<size_t>(i);
+      const bool counts = i % R < 5, padding = !counts && i % R < RowsToCompute(5);
+      if (!padding) {
+        EXPECT_EQ(few[at], counts ? whole[at] : 7.0f) << i;
+      }
+    }
+  }
+}
+
 TEST(Categorical, DrawsFollowTheProbabilities) {
   std::vector<float> logits(kChoices * R), noise(kChoices * R), chosen(R);
   const std::vector<double> wanted = {0.1, 0.2, 0.3, 0.4};
@@ -89,11 +116,11 @@ TEST(Categorical, DrawsFollowTheProbabilities) {
   std::vector<double> counts(kChoices);
   for (uint64_t step = 0; step < 200; ++step) {
     FillGumbel(BestKernels(), /*seed=*/1, /*stream=*/2, step, 0, kChoices * R, noise.data());
-    CategoricalChoose(kChoices, logits.data(), noise.data(), chosen.data());
+    CategoricalChoose(kChoices, R, logits.data(), noise.data(), chosen.data());
     for (const float choice : chosen) counts[static_cast<size_t>(choice)] += 1.0 / (200.0 * R);
   }
   for (size_t c = 0; c < kChoices; ++c) EXPECT_NEAR(counts[c], wanted[c], 0.01);
-  CategoricalChoose(kChoices, logits.data(), nullptr, chosen.data());
+  CategoricalChoose(kChoices, R, logits.data(), nullptr, chosen.data());
   for (const float choice : chosen) EXPECT_EQ(choice, 3.0f);
 }
 

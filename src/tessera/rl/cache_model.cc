@@ -32,9 +32,6 @@ constexpr std::array<CacheModel, 2> kModels = {
                .last = Cache(16 * 1024, 16),
                .dtlb = Tlb(64, 4)}};
 
-// Regions are further apart than any buffer is large, and not by a multiple of a cache's sets.
-constexpr uint64_t kRegionBytes = (uint64_t{1} << 40) + 37 * kPage;
-
 }  // namespace
 
 std::span<const CacheModel> CacheModels() { return kModels; }
@@ -79,6 +76,7 @@ void CacheSimulator::Touch(uint64_t region, int64_t offset, int64_t bytes) {
   }
   for (uint64_t line = l1_.LineOf(first); line <= l1_.LineOf(last); ++line) {
     ++counts_.accesses;
+    if (trace_ != nullptr) trace_->push_back(line * kLine);
     if (l1_.Access(line)) continue;
     ++counts_.l1_misses;
     if (l2_.Access(line)) continue;

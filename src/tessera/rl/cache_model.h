@@ -59,6 +59,10 @@ struct CacheCounts {
 //                counts do not depend on where an allocator put anything.
 class CacheSimulator {
  public:
+  // How far regions lie apart: further than any buffer is large, and not by a multiple of a cache's
+  // sets. Region r begins at address (r + 1) * kRegionBytes.
+  static constexpr uint64_t kRegionBytes = (uint64_t{1} << 40) + 37 * 4096;
+
   explicit CacheSimulator(const CacheModel& model);
 
   // Reads or writes bytes of a region, in order.
@@ -68,9 +72,14 @@ class CacheSimulator {
   // What is held stays; counting starts again.
   void ClearCounts() { counts_ = {}; }
 
+  // From now on addresses are also written down, one for every line touched; null: no longer. For
+  // checks against other simulators.
+  void set_trace(std::vector<uint64_t>* addresses) { trace_ = addresses; }
+
  private:
   SimulatedCache l1_, l2_, last_, dtlb_;
   CacheCounts counts_;
+  std::vector<uint64_t>* trace_ = nullptr;
 };
 
 }  // namespace tessera

@@ -166,6 +166,15 @@ class Ppo final : public OnPolicyLearner {
     for (auto& unit : team_.units) unit->Prefer(agent, logarithms);
   }
 
+  void Explore(double chance) override {
+    explored_ = chance;
+    for (auto& unit : team_.units) unit->Explore(chance);
+  }
+
+  void Imitate(std::span<const float> actions, double weight) override {
+    for (auto& unit : team_.units) unit->Imitate(actions, team_.spec.action_size(), weight);
+  }
+
   void SaveNetworks(const std::string& prefix, TensorWriter& writer) const override {
     for (size_t u = 0; u < team_.units.size(); ++u) {
       team_.units[u]->SaveNetworks(fmt::format("{}unit{}.", prefix, u), writer);
@@ -254,8 +263,9 @@ class Ppo final : public OnPolicyLearner {
                        unit.log_deviations() + head.deviation, explore ? head_noise : nullptr,
                        out + head.output * R);
       } else {
-        CategoricalChoose(head.action.size, out + head.output * R, explore ? head_noise : nullptr,
-                          head_noise);
+        CategoricalChoose(head.action.size, count, out + head.output * R,
+                          explore ? head_noise : nullptr, head_noise);
+        if (explore && explored_ > 0) ChooseUniformly(u, b, count, head, head_noise);
       }
       for (int64_t r = 0; r < count; ++r) {
         const int64_t row = b * R + r;
@@ -264,6 +274,17 @@ class Ppo final : public OnPolicyLearner {
         WriteAction(head, head.is_box() ? out + head.output * R + r : head_noise + r, action,
                     explore ? kept : nullptr);
       }
+    }
+  }
+
+  // Some of the choices of a head anew, whatever its network says.
+  void ChooseUniformly(size_t u, int64_t b, int64_t count, const PolicyHead& head, float* chosen) {
+    CounterRng rng(setup_.seed,
+                   StreamId("act.explore", u * 4096 + static_cast<uint64_t>(head.output)),
+                   static_cast<uint64_t>(team_.acts * 4096 + b));
+    for (int64_t r = 0; r < count; ++r) {
+      if (rng.Uniform() >= explored_) continue;
+      chosen[r] = static_cast<float>(rng.UniformInt(head.action.size));
     }
   }
 
@@ -322,6 +343,7 @@ class Ppo final : public OnPolicyLearner {
   const LearnerSetup setup_;
   const Kernels& kernels_;
   const bool shared_critic_;
+  double explored_ = 0;  // chance of a uniform choice
   PolicyTeam team_;
   FeatureBatch features_;
   std::vector<int64_t> order_;

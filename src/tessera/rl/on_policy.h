@@ -45,6 +45,15 @@ class OnPolicyLearner : public Learner {
   // these logarithms. For agents that choose.
   virtual void Prefer(int64_t agent, std::span<const float> logarithms) = 0;
 
+  // From now on each choice of an agent is drawn uniformly with this chance, and by its network
+  // otherwise: its policy is that mixture, which gradients are those of. 0: the networks alone.
+  virtual void Explore(double chance) = 0;
+
+  // From now on updates also raise the logarithm of the probability of these actions, rows of all
+  // agents' ones, each in its turn, with this weight (self-imitation: what did best so far). For
+  // agents that choose; 0: no longer.
+  virtual void Imitate(std::span<const float> actions, double weight) = 0;
+
   // The networks alone, for learners of the same agents with any number of lanes.
   virtual void SaveNetworks(const std::string& prefix, TensorWriter& writer) const = 0;
   virtual Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader) = 0;

@@ -57,6 +57,8 @@ struct Lesson {
   std::function<float(size_t agent, float action)> reward;
   // Whether its actions have an effect; empty: all have.
   std::vector<uint8_t> acted = {};
+  // What is done with the learner first.
+  std::function<void(OnPolicyLearner&)> prepare = {};
 };
 
 // The actions of both agents in every lane after some updates.
@@ -71,6 +73,7 @@ std::vector<float> ActionsAfter(const EnvSpec& spec, UnitKind kind, const Lesson
                                      .actor_rate = 0.02,
                                      .critic_rate = 0.02},
                                     kind);
+  if (lesson.prepare) lesson.prepare(*learner);
   const auto seen = static_cast<size_t>(kLanes * spec.observation_size());
   const std::vector<float> observations(seen, 0.5f);
   std::vector<float> actions(kLanes * 2), rewards(kLanes * 2);
@@ -117,6 +120,54 @@ TEST(OnPolicy, EveryKindLearnsWhoeverSharesWhat) {
           ActionsAfter(Spec(together), kind, {.reward = WantOneAndThree}, 60);
       EXPECT_GE(Hits(actions, 0, 1) + Hits(actions, 1, 3), 2 * kLanes - 4)
           << static_cast<int>(kind) << together;
+    }
+  }
+}
+
+// A part of the choices is uniform, whatever the network prefers.
+TEST(OnPolicy, SomeChoicesAreUniform) {
+  const EnvSpec spec = Spec(/*together=*/false);
+  const auto learner = MakeOnPolicy({.spec = &spec, .lanes = kLanes, .seed = 7}, {.hidden = 16},
+                                    UnitKind::kIndependent);
+  const std::vector<float> sure = {-20, -20, 0, -20};
+  for (const int64_t agent : {0, 1}) learner->Prefer(agent, sure);
+  learner->Explore(0.5);
+  const std::vector<float> observations(kLanes * 4, 0.5f);
+  std::vector<float> actions(kLanes * 2);
+  int64_t preferred = 0;
+  for (int i = 0; i < 50; ++i) {
+    learner->Act(kLanes, observations, ActMode::kExplore, actions);
+    preferred += Hits(actions, 0, 2) + Hits(actions, 1, 2);
+  }
+  EXPECT_NEAR(static_cast<double>(preferred) / (50 * kLanes * 2), 0.5 + 0.5 / kChoices, 0.04);
+  learner->Act(kLanes, observations, ActMode::kGreedy, actions);
+  EXPECT_EQ(Hits(actions, 0, 2) + Hits(actions, 1, 2), 2 * kLanes);
+}
+
+TEST(OnPolicy, AgentsThatExploreLearnAllTheSame) {
+  const auto explore = [](OnPolicyLearner& learner) { learner.Explore(0.2); };
+  for (const bool together : {false, true}) {
+    const std::vector<float> actions =
+        ActionsAfter(Spec(together), UnitKind::kIndependent,
+                     {.reward = WantOneAndThree, .prepare = explore}, 60);
+    EXPECT_GE(Hits(actions, 0, 1) + Hits(actions, 1, 3), 2 * kLanes * 7 / 10) << together;
+  }
+}
+
+// Nothing is rewarded: what agents imitate is all that they learn.
+TEST(OnPolicy, WhatIsImitatedBecomesLikely) {
+  const auto nothing = [](size_t, float) { return 0.0f; };
+  for (const double weight : {0.0, 0.5}) {
+    const auto imitate = [&](OnPolicyLearner& learner) {
+      learner.Imitate(std::vector<float>{1, 3}, weight);
+    };
+    const std::vector<float> actions = ActionsAfter(Spec(false), UnitKind::kIndependent,
+                                                    {.reward = nothing, .prepare = imitate}, 60);
+    const int64_t hits = Hits(actions, 0, 1) + Hits(actions, 1, 3);
+    if (weight > 0) {
+      EXPECT_GE(hits, 2 * kLanes - 4);
+    } else {
+      EXPECT_LE(hits, kLanes);
     }
   }
 }

@@ -49,7 +49,12 @@ PolicyUnit::PolicyUnit(const LearnerSetup& setup, const PpoOptions& options,
       critic_adam_(kernels_, critic_layout_.tensors(), AdamFor(options, options.critic_rate)),
       output_gradient_(outputs_, max_rows),
       value_gradient_(1, max_rows),
-      gradient_(std::max(actor_.size(), critic_.size())) {
+      gradient_(std::max(actor_.size(), critic_.size())),
+      stored_block_(stored_ * R),
+      probabilities_(outputs_ * R),
+      entropies_(std::ssize(heads_) * R),
+      by_network_(std::ssize(heads_) * R) {
+  row_ids_.reserve(static_cast<size_t>(max_rows));
   const uint64_t stream = 2 * static_cast<uint64_t>(index);
   InitOrthogonal(actor_layout_, std::sqrt(2.0), 0.01, setup.seed, StreamId("init", stream),
                  actor_.span());
@@ -91,6 +96,17 @@ void PolicyUnit::Prefer(int64_t member, std::span<const float> logarithms) {
     const int64_t bias = actor_layout_.layers().back().bias + heads_[i].output;
     std::ranges::copy(logarithms, actor_.data() + bias);
   }
+}
+
+void PolicyUnit::Imitate(std::span<const float> actions, int64_t width, double weight) {
+  imitated_.clear();
+  for (size_t row = 0; row < actions.size(); row += static_cast<size_t>(width)) {
+    for (const PolicyHead& head : heads_) {
+      TESSERA_CHECK(head.action.kind == ActionKind::kChoice);
+      imitated_.push_back(actions[row + static_cast<size_t>(head.action_first)]);
+    }
+  }
+  imitated_weight_ = imitated_.empty() ? 0.0f : static_cast<float>(weight);
 }
 
 void PolicyUnit::SaveNetworks(const std::string& prefix, TensorWriter& writer) const {
@@ -202,18 +218,19 @@ void PolicyUnit::EvaluateBlock(int64_t block, float* log_p, float* entropy) {
   for (size_t h = 0; h < heads_.size(); ++h) {
     const PolicyHead& head = heads_[h];
     const float* const out = actor_pass_.output().At(block, head.output);
-    stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
-    StoredActions(block, head, stored_block_.data());
-    float one[R], own_entropy[R];
+    float* const actions = stored_block_.data() + head.stored * R;
+    float* const own_entropy = entropies_.data() + static_cast<int64_t>(h) * R;
+    StoredActions(block, head, actions);
+    float one[R];
     if (head.is_box()) {
       const float* const deviations = log_deviations() + head.deviation;
-      GaussianEvaluate(kernels_, head.action.size, out, deviations, stored_block_.data(), one);
+      GaussianEvaluate(kernels_, head.action.size, out, deviations, actions, one);
       std::fill_n(own_entropy, R,
                   GaussianEntropy({deviations, static_cast<size_t>(head.action.size)}));
     } else {
-      probabilities_.resize(static_cast<size_t>(head.action.size * R));
-      CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
-                          probabilities_.data(), one, own_entropy);
+      CategoricalEvaluate(kernels_, head.action.size, rows, out, actions,
+                          probabilities_.data() + head.output * R, one, own_entropy);
+      if (explored_ > 0) MixUniform(rows, h, one);
     }
     for (int64_t r = 0; r < rows; ++r) {
       if (!Acted(row_ids_[static_cast<size_t>(block * R + r)], h)) continue;
@@ -221,6 +238,20 @@ void PolicyUnit::EvaluateBlock(int64_t block, float* log_p, float* entropy) {
       entropy[r] += own_entropy[r];
     }
   }
+}
+
+void PolicyUnit::MixUniform(int64_t rows, size_t head, float* log_p) {
+  const float uniform = explored_ / static_cast<float>(heads_[head].action.size);
+  float* const by_network = by_network_.data() + static_cast<int64_t>(head) * R;
+  const int64_t count = RowsToCompute(rows);
+  float p[R];
+  kernels_.exp(count, log_p, p);
+  for (int64_t r = 0; r < count; ++r) {
+    const float own = (1 - explored_) * p[r];
+    p[r] = own + uniform;
+    by_network[r] = own / p[r];
+  }
+  kernels_.log(count, p, log_p);
 }
 
 double PolicyUnit::LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum) {
@@ -251,7 +282,7 @@ double PolicyUnit::LearnActor(const FeatureBatch& x, ThreadPool* pool, double& e
       loss -= std::min(ratio * advantage, clipped * advantage);
       entropy_sum += double{entropy[r]} * share;
     }
-    HeadGradients(b, x.RowsIn(b), toward_p, toward_entropy);
+    HeadGradients(b, x.RowsIn(b), toward_p, toward_entropy, share);
   }
   // The entropy of a Gaussian depends on its deviations alone, the same in every row.
   for (int64_t d = 0; d < deviations_; ++d) {
@@ -271,7 +302,7 @@ bool PolicyUnit::AnyActed(int64_t row) const {
 }
 
 void PolicyUnit::HeadGradients(int64_t block, int64_t rows, const float* toward_p,
-                               const float* toward_entropy) {
+                               const float* toward_entropy, float share) {
   for (size_t h = 0; h < heads_.size(); ++h) {
     const PolicyHead& head = heads_[h];
     float own_p[R] = {}, own_entropy[R] = {};
@@ -282,20 +313,32 @@ void PolicyUnit::HeadGradients(int64_t block, int64_t rows, const float* toward_
     }
     const float* const out = actor_pass_.output().At(block, head.output);
     float* const gradient = output_gradient_.At(block, head.output);
-    stored_block_.resize(static_cast<size_t>(head.stored_size() * R));
-    StoredActions(block, head, stored_block_.data());
+    const float* const actions = stored_block_.data() + head.stored * R;
+    if (explored_ > 0 && !head.is_box()) {
+      const float* const by_network = by_network_.data() + static_cast<int64_t>(h) * R;
+      for (int64_t r = 0; r < rows; ++r) own_p[r] *= by_network[r];
+    }
     if (head.is_box()) {
       GaussianGradient(kernels_, head.action.size, rows, out, log_deviations() + head.deviation,
-                       stored_block_.data(), own_p, gradient,
+                       actions, own_p, gradient,
                        gradient_.data() + actor_layout_.size() + head.deviation);
       continue;
     }
-    float log_p[R], entropy[R];
-    probabilities_.resize(static_cast<size_t>(head.action.size * R));
-    CategoricalEvaluate(kernels_, head.action.size, out, stored_block_.data(),
-                        probabilities_.data(), log_p, entropy);
-    CategoricalGradient(kernels_, head.action.size, probabilities_.data(), stored_block_.data(),
-                        entropy, own_p, own_entropy, gradient);
+    CategoricalGradient(kernels_, head.action.size, rows, probabilities_.data() + head.output * R,
+                        actions, entropies_.data() + static_cast<int64_t>(h) * R, own_p,
+                        options_.entropy > 0 ? own_entropy : nullptr, gradient);
+    if (imitated_weight_ == 0) continue;
+    // Rows of the rollout take turns in what they imitate.
+    const size_t turns = imitated_.size() / heads_.size();
+    for (int64_t r = 0; r < rows; ++r) {
+      const auto row = static_cast<size_t>(row_ids_[static_cast<size_t>(block * R + r)]);
+      const float wanted = imitated_[row % turns * heads_.size() + h];
+      for (int64_t c = 0; c < head.action.size; ++c) {
+        const float hit = wanted == static_cast<float>(c) ? 1.0f : 0.0f;
+        const float p = probabilities_.data()[(head.output + c) * R + r];
+        gradient[c * R + r] += imitated_weight_ * share * (p - hit);
+      }
+    }
   }
 }
 

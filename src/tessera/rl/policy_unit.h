@@ -71,6 +71,10 @@ class PolicyUnit {
   // The biases of a member's outputs become these numbers; nothing for one that is no member.
   void Prefer(int64_t member, std::span<const float> logarithms);
 
+  // Chance of a uniform choice, and what is imitated (rl/on_policy.h).
+  void Explore(double chance) { explored_ = static_cast<float>(chance); }
+  void Imitate(std::span<const float> actions, int64_t width, double weight);
+
   // Actor and critic without their optimisers and the rollout.
   void SaveNetworks(const std::string& prefix, TensorWriter& writer) const;
   Result<void> LoadNetworks(const std::string& prefix, const TensorReader& reader);
@@ -100,9 +104,13 @@ class PolicyUnit {
 
   double LearnActor(const FeatureBatch& x, ThreadPool* pool, double& entropy_sum);
 
-  // d loss / d outputs of a block, from d loss / d log p and d loss / d entropy of its rows.
+  // d loss / d outputs of the block that was evaluated last, from d loss / d log p and d loss / d
+  // entropy of its rows.
   void HeadGradients(int64_t block, int64_t rows, const float* toward_p,
-                     const float* toward_entropy);
+                     const float* toward_entropy, float share);
+
+  // log p of choices of the mixture of a head with uniform ones, in place of that of its network.
+  void MixUniform(int64_t rows, size_t head, float* log_p);
 
   double LearnCritic(const FeatureBatch& x, ThreadPool* pool);
 
@@ -119,9 +127,15 @@ class PolicyUnit {
   Adam actor_adam_, critic_adam_;
   FeatureBatch output_gradient_, value_gradient_;
   AlignedBuffer<float> gradient_;
+  // Of the block that was evaluated last, for its gradient: stored actions, probabilities of the
+  // choices and entropies of the heads, [kBlockRows] each.
+  AlignedBuffer<float> stored_block_, probabilities_, entropies_;
+  AlignedBuffer<float>
+      by_network_;  // and how likely it was that the network chose, not the mixture
+  float explored_ = 0, imitated_weight_ = 0;
+  std::vector<float> imitated_;  // [imitated rows x heads]
   Rollout rollout_;
   std::vector<int64_t> row_ids_;
-  std::vector<float> stored_block_, probabilities_;
 };
 
 }  // namespace tessera

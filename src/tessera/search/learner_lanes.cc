@@ -100,6 +100,15 @@ void LearnerLanes::Prefer(std::span<const Point> points, std::span<const double>
   }
 }
 
+void LearnerLanes::Imitate(std::span<const Elites::Entry> elites, double weight) {
+  std::vector<float> rows;
+  for (const Elites::Entry& elite : elites) {
+    const std::vector<float> actions = agents_.Encode(elite.point);
+    rows.insert(rows.end(), actions.begin(), actions.end());
+  }
+  learner_->Imitate(rows, weight);
+}
+
 std::vector<Point> LearnerLanes::Draw() {
   learner_->Act(lanes_, observations_, ActMode::kExplore, actions_);
   const auto width = static_cast<size_t>(agents_.spec().action_size());

@@ -16,6 +16,7 @@
 #include "tessera/env/decision_agents.h"
 #include "tessera/rl/on_policy.h"
 #include "tessera/search.h"
+#include "tessera/search/elites.h"
 
 namespace tessera {
 
@@ -69,6 +70,12 @@ class LearnerLanes {
   // Before the first draw: agents that choose begin with the values of their decisions that these
   // points have, in proportion to the points' weights; a part `unsure` of it goes to all values.
   void Prefer(std::span<const Point> points, std::span<const double> weights, double unsure);
+
+  // From now on: a chance of a uniform value for each choice, and a point whose choices updates
+  // make likelier (OnPolicyLearner).
+  void Explore(double chance) { learner_->Explore(chance); }
+  void Imitate(std::span<const Elites::Entry> elites, double weight);
+  int64_t choices() const { return std::ssize(agents_.spec().agents); }
 
   // A legal point for every lane.
   std::vector<Point> Draw();

@@ -19,6 +19,7 @@
 #include "tessera/policy/play.h"
 #include "tessera/result.h"
 #include "tessera/rl/on_policy.h"
+#include "tessera/search/elites.h"
 #include "tessera/search/learner_lanes.h"
 #include "tessera/search/log_cost.h"
 #include "tessera/search/policy.h"
@@ -33,7 +34,7 @@ struct MarlOptions {
   std::string critic = "own";
   std::string reward = "log";
   int64_t lanes = 8;
-  int64_t steps = 2;
+  int64_t steps = 1;
   int64_t epochs = 8;
   int64_t minibatches = 1;
   int64_t hidden = 32;
@@ -42,6 +43,10 @@ struct MarlOptions {
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
+  double imitate = 0.3;
+  int64_t elites = 4;
+  double explore = 1.0;
+  double explore_last = 0.0;
   int64_t patience = 3000;
   double settled_first = 0.75;
   double settled = 0.75;
@@ -82,7 +87,7 @@ class MarlSearcher final : public Searcher {
       round_.Begin(std::vector<Point>(proposed_.begin(), proposed_.begin() + First()));
     } else if (round_.done()) {
       const bool collecting = Collecting();
-      if (!collecting) settled_turn_ = SettledTurn();
+      if (!collecting) BeginRound();
       round_.Begin(collecting ? Sample() : Playing().lanes.Draw());
     }
     return round_.Take(n);
@@ -100,8 +105,10 @@ class MarlSearcher final : public Searcher {
       if (!Collecting()) Regroup();
       return;
     }
-    Playing().lanes.Learn(round_.trials(), scale_);
-    Playing().Note(round_.trials());
+    Team& team = Playing();
+    team.Note(round_.trials());
+    if (options_.imitate > 0) team.lanes.Imitate(team.elites.entries(), options_.imitate);
+    team.lanes.Learn(round_.trials(), scale_);
     if (options_.patience > 0 && team_->waited() >= options_.patience) Settle();
   }
 
@@ -121,6 +128,7 @@ class MarlSearcher final : public Searcher {
   struct Team {
     LearnerLanes lanes;
     double best = kInfeasibleCost;  // logarithm of the cost
+    Elites elites;
     int64_t samples = 0, improved = 0;
 
     void Note(std::span<const Trial> trials) {
@@ -128,6 +136,7 @@ class MarlSearcher final : public Searcher {
       for (const Trial& trial : trials) {
         ++samples;
         const double cost = LogCost(trial.outcome);
+        elites.Add(trial.point, cost);
         if (cost >= best - kGain) continue;
         best = cost;
         improved = samples;
@@ -189,7 +198,8 @@ class MarlSearcher final : public Searcher {
     const uint64_t seed = seed_ + kSeedStep * static_cast<uint64_t>(lives_++);
     std::unique_ptr<Team> team(
         new Team{.lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed,
-                                       LearnerOptions(options_), KindOf(options_))});
+                                       LearnerOptions(options_), KindOf(options_)),
+                 .elites = Elites(static_cast<size_t>(options_.elites))});
     // Those that come later look elsewhere.
     if (lives_ > 1 || proposed_.empty()) return team;
     std::vector<double> weights;
@@ -222,12 +232,23 @@ class MarlSearcher final : public Searcher {
   // spent: what there is to find elsewhere has ever fewer samples to be found in.
   bool SettledTurn() {
     if (settled_ == nullptr) return false;
-    const double spent =
-        std::min(1.0, static_cast<double>(observed_) / static_cast<double>(samples_));
-    owed_ += std::lerp(options_.settled_first, options_.settled, spent);
+    owed_ += std::lerp(options_.settled_first, options_.settled, Spent());
     if (owed_ < 1) return false;
     owed_ -= 1;
     return true;
+  }
+
+  double Spent() const {
+    return std::min(1.0, static_cast<double>(observed_) / static_cast<double>(samples_));
+  }
+
+  // Who plays next, and how much of it is chance.
+  void BeginRound() {
+    settled_turn_ = SettledTurn();
+    if (options_.explore <= 0 && options_.explore_last <= 0) return;
+    LearnerLanes& lanes = Playing().lanes;
+    const double choices = std::lerp(options_.explore, options_.explore_last, Spent());
+    lanes.Explore(std::min(1.0, choices / static_cast<double>(lanes.choices())));
   }
 
   Team& Playing() { return settled_turn_ ? *settled_ : *team_; }
@@ -275,6 +296,12 @@ MethodInfo MarlMethod() {
        {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
        {"floor", &O::floor, Range{0, 10},
         "deviation of the advantages of an update below which they count less"},
+       {"imitate", &O::imitate, Range{0, 100},
+        "weight with which agents learn what each chose in their best mappings so far"},
+       {"elites", &O::elites, Range{1, 1000}, "those best mappings"},
+       {"explore", &O::explore, Range{0, 1000},
+        "choices of a mapping, on average, that are drawn uniformly, at first"},
+       {"explore_last", &O::explore_last, Range{0, 1000}, "the same when the budget is spent"},
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point of their own after which new agents begin; 0: never"},
        {"settled_first", &O::settled_first, Range{0, 1},

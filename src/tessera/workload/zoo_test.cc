@@ -13,7 +13,8 @@ struct Totals {
   int64_t parameters;  // weights and biases, normalisation apart
 };
 
-// MACs of convolutions, fully connected layers and attention products at batch 1, 224 x 224.
+// MACs of convolutions, fully connected layers and attention products at batch 1, 224 x 224
+// (Inception-v3: 299 x 299).
 TEST(Zoo, TotalsAreThePublishedOnes) {
   const Totals expected[] = {
       {"alexnet", {}, 714'188'480, 61'100'840},
@@ -32,6 +33,7 @@ TEST(Zoo, TotalsAreThePublishedOnes) {
       {"squeezenet1.0", {}, 818'924'576, 1'248'424},
       {"squeezenet1.1", {}, 349'151'936, 1'235'496},
       {"googlenet", {}, 1'498'376'192, 6'610'344},
+      {"inception-v3", {}, 5'713'216'096, 23'800'136},
       {"densenet121", {}, 2'834'161'664, 7'895'208},
       {"vit-b-16", {}, 17'563'828'224, 86'377'192},
       {"unet", {}, 150'428'424'448, 31'030'658},
