@@ -226,7 +226,7 @@ REFUSED = {
 # Words of a result that its numbers do not show.
 REPORTED = {
     "map": {"power_note": 2**63 - 1, "stopped_by": -1, "interrupted": "\u009b31m"},
-    "map-proof": {"gains.0.text": "bypass could gain at most 99 %", "power_note": "power at 9 GHz"},
+    "map-proof": {"gains.0.text": 0.5, "power_note": "power at 9 GHz"},
 }
 
 

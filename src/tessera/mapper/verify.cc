@@ -350,7 +350,10 @@ class Verifier {
       CompareText(reported[i], what, "restriction", gains[i].restriction);
       CompareNumber(reported[i], what, "gained", gains[i].gained);
       CompareNumber(reported[i], what, "could_gain", gains[i].could_gain);
-      CompareText(reported[i], what, "text", gains[i].text);
+      // Its words also tell what the clock cut off, which nothing here can repeat.
+      if (!reported[i].value("text", Json()).is_string()) {
+        Complain(what + ": text", TextAt(reported[i], "text"), "words");
+      }
     }
   }
 
