@@ -34,7 +34,7 @@ struct MarlOptions {
   std::string critic = "own";
   std::string reward = "log";
   int64_t lanes = 8;
-  int64_t steps = 1;
+  int64_t steps = 2;
   int64_t epochs = 8;
   int64_t minibatches = 1;
   int64_t hidden = 32;
@@ -43,9 +43,9 @@ struct MarlOptions {
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
-  double imitate = 0.3;
+  double imitate = 0;
   int64_t elites = 4;
-  double explore = 1.0;
+  double explore = 0;
   double explore_last = 0.0;
   int64_t patience = 3000;
   double settled_first = 0.75;
@@ -270,14 +270,19 @@ class MarlSearcher final : public Searcher {
   double owed_ = 0;  // rounds of the settled agents, since agents settled last
 };
 
-}  // namespace
+// The paper's agents do neither: what helps them stands beside them, under a name of its own.
+struct ElitesOptions : MarlOptions {
+  ElitesOptions() {
+    steps = 1;
+    imitate = 0.3;
+    explore = 1.0;
+  }
+};
 
-MethodInfo MarlMethod() {
-  using O = MarlOptions;
+template <typename O>
+MethodInfo Declare(std::string_view name, std::string_view summary) {
   return DeclareMethod<MarlSearcher, O>(
-      {.name = "marl",
-       .summary = "the paper's agents: actor and critic networks, one pair per decision or group",
-       .file_parameters = {"assignment"}},
+      {.name = name, .summary = summary, .file_parameters = {"assignment"}},
       {{"agents", &O::agents, Range{0, 96}, "agents; 0: one per decision with a choice"},
        {"assignment", &O::assignment, Choices{}, "file that says which agent decides what"},
        {"warmup", &O::warmup, Range{0, 0.9},
@@ -311,6 +316,18 @@ MethodInfo MarlMethod() {
         "with a policy: its proposals that the agents begin with; the first 4 are samples"},
        {"unsure", &O::unsure, Range{0.001, 1},
         "with a policy: chance that an agent begins with for values of no proposal"}});
+}
+
+}  // namespace
+
+MethodInfo MarlMethod() {
+  return Declare<MarlOptions>(
+      "marl", "the paper's agents: actor and critic networks, one pair per decision or group");
+}
+
+MethodInfo MarlElitesMethod() {
+  return Declare<ElitesOptions>(
+      "marl-elites", "agents of marl that also imitate their best mappings and explore evenly");
 }
 
 }  // namespace tessera

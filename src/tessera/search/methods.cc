@@ -24,6 +24,7 @@ namespace tessera {
   PART(MethodInfo, PpoMethod)         \
   PART(MethodInfo, PpoDiscreteMethod) \
   PART(MethodInfo, MarlMethod)        \
+  PART(MethodInfo, MarlElitesMethod)  \
   PART(MethodInfo, MarlTableMethod)   \
   PART(MethodInfo, TeamMethod)        \
   PART(MethodInfo, PolicyMethod)

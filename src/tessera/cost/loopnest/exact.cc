@@ -212,6 +212,7 @@ void Reserve(size_t children, size_t usual, ExactScratch& scratch) {
   Reserve(children, scratch.fan);
   for (std::vector<InstanceClass>& classes : scratch.classes) classes.reserve(usual);
   scratch.groups.reserve(usual);
+  scratch.known_groups.Reserve();
   scratch.keys.reserve(children);
   scratch.places.reserve(children);
   Reserve(children, usual, scratch.residual);

@@ -25,9 +25,8 @@ size_t GroupCache::PlaceOf(const GroupQuestion& question) {
 }
 
 std::optional<int64_t> GroupCache::Find(const GroupQuestion& question,
-                                        std::vector<GroupClass>& classes) {
-  if (entries_.empty()) entries_.resize(kEntries);
-  if (!Fits(question)) return std::nullopt;
+                                        std::vector<GroupClass>& classes) const {
+  if (entries_.empty() || !Fits(question)) return std::nullopt;
   const Entry& entry = entries_[PlaceOf(question)];
   if (entry.groups < 0 || entry.num_below != question.below.size() ||
       entry.num_here != question.here.size() || entry.grid != question.grid ||

@@ -26,8 +26,12 @@ struct GroupQuestion {
 // result.
 class GroupCache {
  public:
+  // Room for all that it keeps: half of a megabyte at most. Without it nothing is kept.
+  void Reserve() { entries_.resize(kEntries); }
+
   // The number of groups, with `classes` set, or nothing.
-  std::optional<int64_t> Find(const GroupQuestion& question, std::vector<GroupClass>& classes);
+  std::optional<int64_t> Find(const GroupQuestion& question,
+                              std::vector<GroupClass>& classes) const;
 
   // Keeps the answer to the question that Find did not know; answers that are too long are
   // forgotten.
@@ -46,7 +50,7 @@ class GroupCache {
   static bool Fits(const GroupQuestion& question);
   static size_t PlaceOf(const GroupQuestion& question);
 
-  std::vector<Entry> entries_;  // made when first asked
+  std::vector<Entry> entries_;
 };
 
 }  // namespace tessera::loopnest

@@ -20,6 +20,7 @@ GroupQuestion Question(const std::vector<FanLoop>& below, const std::vector<FanL
 
 TEST(GroupCache, FindsWhatItKept) {
   GroupCache cache;
+  cache.Reserve();
   std::vector<GroupClass> classes;
   EXPECT_EQ(cache.Find(Question(kBelow, kHere), classes), std::nullopt);
   cache.Keep(Question(kBelow, kHere), 6, kClasses);
@@ -32,9 +33,8 @@ TEST(GroupCache, FindsWhatItKept) {
 
 TEST(GroupCache, AnotherQuestionHasAnotherAnswer) {
   GroupCache cache;
+  cache.Reserve();
   std::vector<GroupClass> classes;
-  cache.Keep({}, 1, {});  // before anybody asked, there is no room
-  EXPECT_EQ(cache.Find(Question(kBelow, kHere), classes), std::nullopt);
   cache.Keep(Question(kBelow, kHere), 6, kClasses);
   std::vector<FanLoop> other = kHere;
   other[1].key_step = 7;
@@ -48,8 +48,16 @@ TEST(GroupCache, AnotherQuestionHasAnotherAnswer) {
   EXPECT_EQ(cache.Find(Question({}, {kBelow[0], kHere[0], kHere[1]}), classes), std::nullopt);
 }
 
+TEST(GroupCache, KeepsNothingWithoutRoom) {
+  GroupCache cache;
+  std::vector<GroupClass> classes;
+  cache.Keep(Question(kBelow, kHere), 6, kClasses);
+  EXPECT_EQ(cache.Find(Question(kBelow, kHere), classes), std::nullopt);
+}
+
 TEST(GroupCache, ForgetsWhatIsTooLong) {
   GroupCache cache;
+  cache.Reserve();
   std::vector<GroupClass> classes;
   const std::vector<FanLoop> many(20, FanLoop{.count = 2, .key_step = 1});
   EXPECT_EQ(cache.Find(Question(kBelow, many), classes), std::nullopt);

@@ -83,11 +83,20 @@ LevelTables::Parts LevelTables::PartsOf(Dim dim) const {
   return parts;
 }
 
+bool LevelTables::IsLive(size_t map) const {
+  return std::find(live_.begin(), live_.begin() + num_live_, map) != live_.begin() + num_live_;
+}
+
+LoopStates LevelTables::States(size_t map, uint32_t key) const {
+  const Map& m = level_->maps[map];
+  return StatesOf(m, level_->units, ActualSize(m.dim, key));
+}
+
 void LevelTables::MakeLoop(size_t map, uint32_t key, size_t edge) {
   loops_ready_[edge] |= 1u << map;
   const Map& m = level_->maps[map];
   const MapInfo& info = infos_[map];
-  const LoopStates states = StatesOf(m, level_->units, ActualSize(m.dim, key));
+  const LoopStates states = States(map, key);
   Loop& loop = loops_[edge][map];
   loop.num_states = states.num;
   loop.unrolled = states.unrolled;
@@ -180,6 +189,7 @@ void CaseWalk::MakeSteps(const LevelTables& tables) {
 }
 
 State CaseWalk::StateOfMap(LevelTables& tables, uint32_t key, size_t map) const {
+  if (!tables.IsLive(map)) return tables.States(map, key).state[0];  // its only one
   const Loop& loop = tables.LoopOf(map, key);
   for (size_t i = 0; i < num_axes_; ++i) {
     if (axes_[i].loop == &loop) return loop.state[axes_[i].digit];

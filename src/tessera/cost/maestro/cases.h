@@ -52,6 +52,7 @@ class LevelTables {
     return (key & above_->edge_bit[Index(dim)]) != 0 ? extent.edge_full : extent.full;
   }
 
+  // Of a live map.
   const Loop& LoopOf(size_t map, uint32_t key) {
     const size_t edge = (key & infos_[map].key_bit) != 0 ? 1 : 0;
     if ((loops_ready_[edge] >> map & 1) == 0) MakeLoop(map, key, edge);
@@ -88,6 +89,9 @@ class LevelTables {
   // others are live: outermost first.
   size_t num_live() const { return num_live_; }
   size_t live(size_t i) const { return live_[i]; }
+  bool IsLive(size_t map) const;
+  // States of any map; LoopOf keeps those of live ones.
+  LoopStates States(size_t map, uint32_t key) const;
   const Case& fixed_part() const { return fixed_part_; }
   const std::array<int64_t, 2>& fixed_ingress() const { return fixed_ingress_; }
 
