@@ -72,8 +72,8 @@ def times_table(rows):
                 both = [statistics.median(s + per_measurement * n for n, s in spent[method])
                         for method in TIMES_METHODS]
                 number = lambda s: f"{s:,.0f}" if s >= 100 else f"{s:.3g}"
-                cells.append(f"{number(both[0])} / {number(both[1])} ({100 * (both[0] / both[1] - 1):+.0f} %)")
-            counts = " / ".join(f"{statistics.median(n for n, _ in spent[m]):,.0f}" for m in TIMES_METHODS)
+                cells.append(f"{number(both[0])}/{number(both[1])} ({100 * (both[0] / both[1] - 1):+.0f} %)")
+            counts = "/".join(f"{statistics.median(n for n, _ in spent[m]):,.0f}" for m in TIMES_METHODS)
             body.append([network, hardware, counts] + cells)
     return table(["network", "hardware", "measurements"] + [f"S = {s:g} s" for s in SECONDS], body)
 
