@@ -217,18 +217,19 @@ class NetworkMapper {
   Result<void> Search(size_t index) {
     LayerMapping& made = mapping_.layers[index];
     const bool settled = made.cost || (made.proof && made.proof->complete);
-    if (started_ && prover_.Done(index) && settled) {
-      return CountRecorded(index, made, StopReason::kTarget);
-    }
-    // Layers whose turn comes after the time for searches have their first mapping.
-    const double whole = job_.settings.budget.seconds;
-    if (job_.prove && whole > 0 && SteadySeconds() >= start_ + whole / 2) {
-      return CountRecorded(index, made, StopReason::kSeconds);
-    }
     const Result<std::unique_ptr<MappingProblem>> problem =
         SearchProblem(job_, made.layer, made.name);
     if (!problem) return problem.error();
-    if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
+    if (started_ && prover_.Done(index) && settled) {
+      return TakeRecorded(index, **problem, made, StopReason::kTarget);
+    }
+    // Layers whose turn comes after the time for searches have their first mapping, and what an
+    // earlier part of the run found.
+    const double whole = job_.settings.budget.seconds;
+    const bool late = job_.prove && whole > 0 && SteadySeconds() >= start_ + whole / 2;
+    Result<void> searched = late ? TakeRecorded(index, **problem, made, StopReason::kSeconds)
+                                 : Search(index, **problem, made);
+    if (!searched) return searched;
     Finish(**problem, made);
     if (started_) prover_.Offer(index);
     return {};
@@ -294,7 +295,8 @@ class NetworkMapper {
 
   // A layer that is not searched any more: an earlier part of the run brought its proof to an end,
   // or the clock did. What was searched before that is part of the run.
-  Result<void> CountRecorded(size_t index, LayerMapping& made, StopReason stop) const {
+  Result<void> TakeRecorded(size_t index, const MappingProblem& problem, LayerMapping& made,
+                            StopReason stop) const {
     made.search.stop = stop;
     if (hooks_.directory == nullptr) return {};
     const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(*hooks_.directory, index));
@@ -303,6 +305,10 @@ class NetworkMapper {
     for (const Trial& trial : *trials) {
       made.search.failed += trial.outcome.kind == OutcomeKind::kFailed;
       made.search.infeasible += trial.outcome.kind == OutcomeKind::kInfeasible;
+      if (!trial.outcome.feasible()) continue;
+      if (Result<void> legal = problem.space().Check(trial.point); !legal) return legal;
+      std::optional<Trial>& best = made.search.best;
+      if (!best || problem.Better(trial.outcome, best->outcome)) best = trial;
     }
     return {};
   }

@@ -3,7 +3,9 @@
 #include "tessera/mapper/map_network.h"
 #include "tessera/map.h"
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -155,6 +157,46 @@ TEST(MapNetwork, ResumesToTheSameResult) {
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(ReadTrials(SearchJournal(*directory, i))->size(), 300u);
   }
+}
+
+// A resumed run whose first look takes all the time for searches still knows what was searched
+// before.
+TEST(MapNetwork, WhatWasSearchedCountsWhereTheClockLeavesNoTimeToSearch) {
+  NetworkBuilder builder(Network{.name = "one"});
+  Layer conv;
+  conv.k = 256, conv.c = 192, conv.y = conv.x = 27, conv.r = conv.s = 5;
+  ASSERT_TRUE(builder.Add("only", conv));
+  const Network network = builder.Take();
+  MapSettings settings{.accelerator = "eyeriss-256", .objective = Objective::kEdp};
+  settings.model = *ChooseCostModel("loopnest");
+  settings.method = Method("sa");
+  settings.budget.samples = 5000;
+  const Result<MapJob> search = MakeJob(settings, network);
+  ASSERT_TRUE(search) << search.error();
+  settings.method = Method("auto");
+  settings.budget.seconds = 0.2;
+  const Result<MapJob> job = MakeJob(settings, network);
+  ASSERT_TRUE(job) << job.error();
+
+  TemporaryFolder folder;
+  const Result<RunDirectory> searched = CreateMapRun(folder.File("searched"), *search, {});
+  const Result<RunDirectory> directory = CreateMapRun(folder.File("run"), *job, {});
+  ASSERT_TRUE(searched && directory);
+  const Result<NetworkMapping> known = MapNetwork(*search, 1, {.directory = &*searched});
+  ASSERT_TRUE(known) << known.error();
+  const Result<std::vector<Trial>> trials = ReadTrials(SearchJournal(*searched, 0));
+  ASSERT_TRUE(trials) << trials.error();
+  ASSERT_TRUE(TrialJournal::Open(SearchJournal(*directory, 0))->Append(*trials));
+
+  const auto sleepy = [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return false;
+  };
+  const Result<NetworkMapping> resumed =
+      MapNetwork(*job, 1, {.stopped = sleepy, .directory = &*directory});
+  ASSERT_TRUE(resumed) << resumed.error();
+  EXPECT_LE(resumed->layers[0].value, known->layers[0].value);
+  EXPECT_EQ(resumed->layers[0].search.samples, std::ssize(*trials));
 }
 
 // Layers of a later wave begin with what earlier ones found, whatever the threads and stops.
