@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/map.h"
 #include "tessera/report/json.h"
 #include "tessera/result.h"
