@@ -376,7 +376,7 @@ CaseRecord* Analyser::AddRecord(size_t level, uint32_t key, const Case& c, const
                     .skipped = skips_ && volumes.critical <= 0};
   for (size_t i = 0; i < levels_[level].num_maps; ++i) {
     record.states[i] = walks_[level].StateOfMap(tables_[level], key, i);
-    record.unrolled[i] = tables_[level].LoopOf(i, key).unrolled;
+    record.unrolled[i] = tables_[level].States(i, key).unrolled;
   }
   records_[level].push_back(record);
   return &records_[level].back();
