@@ -27,8 +27,7 @@ class PerfectCounter {
   }
 
  private:
-  // One class without accesses. Only tensors that there are get cleared: room for all would be most
-  // of the work.
+  // One class without accesses; only tensors that there are get cleared.
   void SetAlike(std::vector<InstanceClass>& classes, int64_t instances) const {
     classes.resize(1);
     classes[0].instances = instances;
