@@ -95,7 +95,7 @@ int64_t CyclesFor(int64_t units, const Bandwidth& rate, int64_t word_units, int6
 }
 
 // Words to vectors, the last of which may be partly empty. Blocks are powers of two nearly always,
-// and dozens of divisions would be a tenth of an evaluation.
+// and an evaluation would divide dozens of times.
 class Vectors {
  public:
   explicit Vectors(int64_t block)
