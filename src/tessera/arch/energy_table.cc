@@ -268,20 +268,6 @@ std::string WriteErt(const Hierarchy& hierarchy) {
   return text;
 }
 
-std::string WriteEnergyTable(const Hierarchy& hierarchy) {
-  std::string text =
-      fmt::format("energy_table:\n  {}: {{compute: {}}}\n", YamlScalar(hierarchy.arithmetic.name),
-                  hierarchy.arithmetic.mac_pj.ToString());
-  for (const MemoryLevel& level : hierarchy.levels) {
-    text += fmt::format(
-        "  {}: {{read: {}, fill: {}, update: {}, address: {}, hop: {}, router: {}, ingress: {}}}\n",
-        YamlScalar(level.name), level.read_pj.ToString(), level.fill_pj.ToString(),
-        level.update_pj.ToString(), level.address_pj.ToString(), level.network.hop_pj.ToString(),
-        level.network.router_pj.ToString(), level.network.ingress_pj.ToString());
-  }
-  return text;
-}
-
 Result<std::vector<std::string>> ApplyEnergyFile(const std::string& path,
                                                  Accelerator& accelerator) {
   const Result<EnergyTable> table = ReadEnergyTable(path);

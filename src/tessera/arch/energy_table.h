@@ -53,9 +53,8 @@ Result<std::vector<std::string>> ApplyEnergyTable(const EnergyTable& table,
 // The component at the end of a path: "chip.PE[0..15].RF[0..3]" is RF.
 std::string ComponentOfPath(const std::string& path);
 
-// The energies of a hierarchy as an ERT, and as a table of ours.
+// The energies of a hierarchy as an ERT.
 std::string WriteErt(const Hierarchy& hierarchy);
-std::string WriteEnergyTable(const Hierarchy& hierarchy);
 
 }  // namespace tessera
 

@@ -81,12 +81,8 @@ TEST(EnergyTable, ReadsTheOlderTablesOfAccelergy) {
 }
 
 TEST(EnergyTable, WritesWhatItReads) {
-  Accelerator machine = Machine();
-  machine.hierarchy->levels[1].network.router_pj = *Decimal::Parse("0.25");
+  const Accelerator machine = Machine();
   Accelerator other = Machine();
-  other.hierarchy->levels[0].read_pj = 77;
-  ASSERT_TRUE(ApplyEnergyTable(*ParseTable(WriteEnergyTable(*machine.hierarchy)), other));
-  EXPECT_EQ(other, machine);
   other.hierarchy->levels[0].read_pj = 77;
   ASSERT_TRUE(ApplyEnergyTable(*ParseTable(WriteErt(*machine.hierarchy)), other));
   EXPECT_EQ(other, machine);

@@ -24,17 +24,11 @@ class NetworkBuilder {
   // the network's totals.
   Result<void> Add(std::string name, const Layer& layer, int64_t count = 1);
 
-  // Operators that gave no layer (Network::ignored, Network::unknown).
-  void Ignore(const std::string& op) { ++network_.ignored[op]; }
-  void DoNotUnderstand(const std::string& op) { ++network_.unknown[op]; }
-
   // What the elements of the last layer's tensors are.
   void SetTypes(const ElementTypes& types);
 
   // The entry that the last layer has become a part of.
   size_t last() const { return last_; }
-
-  bool HasName(const std::string& name) const { return names_.Has(name); }
 
   // The finished network; the builder is empty afterwards.
   Network Take() { return std::move(network_); }

@@ -14,8 +14,6 @@ class UniqueNames {
   // Takes the name, with a suffix if it is taken, and returns it. An empty name is "layer".
   std::string Add(std::string name);
 
-  bool Has(const std::string& name) const { return names_.contains(name); }
-
  private:
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int64_t> next_suffix_;  // so that many equal names stay cheap

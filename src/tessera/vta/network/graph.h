@@ -2,7 +2,6 @@
 #ifndef TESSERA_VTA_NETWORK_GRAPH_H_
 #define TESSERA_VTA_NETWORK_GRAPH_H_
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,15 +41,6 @@ int32_t ShiftFor(const ConvShape& shape);
 // step; views disappear; the last fully connected layer is the classifier. The error names every
 // node that has no step, with the reason.
 Result<Graph> GraphOf(const Network& network);
-
-// A residual network of basic blocks (two 3 x 3 convolutions each) in four stages.
-struct ResidualSizes {
-  std::array<int64_t, 4> blocks = {2, 2, 2, 2};
-  int64_t image = 224;  // height and width
-  int64_t width = 64;   // channels of the first stage; each later one has twice as many
-  int64_t classes = 1000;
-};
-Graph MakeResidualGraph(std::string name, const ResidualSizes& sizes);
 
 }  // namespace tessera::vta
 
