@@ -1,79 +1,117 @@
-#!/usr/bin/env python3
-"""Tunes search methods: random settings of each, on the layers of set `tuning`, at equal budgets.
+"""Equal tuning of the search methods that docs/results/marl-mapping.md compares, and the comparison with it.
 
-Prints a Markdown table per method, best setting first.
+scripts/results-agents runs and keeps it (studies tuning and tuned) and makes the tables.
 """
-import argparse
+import math
 import random
-import re
-import subprocess
+import statistics
 
-# What may be set, and to what. Every method gets the default and SETTINGS random draws.
+from pages import table
+
+# What may be set, and to what. Every method gets its default and DRAWS random settings.
 CHOICES = {
+    "marl": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "minibatches": [1, 2],
+             "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3],
+             "floor": [0.001, 0.01, 0.05], "patience": [250, 500, 1000, 3000], "settled_first": [0.25, 0.5, 0.75]},
+    "marl-elites": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
+                    "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "imitate": [0.1, 0.3, 1],
+                    "elites": [1, 4, 8], "explore": [0.5, 1, 2], "patience": [250, 500, 1000, 3000],
+                    "settled_first": [0.25, 0.5, 0.75]},
+    "ppo": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
+            "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "deviation": [0.3, 0.5, 1], "penalty": [1, 3]},
+    "ppo-discrete": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
+                     "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3]},
+    "marl-table": {"batch": [6, 8, 12], "rate": [0.8, 1.5, 2.5], "top": [0.2, 0.3, 0.5], "elites": [4, 8, 16],
+                   "imitate": [0.4, 0.8, 1.5], "explore": [0.1, 0.2, 0.3], "explore_last": [0.03, 0.06, 0.1],
+                   "smooth": [0.2, 0.4, 0.6], "settle": [250, 500], "patience": [70, 100, 150, 250, 1000]},
+    "sa": {"chains": [1, 2, 4, 8, 16], "hot": [0.1, 0.3, 1, 3], "cold": [0.001, 0.003, 0.01, 0.03],
+           "restart": [0, 0.01, 0.02, 0.1]},
+    "ga": {"population": [10, 20, 30, 50, 100], "survivors": [5, 10, 20, 50], "tournament": [1, 2, 3, 5],
+           "crossover": [0.3, 0.5, 0.7, 0.9], "mutations": [1, 1.5, 2, 3]},
+    "gamma": {"population": [10, 20, 40, 80], "parents": [0.2, 0.4, 0.6, 1], "crossover": [0.3, 0.57, 0.8],
+              "reorder": [0.2, 0.47, 0.7], "mutate": [0.3, 0.53, 0.8], "mutations": [2, 3, 4],
+              "swap_parallel": [0, 0.1, 0.3]},
     "random": {"redraws": [0, 8, 64, 256], "walk": [0, 0.2, 0.5, 0.8, 0.95, 1]},
-    "grid": {"values": [2, 3, 4, 5, 6, 8, 10, 16], "orders": [1, 2, 6, 24, 120, 720]},
-    "sa": {"chains": [1, 2, 4, 8, 16], "hot": [0.1, 0.3, 1, 3], "cold": [0.001, 0.003, 0.01, 0.03], "restart": [0, 0.01, 0.02, 0.1]},
-    "ga": {"population": [10, 20, 30, 50, 100], "survivors": [5, 10, 20, 50], "tournament": [1, 2, 3, 5], "crossover": [0.3, 0.5, 0.7, 0.9], "mutations": [1, 1.5, 2, 3]},
-    "gamma": {"population": [10, 20, 40, 80], "parents": [0.2, 0.4, 0.6, 1], "crossover": [0.3, 0.57, 0.8], "reorder": [0.2, 0.47, 0.7], "mutate": [0.3, 0.53, 0.8], "mutations": [2, 3, 4], "swap_parallel": [0, 0.1, 0.3]},
-    "bo": {"start": [8, 12, 20, 30, 60], "history": [96, 192], "candidates": [128, 256, 512], "batch": [2, 4, 8, 16], "local": [0.6, 0.8, 0.95], "noise": [0.001, 0.01, 0.1]},
-    "gradient": {"start": [16, 32, 64], "batch": [8, 16, 32], "lessons": [20, 40, 80], "learning_rate": [0.001, 0.003, 0.01], "steps": [4, 12, 24], "rate": [0.01, 0.02, 0.05], "noise": [0.02, 0.05, 0.1], "fresh": [0.05, 0.1, 0.3]},
-    "ppo": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "deviation": [0.3, 0.5, 1], "penalty": [1, 3]},
-    "ppo-discrete": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3]},
-    "marl": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "minibatches": [1, 2], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3], "floor": [0.001, 0.01, 0.05], "patience": [0, 250, 500, 1000]},
-    "marl-table": {"batch": [6, 8, 12], "rate": [0.8, 1.5, 2.5], "top": [0.2, 0.3, 0.5], "elites": [4, 8, 16], "imitate": [0.4, 0.8, 1.5], "explore": [0.1, 0.2, 0.3], "explore_last": [0.03, 0.06, 0.1], "smooth": [0.2, 0.4, 0.6], "settle": [250, 500], "patience": [70, 100, 150, 250, 1000]},
-    "team": {"start": [4, 8, 12, 20], "batch": [4, 8, 12], "pool": [256, 384, 512], "refine": [1, 2, 3], "fresh": [0.1, 0.25, 0.4], "informative": [0, 0.003, 0.01, 0.03]},
 }
-SETTINGS = 20
+DRAWS = 20
 # The same for every method: three layers that no table uses, four seeds.
-BUDGET = ["--layers", "tuning", "--objectives", "edp", "--samples", "2000", "--seeds", "4", "--stop"]
-PAGE = "docs/results/tuning.md"
+LAYERS = ["resnet50-gamma 4", "mobilenet-v2-gamma 12", "vgg16-gamma 4"]
+SAMPLES, SEEDS = 8_000, 4
+MARKS = (500, 1_000, 2_000, 4_000, 8_000)
 
 
-def draws(method):
+def settings_of(method):
+    """The default and the random settings, in the order in which they are drawn."""
     rng = random.Random(method)
     settings = [method]
-    choices = CHOICES[method]
-    while len(settings) <= SETTINGS:
-        text = method + "".join(f":{name}={rng.choice(values)}" for name, values in choices.items())
+    while len(settings) <= DRAWS:
+        text = method + "".join(f":{name}={rng.choice(values)}" for name, values in CHOICES[method].items())
         if text not in settings:
             settings.append(text)
     return settings
 
 
-def tune(method, bench):
-    command = [bench, *BUDGET, "--best", "bench/best_known.txt", "--methods", ",".join(draws(method))]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    lines = output[output.index("geometric means"):].splitlines()[2:]
-    # What never arrives counts as the budget; among equals the better end decides.
-    rows = sorted((line.split() for line in lines if line.strip()), key=lambda row: (float(row[3]), float(row[1])))
-    text = f"### {method}\n\n| setting | samples to 5 % | x best |\n|---|---|---|\n"
-    return text + "".join(f"| `{row[0]}` | {row[3]} | {row[1]} |\n" for row in rows) + "\n"
+def tuning_parts(compare):
+    for method in CHOICES:
+        for layer in LAYERS:
+            for setting in settings_of(method):
+                yield ((layer, "edp", setting),
+                       lambda l=layer, s=setting: compare(l, "edp", [s], SAMPLES, SEEDS))
 
 
-def put(sections):
-    """Replaces sections of the page by those of the same heading."""
-    with open(PAGE) as page:
-        head, *old = re.split(r"(?m)^(?=### )", page.read())
-    name = lambda section: section.splitlines()[0]
-    found = {name(section): section for section in old}
-    found.update({name(section): section for section in sections})
-    with open(PAGE, "w") as page:
-        page.write(head + "".join(found[f"### {method}"] for method in CHOICES if f"### {method}" in found))
+def found_after(row, samples):
+    """The best value of a run after so many samples; infinite before its first legal one."""
+    return min((value for n, value in row["curve"] if n <= samples), default=math.inf)
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("methods", nargs="*", default=list(CHOICES), help="default: all")
-    arguments.add_argument("--bench", default="build/release/bench/search_bench")
-    arguments.add_argument("--put", nargs="+", metavar="FILE", help="files with printed tables: put them into " + PAGE)
-    chosen = arguments.parse_args()
-    if chosen.put:
-        texts = [open(path).read() for path in chosen.put]
-        put([section for text in texts for section in re.split(r"(?m)^(?=### )", text)[1:]])
-        return
-    for method in chosen.methods:
-        print(tune(method, chosen.bench), end="", flush=True)
+def score(rows, setting):
+    """Mean of log2(best so far / best known) over marks, layers and seeds; what is not legal yet counts as 10."""
+    excess = []
+    for layer in LAYERS:
+        known = min(row["best"] for row in rows if row["layer"] == layer)
+        for row in rows:
+            if (row["layer"], row["method"]) == (layer, setting):
+                excess += [min(10.0, math.log2(found_after(row, mark) / known)) for mark in MARKS]
+    return statistics.fmean(excess)
 
 
-if __name__ == "__main__":
-    main()
+def ends(rows, setting):
+    """Geometric mean over layers of the median end over the best value known."""
+    logs = []
+    for layer in LAYERS:
+        own = [row for row in rows if row["layer"] == layer]
+        median = statistics.median(row["best"] for row in own if row["method"] == setting)
+        logs.append(math.log(median / min(row["best"] for row in own)))
+    return math.exp(statistics.fmean(logs))
+
+
+def ranked(rows, method):
+    """Settings of a method that were run on all layers, best first."""
+    run = {(row["layer"], row["method"]) for row in rows}
+    whole = [setting for setting in settings_of(method) if all((layer, setting) in run for layer in LAYERS)]
+    return sorted(whole, key=lambda setting: score(rows, setting))
+
+
+def tuned(rows):
+    """The best of its settings, for each method that has been tuned."""
+    return {method: ranked(rows, method)[0] for method in CHOICES if ranked(rows, method)}
+
+
+def tuning_table(rows):
+    """Per method: the best of the settings, the default and its rank."""
+    body = []
+    for method in CHOICES:
+        order = ranked(rows, method)
+        best = order[0]
+        changed = best.removeprefix(method).removeprefix(":").replace(":", ", ") or "the default"
+        body.append([f"`{method}`", f"{score(rows, best):.3f}", f"{ends(rows, best):.4f}",
+                     f"{score(rows, method):.3f}", f"{ends(rows, method):.4f}",
+                     f"{order.index(method) + 1} of {len(order)}", changed])
+    return table(["method", "best: score", "end", "default: score", "end", "rank", "best setting"], body)
+
+
+def settings_table(rows, method):
+    """All settings of a method, best first."""
+    return table(["setting", "score", "end / best"],
+                 [[f"`{setting}`", f"{score(rows, setting):.3f}", f"{ends(rows, setting):.4f}"]
+                  for setting in ranked(rows, method)])
