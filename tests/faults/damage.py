@@ -225,8 +225,9 @@ REFUSED = {
 
 # Words of a result that its numbers do not show.
 REPORTED = {
-    "map": {"power_note": 2**63 - 1, "stopped_by": -1, "interrupted": "\u009b31m"},
-    "map-proof": {"gains.0.text": 0.5, "power_note": "power at 9 GHz"},
+    "map": {"power_note": 2**63 - 1, "stopped_by": -1, "interrupted": "\u009b31m",
+            "gains.0.text": "factors that do not divide could gain nothing", "layers.0.stopped_by": "proved"},
+    "map-proof": {"gains.0.text": 0.5, "power_note": "power at 9 GHz", "stopped_by": "memory", "interrupted": True},
 }
 
 
