@@ -350,8 +350,7 @@ void PolicyTrainer::Save(TensorWriter& writer) const {
   writer.Add("training.best_known", std::span<const int64_t>(all));
 }
 
-Result<void> PolicyTrainer::Load(const TensorReader& reader,
-                                 const std::function<bool()>& stopped) {
+Result<void> PolicyTrainer::Load(const TensorReader& reader, const std::function<bool()>& stopped) {
   if (Result<void> loaded = state_->student.Load(reader); !loaded) return loaded;
   const Result<int64_t> step = reader.ReadIntWithin("training.step", 0, state_->Steps());
   if (!step) return step.error();

@@ -103,8 +103,8 @@ TEST(PolicyTraining, GoesOnFromACheckpointBitForBit) {
   EXPECT_EQ(files[0], files[1]);
 }
 
-// Wherever a stop comes, the step it cuts short has left no trace: the training ends as if nobody had
-// asked.
+// Wherever a stop comes, the step it cuts short has left no trace: the training ends as if nobody
+// had asked.
 TEST(PolicyTraining, AStopLeavesAStepAsItWas) {
   Curriculum curriculum = *ParseCurriculum(kSmall, "small.yaml");
   curriculum.problems = curriculum.batch = 4;

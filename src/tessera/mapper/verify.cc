@@ -146,8 +146,7 @@ class Verifier {
     const std::string stop = TextAt(json, "stopped_by");
     const auto found = std::ranges::find(kMapStopNames, stop);
     if (found != kMapStopNames.end()) return static_cast<MapStop>(found - kMapStopNames.begin());
-    Complain(what + ": stopped_by", stop,
-             fmt::format("one of {}", fmt::join(kMapStopNames, ", ")));
+    Complain(what + ": stopped_by", stop, fmt::format("one of {}", fmt::join(kMapStopNames, ", ")));
     return std::nullopt;
   }
 
@@ -161,8 +160,8 @@ class Verifier {
     const bool interrupted = TextAt(report_, "interrupted") == "true";
     const double enough = std::max(kRounding, settings.target_gap.value_or(0));
     const bool reached = made.gap() && *made.gap() <= enough;
-    const bool rounds_spent = made.proof && settings.proof_rounds > 0 &&
-                              made.proof->rounds >= settings.proof_rounds;
+    const bool rounds_spent =
+        made.proof && settings.proof_rounds > 0 && made.proof->rounds >= settings.proof_rounds;
     bool can_be = true, shown = false;  // shown: nothing else can have ended it
     switch (*stop) {
       case MapStop::kProved:

@@ -187,7 +187,8 @@ TEST(Student, LearnsTheSameOnAnyNumberOfThreads) {
     Networks networks = Untrained(*game);
     Student student(networks, 3e-3);
     ThreadPool pool(threads);
-    const double before = student.Learn(lessons, 0, pool)->at(static_cast<size_t>(AgentKind::kTile));
+    const double before =
+        student.Learn(lessons, 0, pool)->at(static_cast<size_t>(AgentKind::kTile));
     double after = before;
     for (int i = 0; i < 60; ++i) {
       after = student.Learn(lessons, 0, pool)->at(static_cast<size_t>(AgentKind::kTile));

@@ -34,9 +34,9 @@ Result<RunVerification> VerifyPolicyFolder(const RunDirectory& directory,
   verification.found.part = "steps";
   verification.found.parts.push_back({.name = "training", .trials = result->training.step});
   if (late || result->training.interrupted) {
-    verification.found.trusted.push_back(
-        fmt::format("the policy and its curves: {} of {} steps were trained again in the time given",
-                    result->training.step, result->training.steps));
+    verification.found.trusted.push_back(fmt::format(
+        "the policy and its curves: {} of {} steps were trained again in the time given",
+        result->training.step, result->training.steps));
   } else {
     verification.again = std::move(result);
   }
