@@ -42,7 +42,7 @@ struct TensorStep {
 };
 
 // Requests for different words among the children of one instance, at least. B4.
-double GroupsBelow(const TensorStep& step) {
+double GroupsBelow(std::span<const Frame> frames, const TensorStep& step) {
   const TensorFacts& tensor = step.tensor();
   const Frame& frame = step.frame;
   double groups = 1;
@@ -53,7 +53,9 @@ double GroupsBelow(const TensorStep& step) {
   // dimensions are sure to tell children apart.
   if (tensor.simple || tensor.shares || step.out().link_risk) return groups;
   // Under exact semantics groups of several networks on the way are not a product.
-  if (step.model.exact && !(step.opens() && step.out().closes)) return groups;
+  if (step.model.exact && !OnlyNetwork(step.model, frames.data(), step.level(), step.v)) {
+    return groups;
+  }
   for (int r = 0; r < tensor.num_ranks; ++r) {
     const RankTerms& rank = tensor.ranks[r];
     if (rank.num_terms == 1) continue;
@@ -89,7 +91,7 @@ void SetFactors(std::span<const Frame> frames, TensorStep& step) {
   out.closes = step.level() == 0 || step.model.Keeps(step.child(), step.v);
   out.resend_risk = ResendRisk(step.model, frames, step.v, frame);
   out.link_risk = out.resend_risk || LinkRisk(step.model, frames, step.v, frame);
-  step.groups = GroupsBelow(step);
+  step.groups = GroupsBelow(frames, step);
   out.groups = (step.opens() ? 1 : step.outside().groups) * step.groups;
 }
 
@@ -111,11 +113,14 @@ double Open(const TensorStep& step) {
 }
 
 // Hops in the network of a frame, while levels further in may not be decided. B16.
-double HopsBelow(const TensorStep& step) {
+double HopsBelow(std::span<const Frame> frames, const TensorStep& step) {
   const TensorFacts& tensor = step.tensor();
   double factors[kMaxDims];
   for (int d = 0; d < step.model.num_dims; ++d) factors[d] = step.frame.spatial[d];
-  if (!tensor.simple && (!step.opens() || !step.out().closes || tensor.read_write)) return 0;
+  const bool known =
+      tensor.simple || (!tensor.read_write && step.model.exact &&
+                        OnlyNetwork(step.model, frames.data(), step.level(), step.v));
+  if (!known) return 0;
   if (!TellsChildrenApart(tensor, factors)) return 0;
   const int parent = step.model.parent[step.level()][step.v];
   return HopCost(step.model, step.level(), step.v,
@@ -124,7 +129,7 @@ double HopsBelow(const TensorStep& step) {
 }
 
 // Per request of one child: what was pending, and the network below, once for each group. B4, B8.
-double PassNetwork(const TensorStep& step, double pending_pj) {
+double PassNetwork(std::span<const Frame> frames, const TensorStep& step, double pending_pj) {
   const TensorFacts& tensor = step.tensor();
   const LevelFacts& level = step.facts();
   Frame& frame = step.frame;
@@ -134,7 +139,7 @@ double PassNetwork(const TensorStep& step, double pending_pj) {
   const bool served_by_neighbours = step.model.linked_level && !tensor.read_write && step.opens() &&
                                     step.out().closes && step.level() > 0;
   if (!served_by_neighbours) {
-    return (pending_pj + frame.used * (enter.word_pj + HopsBelow(step))) * step.groups;
+    return (pending_pj + frame.used * (enter.word_pj + HopsBelow(frames, step))) * step.groups;
   }
   // Neighbours can serve all but the first request for a word. B4.
   if (tensor.simple) {
@@ -284,7 +289,7 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   TensorFrame& out = step.out();
   SetFactors(frames, step);
   if (step.model.Outside(step.level(), step.v)) return NotYetOpen(step);
-  out.pending_pj = PassNetwork(step, step.opens() ? Open(step) : step.outside().pending_pj);
+  out.pending_pj = PassNetwork(frames, step, step.opens() ? Open(step) : step.outside().pending_pj);
   out.parent_pj = out.pending_pj;
   if (!step.opens() && out.closes && step.model.Followed(step.v)) {
     CloseSeveralNetworks(frames, step);

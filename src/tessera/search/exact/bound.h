@@ -155,15 +155,15 @@ class Bounder {
                double limit, std::vector<Chain>& extended);
 
   // Lower bound before the parallel factors of `level` are chosen; frames of the levels outside
-  // are set.
+  // are set. One that is at least `limit` may be lower than it could be.
   double TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,
-                   const Tile& tile, Goal goal);
+                   const Tile& tile, Goal goal, double limit = kInfinity);
 
   // The same in two steps, and after the factors of some dimensions are: what a tile costs, and
   // the least of it with such factors. B14.
   void Prepare(std::span<const Frame> frames, int level, const Tile& tile, TileCosts& costs);
-  double SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,
-                    const PartialSplit& split, Goal goal) const;
+  double SplitBound(const Frame& parent, const ChainSummary& outside, TileCosts& costs,
+                    const PartialSplit& split, Goal goal, double limit = kInfinity);
   PartialSplit NothingDecided(int level) const;
   // The factors of the next dimension; `left` children are for the others.
   void Decide(const TileCosts& costs, const SplitFactors& factors, double left,
@@ -190,6 +190,7 @@ class Bounder {
   std::span<const ParallelPoint> ParallelOf(int level, const int16_t* positions);
 
   uint32_t Innermost(const Frame& parent, int level, const Tile& tile) const;
+  void SetJoint(int level, TileCosts& costs);
 
   // chain_bound.cc
   double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,

@@ -100,6 +100,18 @@ struct Frame {
   OperandFront front = {};    // what parallel factors further in add to that, and to the cycles
 };
 
+// Whether a level's network is the only one that a window's words pass on which children can differ
+// in the window's dimensions: of those further in nothing is known but that they have one child.
+// `frames` of the levels outside are set. B4.
+inline bool OnlyNetwork(const Model& model, const Frame* frames, int level, int v) {
+  const int child = level == 0 ? -1 : model.next_kept[level - 1][v];
+  for (int i = child + 1; i <= model.parent[level][v]; ++i) {
+    if (i < level && model.levels[i].fan > 1) return false;
+    if (i > level && (frames[i].parallel & model.tensors[v].window) != 0) return false;
+  }
+  return true;
+}
+
 // Innermost loops of this and all outer levels, and what follows from them.
 struct Chain {
   double closed_pj = 0;               // of the pairs that have closed

@@ -3,8 +3,12 @@
 #ifndef TESSERA_SEARCH_EXACT_TILE_TERMS_H_
 #define TESSERA_SEARCH_EXACT_TILE_TERMS_H_
 
+#include <optional>
+#include <vector>
+
 #include "tessera/search/exact/model.h"
 #include "tessera/search/exact/parallel.h"
+#include "tessera/search/exact/word_cost.h"
 
 namespace tessera::exact {
 
@@ -45,6 +49,13 @@ struct TileTerms {
   double least_part = 1;            // and when anything advances that is not idle
 };
 
+// One choice of parallel factors for everything that they serve: operands, and words that go to a
+// level inside. B20.
+struct JointPoint {
+  const LevelSplit* split = nullptr;
+  double operands_pj = 0, cycles = 0;
+};
+
 // All tensors of a tile.
 struct TileCosts {
   TileTerms tensors[kMaxTensors] = {};
@@ -57,6 +68,11 @@ struct TileCosts {
   double operands_pj = 0;
   OperandFront front = {};  // what parallel factors add to that, and to the cycles
   double inside = 1;        // MACs below one child that can work at a time
+  // What `joint` is made of, and the extents that parallel factors divide.
+  std::optional<OperandCosts> operands = {};
+  int16_t dealt_out[kMaxDims] = {};
+  bool joint_set = false;  // found when it is asked for
+  std::vector<JointPoint> joint = {};
 };
 
 // The factors of one dimension above a tile.
@@ -70,6 +86,7 @@ struct SplitFactors {
 // Parallel factors of the first dimensions, and what they leave to the others.
 struct PartialSplit {
   int decided = 0;       // dimensions
+  int32_t factors[kMaxDims] = {};  // of these
   double left = 1;       // children that the others can have
   double cut = 1;        // by which the operations of one child become fewer
   uint32_t in_time = 0;  // decided dimensions that have a loop in time

@@ -219,7 +219,7 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
     partial_[level][dim + 1].left = left;
     return true;
   }
-  const TileCosts& costs = costs_[level];
+  TileCosts& costs = costs_[level];
   Tile& tile = tiles_[level];
   const Frame& parent = frames_[level + 1];
   PartialSplit& split = partial_[level][dim + 1];
@@ -241,7 +241,8 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
   if (costs.ratios[dim] == 1) return true;
   double bound = kInfinity;
   for (const ChainSummary& outside : outside_[level]) {
-    bound = std::min(bound, bounder_.SplitBound(parent, outside, costs, split, options_.goal));
+    bound = std::min(bound, bounder_.SplitBound(parent, outside, costs, split, options_.goal,
+                                                Limit() / options_.bound_scale));
   }
   bound = Scaled(bound);
   if (bound < Limit()) return true;
@@ -367,8 +368,8 @@ void Tree::SortTiles(int level) {
     double bound = 0;
     if (level > 0) {
       ++counters_.tiles;
-      bound = Scaled(
-          bounder_.TileBound(frames_, level, chains_[level + 1], tiles_[level], options_.goal));
+      bound = Scaled(bounder_.TileBound(frames_, level, chains_[level + 1], tiles_[level],
+                                        options_.goal, Limit() / options_.bound_scale));
       if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tiles_[level], nullptr);
     }
     promises.push_back({bound, tiles_[level]});
