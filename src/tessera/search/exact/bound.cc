@@ -26,6 +26,7 @@ struct TensorStep {
   Frame& frame;
   OperandCosts& operands;
   LeastHops& hops;
+  const int floor;  // level of the floor, or -1
 
   double groups = 1;        // requests for different words among the children of one instance
   double moving_space = 1;  // product of the parallel factors that move a window of the tensor
@@ -149,6 +150,19 @@ double PassNetwork(std::span<const Frame> frames, const TensorStep& step, double
   return 0;
 }
 
+// Of words that arrive at level `c`, which holds them, what they cost further in but outside the
+// floor. B21.
+struct OutsideCost {
+  double word_pj = 0, elided_pj = 0;
+};
+OutsideCost OutsideOf(const TensorStep& step, int c) {
+  const Model& model = step.model;
+  if (step.floor < 0 || step.level() <= step.floor || c < step.floor) return {};
+  const int crossed = model.parent[step.floor][step.v];
+  return {.word_pj = model.inner_pj[c][step.v] - model.inner_pj[crossed][step.v],
+          .elided_pj = model.inner_elided_pj[c][step.v] - model.inner_elided_pj[crossed][step.v]};
+}
+
 // The pair closes at the MACs: nothing is filled, and nothing follows.
 void CloseAtMacs(const TensorStep& step) { step.out().close_pj = step.out().pending_pj; }
 
@@ -179,6 +193,9 @@ void CloseAtChild(const TensorStep& step) {
   out.stay_pj = refill.pj * frame.used_below;
   frame.later_fixed_pj -= model.inner_elided_pj[child][v] * tensor.elements * out.copies +
                           model.inner_slack_pj[child][v];
+  const OutsideCost outside = OutsideOf(step, child);
+  out.outside_pj = outside.word_pj * frame.used_below;
+  frame.outside_fixed_pj -= outside.elided_pj * tensor.elements * out.copies;
   step.operands.AddInside(v, step.level(), out.copies, step.idle_extents);
 }
 
@@ -217,6 +234,12 @@ void StayOpen(const TensorStep& step, int next) {
     out.stay_words = refill.words;
     out.stay_pj = refill.words * out.pending_pj + refill.pj * frame.used_below;
     frame.later_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
+    if (step.floor >= 0 && step.level() > step.floor && next >= step.floor) {
+      const double fill_pj = inner.word_pj - step.model.inner_pj[next][step.v];
+      const OutsideCost outside = OutsideOf(step, next);
+      out.outside_pj = out.pending_pj + frame.used_below * (fill_pj + outside.word_pj);
+      frame.outside_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
+    }
   } else if (!step.model.any) {
     // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
     out.open_words = step.tile.plain_words[step.v] * out.plain_visits;
@@ -266,6 +289,7 @@ void NotYetOpen(const TensorStep& step) {
   const int home = step.model.home[step.v];
   out.closes = false;
   out.pending_pj = out.close_pj = out.open_words = out.stay_words = out.stay_pj = 0;
+  out.outside_pj = 0;
   out.fill_part = 1;
   out.words = frame.visits * step.tile.words[step.v];
   out.later_pj = step.model.inner_pj[home][step.v] * frame.used_below;
@@ -300,7 +324,7 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   } else {
     out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
   }
-  out.close_pj = out.later_pj = out.stay_words = out.stay_pj = 0;
+  out.close_pj = out.later_pj = out.outside_pj = out.stay_words = out.stay_pj = 0;
   out.fill_part = 1;
   if (step.level() == 0) return CloseAtMacs(step);
   if (out.closes) return CloseAtChild(step);
@@ -497,7 +521,7 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
   const double operations =
       model_.any ? RaggedOperations(model_, frame) : model_.macs / frame.used_below;
   frame.fixed_pj = parent.fixed_pj;
-  frame.later_fixed_pj = 0;
+  frame.later_fixed_pj = frame.outside_fixed_pj = 0;
   OperandCosts operands(model_, tile.extents, model_.fan_below[level]);
   for (int v = 0; v < model_.num_tensors; ++v) {
     AddTensor(frames, {.model = model_,
@@ -506,7 +530,8 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
                        .tile = tile,
                        .frame = frame,
                        .operands = operands,
-                       .hops = SharedParts().hops});
+                       .hops = SharedParts().hops,
+                       .floor = floor_.level});
   }
   frame.later_fixed_pj +=
       operands.SetFront(ParallelOf(level, tile.positions), operations, frame.front);

@@ -67,6 +67,7 @@ struct TensorFrame {
   double words = 0;          // tile below times visits
   double close_pj = 0;       // per word, if the pair closes here
   double later_pj = 0;       // per word, at least, of what is not decided yet
+  double outside_pj = 0;     // of later_pj, outside a Floor
   double stay_words = 0;     // that go further in at a visit for which the tile stays, at least
   double stay_pj = 0;        // and what they cost
   double fill_part = 0;      // of the words that surely arrive at the child, if it closes
@@ -97,6 +98,7 @@ struct Frame {
 
   double fixed_pj = 0;        // of this and all outer levels: MACs, less what is elided
   double later_fixed_pj = 0;  // of the levels inside, at least, seen from this one
+  double outside_fixed_pj = 0;  // of later_fixed_pj, outside a Floor
   OperandFront front = {};    // what parallel factors further in add to that, and to the cycles
 };
 

@@ -71,6 +71,12 @@ void OperandFront::Add(const OperandPoint& point) {
   points[place] = point;
 }
 
+bool OperandFront::Covers(const OperandPoint& point) const {
+  return std::any_of(points, points + count, [&](const OperandPoint& other) {
+    return other.more_pj <= point.more_pj && other.cycles <= point.cycles;
+  });
+}
+
 ParallelFronts::ParallelFronts(const Model& model, bool detailed, LeastHops& hops)
     : model_(model), detailed_(detailed), hops_(hops) {
   ParallelPoint anything{.product = kInfinity};

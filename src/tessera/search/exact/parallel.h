@@ -42,6 +42,8 @@ struct OperandFront {
   OperandPoint points[kMost] = {};
 
   void Add(const OperandPoint& point);
+  // Whether a point is no better in anything than one that is there.
+  bool Covers(const OperandPoint& point) const;
 };
 
 // All parallel factors of one level, in one placement that fits, and what they mean for each tensor

@@ -22,6 +22,7 @@ struct TileStep {
   const Frame& parent;  // of the level outside the one that hands out the tile
   const Tile& tile;
   OperandCosts& operands;
+  const int floor;  // level of the floor, or -1
 
   double plain_ratio = 1;   // of extents above and below, over plain dimensions
   double idle_extents = 1;  // product of the tile's extents that leave the tensor alone
@@ -174,6 +175,15 @@ void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
                           step.idle_extents);
 }
 
+// Of what words cost that arrive at level `c`, which holds them, what is outside the floor; those of
+// a pair across it are not. B21.
+void SetOutside(const TileStep& step, int c, TileTerms& terms) {
+  if (step.floor < 0 || step.level() <= step.floor || c < step.floor) return;
+  const int crossed = step.model.parent[step.floor][step.v];
+  terms.outside_child_pj = terms.child_pj - step.model.inner_pj[crossed][step.v];
+  terms.outside_parent_pj = terms.parent_pj;
+}
+
 // The pair closes at the level below, which is filled; from there words go further in. B6, B8.
 void CloseAtChild(const TileStep& step, TileTerms& terms) {
   const Model& model = step.model;
@@ -188,6 +198,7 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   terms.child_pj =
       below.least_share * below.of[v].fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
   if (model.any) terms.inner_pj = model.inner_pj[child][v];
+  SetOutside(step, child, terms);
   SetRefill(step, model.inner_pj[child][v], terms);
   if (tensor.read_write) {
     Elide(step, below.least_share * below.of[v].fill_pj + model.inner_elided_pj[child][v], terms);
@@ -228,6 +239,7 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
     terms.shared = step.tensor().simple;
     terms.child_pj = inner.word_pj;
     terms.passes = true;
+    SetOutside(step, next, terms);
     SetRefill(step, inner.word_pj, terms);
     Elide(step, inner.elided_pj, terms);
     return;
@@ -434,12 +446,18 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
   const double fan = model_.levels[level].fan;
   OperandCosts& operands =
       costs.operands.emplace(model_, tile.extents, model_.fan_below[level + 1]);
-  costs.joint_set = false;
+  costs.joint_set = costs.outside_set = false;
+  costs.level = level;
   for (int v = 0; v < model_.num_tensors; ++v) {
     TileTerms& terms = costs.tensors[v];
     terms = {};
     SetTerms(frames,
-             {.model = model_, .v = v, .parent = parent, .tile = tile, .operands = operands},
+             {.model = model_,
+              .v = v,
+              .parent = parent,
+              .tile = tile,
+              .operands = operands,
+              .floor = floor_.level},
              touched_, terms);
     // Links make fills of windows uncertain where there are several parents. B4.
     const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
@@ -503,8 +521,50 @@ void Bounder::SetJoint(int level, TileCosts& costs) {
   }
 }
 
+// The same terms without what a floor counts. B21.
+void Bounder::SetOutsideTerms(TileCosts& costs) const {
+  costs.outside_set = true;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    TileTerms& terms = costs.outside[v];
+    terms = costs.tensors[v];
+    terms.child_pj = terms.outside_child_pj;
+    terms.parent_pj = terms.outside_parent_pj;
+    terms.stay_words = terms.stay_pj = terms.further_in_pj = 0;
+  }
+}
+
+// Adds what a tile costs to a front: of each choice of parallel factors where these are looked at
+// one by one, energy and cycles. B21.
+template <typename Energy>
+void Bounder::AddAll(TileCosts& costs, double known_pj, double alone_pj, double cycles,
+                     const Energy& least_energy, OperandFront& front) {
+  const auto least_cycles = [&](double more) {
+    return std::max(cycles, more + model_.latency_cycles) - model_.latency_cycles;
+  };
+  const OperandFront alone = costs.front;
+  bool covered = alone.count > 0;
+  for (int k = 0; k < alone.count; ++k) {
+    covered = covered && front.Covers({known_pj + costs.operands_pj + alone.points[k].more_pj + alone_pj,
+                                       least_cycles(alone.points[k].cycles)});
+  }
+  if (covered) return;
+  SetJoint(costs.level, costs);
+  for (const JointPoint& point : costs.joint) {
+    OperandPoint cost{known_pj + point.operands_pj + alone_pj,
+                      least_cycles(point.cycles - model_.latency_cycles)};
+    if (front.Covers(cost)) continue;
+    cost.more_pj = known_pj + point.operands_pj + least_energy(point.split);
+    front.Add(cost);
+  }
+  for (int k = 0; k < alone.count && costs.joint.empty(); ++k) {
+    front.Add({known_pj + costs.operands_pj + alone.points[k].more_pj + alone_pj,
+               least_cycles(alone.points[k].cycles)});
+  }
+}
+
 double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, TileCosts& costs,
-                           const PartialSplit& split, Goal goal, double limit) {
+                           const PartialSplit& split, Goal goal, double limit,
+                           OperandFront* floor) {
   double ratio = 1, rest[kMaxTensors];
   std::fill_n(rest, model_.num_tensors, 1.0);
   uint32_t open = split.in_time;
@@ -532,22 +592,34 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, Til
   // Nothing in time: what is decided has none, and the rest may fit.
   const bool at_once =
       split.in_time == 0 && (split.decided == 0 ? costs.least_ratio : 1) <= split.left;
+  const TileTerms* terms = costs.tensors;
   const auto least_energy = [&](const LevelSplit* joint) {
     double energy = kInfinity;
     if (at_once) {
-      energy = EnergyOf(model_, costs.tensors, serves, split.left, outside, -1, joint);
+      energy = EnergyOf(model_, terms, serves, split.left, outside, -1, joint);
     }
     for (uint32_t dims = open & costs.innermost; dims != 0; dims &= dims - 1) {
-      energy = std::min(energy, EnergyOf(model_, costs.tensors, serves, split.left, outside,
+      energy = std::min(energy, EnergyOf(model_, terms, serves, split.left, outside,
                                          std::countr_zero(dims), joint));
     }
     return energy;
   };
   const double known_pj = outside.closed_pj + parent.fixed_pj;
   const double alone_pj = least_energy(nullptr);
-  const double value = ValueOf(
-      {.energy_pj = known_pj + costs.operands_pj + alone_pj, .cycles = cycles}, goal, costs.front);
+  if (floor != nullptr) {
+    AddAll(costs, known_pj, alone_pj, cycles, least_energy, *floor);
+    return 0;
+  }
+  double value = ValueOf({.energy_pj = known_pj + costs.operands_pj + alone_pj, .cycles = cycles},
+                         goal, costs.front);
   if (value >= limit) return value;
+  if (floor_.level >= 0 && parent.level - 1 > floor_.level) {
+    if (!costs.outside_set) SetOutsideTerms(costs);
+    terms = costs.outside;
+    const Bound bound{.energy_pj = known_pj + least_energy(nullptr), .cycles = cycles};
+    value = std::max(value, ValueOf(bound, goal, floor_.front));
+    terms = costs.tensors;
+  }
   if (!costs.joint_set) SetJoint(parent.level - 1, costs);
   if (costs.joint.empty()) return value;
   double joint = kInfinity;

@@ -40,6 +40,8 @@ struct TileTerms {
   double visits = 0, stay_words = 0, stay_pj = 0;
   double further_in_pj = 0;  // of child_pj, what is not paid at the child itself
   FixedEnergy fixed = {};
+  // Of child_pj and parent_pj, what a Floor does not count.
+  double outside_child_pj = 0, outside_parent_pj = 0;
   double elided_pj = 0;  // of fixed.moving_pj, per child that one word can serve
   // Windows.
   bool one_per_rank = true;         // no rank is moved by two dimensions
@@ -58,6 +60,7 @@ struct JointPoint {
 
 // All tensors of a tile.
 struct TileCosts {
+  int level = 0;  // above the tile
   TileTerms tensors[kMaxTensors] = {};
   double ratios[kMaxDims] = {};  // how often the tile fits into that of the level outside, at most
   double least_ratio = 1;        // product of the least of them
@@ -73,6 +76,8 @@ struct TileCosts {
   int16_t dealt_out[kMaxDims] = {};
   bool joint_set = false;  // found when it is asked for
   std::vector<JointPoint> joint = {};
+  bool outside_set = false;  // as well
+  TileTerms outside[kMaxTensors] = {};
 };
 
 // The factors of one dimension above a tile.

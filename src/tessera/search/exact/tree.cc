@@ -422,7 +422,7 @@ void Tree::SearchOrders(int level, const Chain& chain, double least) {
     if (work_left_ < 0) return;
     Chain out;
     const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
-    const double value = Scaled(bounder_.ValueOf(bound, options_.goal, frame.front));
+    const double value = Scaled(bounder_.ValueOf(bound, options_.goal, frame.front, level));
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
     SearchOrders(level - 1, out, value);
   };
@@ -641,6 +641,18 @@ bool Tree::Load(const Branch& node) {
     if (chains_[i].empty()) return false;
   }
   return true;
+}
+
+double Tree::BoundOf(const Branch& node) {
+  if (node.choices.empty()) return node.bound;
+  Begin(kNoLimit);
+  if (!Load(node)) return kInfinity;
+  const int level = model_.num_levels - LevelsDecided(node);
+  std::vector<Chain> chains;
+  const double bound = bounder_.Least(frames_, level, chains_[static_cast<size_t>(level) + 1],
+                                      options_.goal, Limit(), chains);
+  if (Scaled(bound) >= Limit()) Prune(Rule::kNode, Scaled(bound), level, nullptr, nullptr);
+  return std::max(node.bound, Scaled(bound));
 }
 
 Tree::Rest Tree::Split(const Branch& node, int64_t most, int64_t work,
