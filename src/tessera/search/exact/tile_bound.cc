@@ -249,7 +249,8 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
   // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
   const double words =
       step.tile.plain_words[step.v] * step.outside().plain_visits * step.plain_ratio * step.used();
-  terms.fixed.Add(words * (terms.parent_pj + inner.word_pj));
+  terms.passing_pj = words * (terms.parent_pj + inner.word_pj);
+  terms.fixed.Add(terms.passing_pj);
 }
 
 // No level so far holds the tensor. B12.
@@ -530,6 +531,7 @@ void Bounder::SetOutsideTerms(TileCosts& costs) const {
     terms.child_pj = terms.outside_child_pj;
     terms.parent_pj = terms.outside_parent_pj;
     terms.stay_words = terms.stay_pj = terms.further_in_pj = 0;
+    terms.fixed.Add(-terms.passing_pj);
   }
 }
 
@@ -624,9 +626,13 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, Til
   if (costs.joint.empty()) return value;
   double joint = kInfinity;
   for (const JointPoint& point : costs.joint) {
-    const auto same = [&](int d) { return point.split->factors[d] == split.factors[d]; };
+    // Where words travel for nothing, one with larger factors stands for lesser ones.
+    const bool all = model_.levels[parent.level - 1].placement_matters;
     bool possible = true;
-    for (int d = 0; d < split.decided && possible; ++d) possible = costs.ratios[d] == 1 || same(d);
+    for (int d = 0; d < split.decided && possible; ++d) {
+      const int32_t factor = point.split->factors[d], decided = split.factors[d];
+      possible = costs.ratios[d] == 1 || (all ? factor == decided : factor % decided == 0);
+    }
     if (!possible) continue;
     Bound bound{.energy_pj = known_pj + point.operands_pj + alone_pj,
                 .cycles = std::max(cycles, point.cycles)};
