@@ -96,10 +96,10 @@ struct Frame {
 
   TensorFrame tensors[kMaxTensors] = {};
 
-  double fixed_pj = 0;        // of this and all outer levels: MACs, less what is elided
-  double later_fixed_pj = 0;  // of the levels inside, at least, seen from this one
+  double fixed_pj = 0;          // of this and all outer levels: MACs, less what is elided
+  double later_fixed_pj = 0;    // of the levels inside, at least, seen from this one
   double outside_fixed_pj = 0;  // of later_fixed_pj, outside a Floor
-  OperandFront front = {};    // what parallel factors further in add to that, and to the cycles
+  OperandFront front = {};      // what parallel factors further in add to that, and to the cycles
 };
 
 // Whether a level's network is the only one that a window's words pass on which children can differ

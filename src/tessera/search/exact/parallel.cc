@@ -360,8 +360,8 @@ bool ParallelFronts::CanHaveMore(int level, const LevelSplit& split,
   std::copy_n(split.factors, model_.num_dims, factors);
   for (int d = 0; d < model_.num_dims; ++d) {
     const DivisorTable& table = model_.divisors[d];
-    const int16_t rest = table.quotients[static_cast<size_t>(positions[d])]
-                                        [static_cast<size_t>(split.positions[d])];
+    const int16_t rest =
+        table.quotients[static_cast<size_t>(positions[d])][static_cast<size_t>(split.positions[d])];
     for (const int16_t part : table.parts[static_cast<size_t>(rest)]) {
       if (part == 0) continue;
       factors[d] = split.factors[d] * table.values[static_cast<size_t>(part)];

@@ -175,8 +175,8 @@ void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
                           step.idle_extents);
 }
 
-// Of what words cost that arrive at level `c`, which holds them, what is outside the floor; those of
-// a pair across it are not. B21.
+// Of what words cost that arrive at level `c`, which holds them, what is outside the floor; those
+// of a pair across it are not. B21.
 void SetOutside(const TileStep& step, int c, TileTerms& terms) {
   if (step.floor < 0 || step.level() <= step.floor || c < step.floor) return;
   const int crossed = step.model.parent[step.floor][step.v];
@@ -488,10 +488,11 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
   for (int d = 0; d < model_.num_dims; ++d) {
     const int16_t whole = parent.positions[d], part = tile.positions[d];
     const bool innermost_network = !model_.any && fan > 1 && model_.fan_below[level] == 1;
-    costs.dealt_out[d] = fan <= 1            ? part
-                         : innermost_network ? model_.divisors[d].quotients[static_cast<size_t>(
-                                                   whole)][static_cast<size_t>(part)]
-                                             : whole;
+    costs.dealt_out[d] =
+        fan <= 1 ? part
+        : innermost_network
+            ? model_.divisors[d].quotients[static_cast<size_t>(whole)][static_cast<size_t>(part)]
+            : whole;
   }
   costs.operands_pj =
       operands.SetFront(ParallelOf(level + 1, costs.dealt_out), costs.operations, costs.front);
@@ -546,8 +547,9 @@ void Bounder::AddAll(TileCosts& costs, double known_pj, double alone_pj, double 
   const OperandFront alone = costs.front;
   bool covered = alone.count > 0;
   for (int k = 0; k < alone.count; ++k) {
-    covered = covered && front.Covers({known_pj + costs.operands_pj + alone.points[k].more_pj + alone_pj,
-                                       least_cycles(alone.points[k].cycles)});
+    covered =
+        covered && front.Covers({known_pj + costs.operands_pj + alone.points[k].more_pj + alone_pj,
+                                 least_cycles(alone.points[k].cycles)});
   }
   if (covered) return;
   SetJoint(costs.level, costs);

@@ -91,11 +91,11 @@ struct SplitFactors {
 
 // Parallel factors of the first dimensions, and what they leave to the others.
 struct PartialSplit {
-  int decided = 0;       // dimensions
+  int decided = 0;                 // dimensions
   int32_t factors[kMaxDims] = {};  // of these
-  double left = 1;       // children that the others can have
-  double cut = 1;        // by which the operations of one child become fewer
-  uint32_t in_time = 0;  // decided dimensions that have a loop in time
+  double left = 1;                 // children that the others can have
+  double cut = 1;                  // by which the operations of one child become fewer
+  uint32_t in_time = 0;            // decided dimensions that have a loop in time
   double once[kMaxDims] = {}, once_below[kMaxDims] = {};  // of decided dimensions
   double multicast[kMaxTensors] = {};  // children that a word can serve by decided factors
   double copies[kMaxTensors] = {};     // and children that have to be filled with it, at least
