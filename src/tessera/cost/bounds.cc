@@ -348,7 +348,8 @@ class Bounder {
     }
     // Words beyond the single bounds are reads or updates, perhaps of the narrowest tensor.
     const double more = static_cast<double>(level.words) - words;
-    const double least = *std::min_element(machine.words, machine.words + num_tensors_);
+    const double least =
+        static_cast<double>(LeastUnits(i)) / static_cast<double>(machine.widths.word_units);
     if (more > 0) energy += more * std::min(machine.read_pj, machine.update_pj) * Share(i) * least;
     return energy;
   }

@@ -7,9 +7,6 @@
 #include <vector>
 
 #include "tessera/record/clock.h"
-#include <cstdio>
-#include <ctime>
-static double Cpu() { return static_cast<double>(clock()) / CLOCKS_PER_SEC; }
 
 namespace tessera::interlayer {
 namespace {
@@ -45,20 +42,12 @@ class Refiner {
   Result<Optimized> Run() {
     while (true) {
       double bound = 0;
-      const double c0 = Cpu();
       const Plan promised = planner_.Best(Side::kLower, &bound);
-      const double c1 = Cpu();
       // No plan at all: everything that could be better was ruled out.
       if (promised.found || best_.plan.found) best_.bound = std::max(best_.bound, bound);
       std::vector<Candidate> candidates = CandidatesOf(promised);
       // What is promised has to be possible before anything else is known.
-      const double c2 = Cpu();
       Plan known = planner_.Best(Side::kUpper);
-      const double c3 = Cpu();
-      t_low += c1 - c0; t_up += c3 - c2;
-      if (getenv("DBG") != nullptr) {
-        std::fprintf(stderr, "DBG cpu %.2f low %.2f up %.2f work %.2f rounds %ld bound %.5g promised-value %.5g best %.5g steps %zu\n", Cpu(), t_low, t_up, t_work, best_.rounds, bound, known.found ? ValueOf(known.spent, options_.objective) : 0.0, best_.plan.found ? ValueOf(best_.plan.spent, options_.objective) : 0.0, costs_.Steps().size());
-      }
       began_ = true;  // A first plan and bound are worth the time that they take.
       if (known.found && (!best_.plan.found || ValueOf(known.spent, options_.objective) <
                                                    ValueOf(best_.plan.spent, options_.objective))) {
@@ -74,10 +63,7 @@ class Refiner {
       best_.proved = value <= best_.bound * (1 + std::max(kEqual, options_.target_gap));
       if (best_.proved || Over()) return best_;
       for (const Candidate& other : CandidatesOf(best_.plan)) candidates.push_back(other);
-      const double c4 = Cpu();
-      const bool more = Work(candidates);
-      t_work += Cpu() - c4;
-      if (!more) {
+      if (!Work(candidates)) {
         best_.exhausted = true;
         return best_;
       }
@@ -155,7 +141,6 @@ class Refiner {
   Planner planner_;
   Optimized best_;
   bool began_ = false;
-  double t_low = 0, t_up = 0, t_work = 0;
 };
 
 }  // namespace

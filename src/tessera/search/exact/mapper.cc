@@ -683,9 +683,6 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
                                                     /*extrapolate=*/true, options.clock_ghz);
   if (!setup) return setup.error();
   for (size_t v = 0; v < options.homes.size(); ++v) setup->machine.homes[v] = options.homes[v];
-  for (size_t v = 0; v < options.home_shares.size(); ++v) {
-    setup->machine.levels[setup->machine.homes[v]].words[v] *= options.home_shares[v];
-  }
   for (const LoopDimension& dim : problem.dims()) {
     if (dim.bound <= std::numeric_limits<int32_t>::max()) continue;
     return Unsupported(

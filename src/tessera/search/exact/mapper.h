@@ -74,10 +74,6 @@ struct MapperOptions {
   // Semantics exact only. Default: empty (the outermost level for all).
   std::vector<int> homes = {};
 
-  // By tensor: the part of what its words cost at its home, and in the network below it, that
-  // counts. Semantics exact only. Default: empty (all of it).
-  std::vector<double> home_shares = {};
-
   // By level: what is known of the same machine with so many entries there. Mappings that would fit
   // it are left out: the caller has offered its best one, or it has none. Semantics exact only.
   // Default: empty (nothing is known; so is a level without a number).
