@@ -24,9 +24,8 @@ bool Chance(CounterRng& rng, double probability) { return rng.Uniform() < probab
 
 LoopProblem RandomProblem(CounterRng& rng) {
   if (Chance(rng, 0.2)) {
-    return *MakeLoopProblem("gemm", {{"M", Between(rng, 1, 6)},
-                                     {"N", Between(rng, 1, 6)},
-                                     {"K", Between(rng, 1, 8)}});
+    return *MakeLoopProblem(
+        "gemm", {{"M", Between(rng, 1, 6)}, {"N", Between(rng, 1, 6)}, {"K", Between(rng, 1, 8)}});
   }
   // One row, so that spaces stay small.
   Layer layer{.k = Between(rng, 1, 4), .c = Between(rng, 1, 4), .y = 1, .r = 1};
@@ -61,9 +60,11 @@ Hierarchy RandomMachine(CounterRng& rng) {
     machine.levels.push_back(std::move(level));
   };
   const int64_t own = Between(rng, 0, 2);  // memories of one instance
-  for (int64_t k = 0; k < own; ++k) add(fmt::format("RF{}", k), Between(rng, 2, 8), 1, columns, rows);
+  for (int64_t k = 0; k < own; ++k)
+    add(fmt::format("RF{}", k), Between(rng, 2, 8), 1, columns, rows);
   if (rows > 1 && Chance(rng, 0.5)) add("Column", 0, 0, columns, 1);
-  add("GLB", Chance(rng, 0.5) ? std::optional<int64_t>(Between(rng, 8, 60)) : std::nullopt, 6, 1, 1);
+  add("GLB", Chance(rng, 0.5) ? std::optional<int64_t>(Between(rng, 8, 60)) : std::nullopt, 6, 1,
+      1);
   if (Chance(rng, 0.4)) add("DRAM", std::nullopt, 20, 1, 1);
   return machine;
 }
@@ -75,9 +76,7 @@ std::vector<uint8_t> RandomKeep(CounterRng& rng, const LoopProblem& problem,
   std::vector<uint8_t> keep;
   for (const MemoryLevel& level : machine.levels) {
     const auto some = static_cast<uint8_t>(rng.UniformInt(all + 1));
-    keep.push_back(level.name == "Column"     ? uint8_t{0}
-                   : Chance(rng, 0.3)         ? all
-                   : some);
+    keep.push_back(level.name == "Column" ? uint8_t{0} : Chance(rng, 0.3) ? all : some);
   }
   keep.back() = all;
   return keep;
@@ -139,9 +138,10 @@ TEST(ArrayBound, NoMappingTakesLess) {
   for (uint64_t k = 0; k < Thorough(60'000, 4'000) && !testing::Test::HasFailure(); ++k) {
     CheckCase(k, seen);
   }
-  fmt::print("{} cases: larger than the other closed bound in {}, because of rooms in {}, equal to "
-             "the optimum in {}; homes differ in {}\n",
-             seen.cases, seen.larger, seen.rooms, seen.equal, seen.homes);
+  fmt::print(
+      "{} cases: larger than the other closed bound in {}, because of rooms in {}, equal to "
+      "the optimum in {}; homes differ in {}\n",
+      seen.cases, seen.larger, seen.rooms, seen.equal, seen.homes);
   EXPECT_GT(seen.larger, seen.cases / 10);
   EXPECT_GT(seen.rooms, seen.cases / 100);
   EXPECT_GT(seen.equal, seen.cases / 10);

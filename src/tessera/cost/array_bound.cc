@@ -30,14 +30,14 @@ double Share(const MachineLevel& level) {
 
 struct ArrayBound::Path {
   bool read_write = false;
-  int inner = -1;             // the innermost holder, of one instance; -1: the MACs get words directly
-  double operand_pj = 0;      // of a MAC's read from there, or update
-  double sum_pj = 0;          // outputs: of reading a sum there
-  double within_pj = 0;       // of a word on its way between holders of one instance
-  double fill_pj = 0;         // of a word that arrives at an instance
-  double send_pj = 0;         // of a word that leaves for one group of instances, or comes from it
-  double back_pj = 0;         // outputs: of reading a sum that goes there again
-  double outside_pj = 0;      // of a word on its way from home
+  int inner = -1;         // the innermost holder, of one instance; -1: the MACs get words directly
+  double operand_pj = 0;  // of a MAC's read from there, or update
+  double sum_pj = 0;      // outputs: of reading a sum there
+  double within_pj = 0;   // of a word on its way between holders of one instance
+  double fill_pj = 0;     // of a word that arrives at an instance
+  double send_pj = 0;     // of a word that leaves for one group of instances, or comes from it
+  double back_pj = 0;     // outputs: of reading a sum that goes there again
+  double outside_pj = 0;  // of a word on its way from home
   double room = std::numeric_limits<double>::infinity();  // words of one instance
 };
 

@@ -352,9 +352,9 @@ NodeCosts::Step& NodeCosts::StepFor(Staircase& staircase, const Room& room) {
     if (step.given && !step.done && step.room != room) continue;
     if (narrowest == nullptr || Covers(narrowest->room, step.room)) narrowest = &step;
   }
-  const bool own = narrowest == nullptr ||
-                   (narrowest->room != room &&
-                    (narrowest->done || !BestFits(staircase, narrowest->room, room)));
+  const bool own =
+      narrowest == nullptr ||
+      (narrowest->room != room && (narrowest->done || !BestFits(staircase, narrowest->room, room)));
   if (own) {
     const bool first = narrowest == nullptr && Covers(staircase.widest, room);
     staircase.steps.push_back({.room = first ? staircase.widest : room});
