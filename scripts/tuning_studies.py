@@ -8,19 +8,17 @@ import statistics
 
 from pages import table
 
+# What learners of networks share.
+NETWORKS = {"steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01],
+            "entropy": [0, 0.01, 0.03, 0.1], "entropy_left": [0, 1], "reward": ["log", "inverse"]}
+LIVES = {"patience": [500, 1000, 3000], "settled_first": [0.25, 0.5, 0.75]}
 # What may be set, and to what. Every method gets its default and DRAWS random settings.
 CHOICES = {
-    "marl": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "minibatches": [1, 2],
-             "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3],
-             "floor": [0.001, 0.01, 0.05], "patience": [250, 500, 1000, 3000], "settled_first": [0.25, 0.5, 0.75]},
-    "marl-elites": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
-                    "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "imitate": [0.1, 0.3, 1],
-                    "elites": [1, 4, 8], "explore": [0.5, 1, 2], "patience": [250, 500, 1000, 3000],
-                    "settled_first": [0.25, 0.5, 0.75]},
-    "ppo": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
-            "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "deviation": [0.3, 0.5, 1], "penalty": [1, 3]},
-    "ppo-discrete": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
-                     "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3]},
+    "marl": {"lanes": [4, 8, 16]} | NETWORKS | LIVES,
+    "ppo": {"lanes": [8, 16, 32]} | NETWORKS | {"deviation": [0.3, 0.5, 1]},
+    "ppo-discrete": {"lanes": [8, 16, 32]} | NETWORKS,
+    "marl-elites": {"lanes": [4, 8, 16]} | NETWORKS | LIVES | {"imitate": [0.1, 0.3, 1], "elites": [1, 4, 8],
+                                                             "explore": [0.5, 1, 2]},
     "marl-table": {"batch": [6, 8, 12], "rate": [0.8, 1.5, 2.5], "top": [0.2, 0.3, 0.5], "elites": [4, 8, 16],
                    "imitate": [0.4, 0.8, 1.5], "explore": [0.1, 0.2, 0.3], "explore_last": [0.03, 0.06, 0.1],
                    "smooth": [0.2, 0.4, 0.6], "settle": [250, 500], "patience": [70, 100, 150, 250, 1000]},
@@ -65,14 +63,19 @@ def found_after(row, samples):
 
 
 def score(rows, setting):
-    """Mean of log2(best so far / best known) over marks, layers and seeds; what is not legal yet counts as 10."""
-    excess = []
+    """What a run finds and what it returns, as far as both are from the best value known, smaller is better.
+
+    The mean over marks of log2(best so far / best known), where what is not legal yet counts as 10, plus the mean over
+    every 1,000 samples of 1 - mean return / return of the best value known; means over layers and seeds.
+    """
+    found, returned = [], []
     for layer in LAYERS:
         known = min(row["best"] for row in rows if row["layer"] == layer)
         for row in rows:
             if (row["layer"], row["method"]) == (layer, setting):
-                excess += [min(10.0, math.log2(found_after(row, mark) / known)) for mark in MARKS]
-    return statistics.fmean(excess)
+                found += [min(10.0, math.log2(found_after(row, mark) / known)) for mark in MARKS]
+                returned += [1 - reward * known / row["reference"] for _, reward in row["returns"]]
+    return statistics.fmean(found) + statistics.fmean(returned)
 
 
 def ends(rows, setting):

@@ -40,6 +40,7 @@ struct MarlOptions {
   int64_t hidden = 32;
   double rate = 3e-3;
   double entropy = 0.0;
+  double entropy_left = 1.0;
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
@@ -245,6 +246,7 @@ class MarlSearcher final : public Searcher {
   // Who plays next, and how much of it is chance.
   void BeginRound() {
     settled_turn_ = SettledTurn();
+    Playing().lanes.SetEntropy(EntropyAfter(options_, Spent()));
     if (options_.explore <= 0 && options_.explore_last <= 0) return;
     LearnerLanes& lanes = Playing().lanes;
     const double choices = std::lerp(options_.explore, options_.explore_last, Spent());
@@ -296,7 +298,9 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"minibatches", &O::minibatches, Range{1, 64}, "parts of a pass"},
        {"hidden", &O::hidden, Range{1, 1024}, "width of the two hidden layers"},
        {"rate", &O::rate, Range{1e-7, 1}, "learning rate of policies and critics"},
-       {"entropy", &O::entropy, Range{0, 10}, "weight of a policy's entropy"},
+       {"entropy", &O::entropy, Range{0, 10}, "weight of a policy's entropy, at first"},
+       {"entropy_left", &O::entropy_left, Range{0, 1},
+        "part of that weight that is left when the budget is spent"},
        {"clip", &O::clip, Range{0.01, 1}, "largest change of a probability ratio"},
        {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
        {"floor", &O::floor, Range{0, 10},

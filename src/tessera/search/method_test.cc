@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include <gtest/gtest.h>
 
@@ -123,6 +124,36 @@ TEST(Methods, AreBetterThanChance) {
   const double random = BestAfter("random", 400, 1);
   for (const char* method : {"ga", "gamma", "sa", "bo", "marl-table", "team"}) {
     EXPECT_LT(BestAfter(method, 400, 1), random) << method;
+  }
+}
+
+// Different points among the last samples of a run.
+size_t LastPoints(const std::string& method) {
+  constexpr int64_t kSamples = 3000, kLast = 300;
+  const SyntheticProblem problem;
+  const auto searcher =
+      ParseMethodChoice(method)->Make({.space = problem.space(), .seed = 1, .samples = kSamples});
+  ThreadPool pool(1);
+  Evaluator evaluator(problem, pool);
+  std::unordered_set<Point, PointHash> last;
+  for (int64_t done = 0; done < kSamples;) {
+    std::vector<Trial> trials;
+    for (const Point& point : (*searcher)->Propose(kSamples - done)) trials.push_back({point, {}});
+    evaluator.Evaluate(trials);
+    (*searcher)->Observe(trials);
+    done += std::ssize(trials);
+    for (const Trial& trial : trials) {
+      if (done > kSamples - kLast) last.insert(trial.point);
+    }
+  }
+  return last.size();
+}
+
+TEST(Methods, EntropyFadesWithTheBudget) {
+  // One network with all decisions feels the sum of their entropies.
+  for (const std::string method :
+       {"marl:patience=0:entropy=0.3", "ppo-discrete:entropy=0.03", "ppo:entropy=0.3"}) {
+    EXPECT_LT(2 * LastPoints(method + ":entropy_left=0"), LastPoints(method)) << method;
   }
 }
 
