@@ -7,11 +7,13 @@ import random
 import statistics
 
 from pages import table
+from run_statistics import mean_ci
 
 # What learners of networks share.
 NETWORKS = {"steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01],
             "entropy": [0, 0.01, 0.03, 0.1], "entropy_left": [0, 1], "reward": ["log", "inverse"]}
-LIVES = {"patience": [500, 1000, 3000], "settled_first": [0.25, 0.5, 0.75]}
+LIVES = {"patience": [1000, 3000], "repeats": [0, 0.5, 0.7, 0.9], "entropy_later": [0, 0.03, 0.1],
+         "settled_first": [0.25, 0.5, 0.75], "settled": [0.5, 0.75]}
 # What may be set, and to what. Every method gets its default and DRAWS random settings.
 CHOICES = {
     "marl": {"lanes": [4, 8, 16]} | NETWORKS | LIVES,
@@ -62,20 +64,24 @@ def found_after(row, samples):
     return min((value for n, value in row["curve"] if n <= samples), default=math.inf)
 
 
-def score(rows, setting):
-    """What a run finds and what it returns, as far as both are from the best value known, smaller is better.
+def scores(rows, setting):
+    """What the runs of each seed find and return, as far as both are from the best value known: smaller is better.
 
     The mean over marks of log2(best so far / best known), where what is not legal yet counts as 10, plus the mean over
-    every 1,000 samples of 1 - mean return / return of the best value known; means over layers and seeds.
+    every 1,000 samples of 1 - mean return / return of the best value known; means over layers.
     """
-    found, returned = [], []
-    for layer in LAYERS:
-        known = min(row["best"] for row in rows if row["layer"] == layer)
-        for row in rows:
-            if (row["layer"], row["method"]) == (layer, setting):
-                found += [min(10.0, math.log2(found_after(row, mark) / known)) for mark in MARKS]
-                returned += [1 - reward * known / row["reference"] for _, reward in row["returns"]]
-    return statistics.fmean(found) + statistics.fmean(returned)
+    known = {layer: min(row["best"] for row in rows if row["layer"] == layer) for layer in LAYERS}
+    made = []
+    for seed in range(1, SEEDS + 1):
+        own = [row for row in rows if row["method"] == setting and row["seed"] == seed]
+        found = [min(10.0, math.log2(found_after(row, mark) / known[row["layer"]])) for row in own for mark in MARKS]
+        returned = [1 - reward * known[row["layer"]] / row["reference"] for row in own for _, reward in row["returns"]]
+        made.append(statistics.fmean(found) + statistics.fmean(returned))
+    return made
+
+
+def score(rows, setting):
+    return statistics.fmean(scores(rows, setting))
 
 
 def ends(rows, setting):
@@ -105,16 +111,19 @@ def tuning_table(rows):
     body = []
     for method in CHOICES:
         order = ranked(rows, method)
+        if not order:
+            continue
         best = order[0]
-        changed = best.removeprefix(method).removeprefix(":").replace(":", ", ") or "the default"
-        body.append([f"`{method}`", f"{score(rows, best):.3f}", f"{ends(rows, best):.4f}",
-                     f"{score(rows, method):.3f}", f"{ends(rows, method):.4f}",
-                     f"{order.index(method) + 1} of {len(order)}", changed])
-    return table(["method", "best: score", "end", "default: score", "end", "rank", "best setting"], body)
+        body.append([f"`{method}`", mean_ci(scores(rows, best)), f"{ends(rows, best):.4f}",
+                     mean_ci(scores(rows, method)), f"{ends(rows, method):.4f}",
+                     f"{order.index(method) + 1} of {len(order)}"])
+    return table(["method", "best setting: score", "end", "default: score", "end", "rank of the default"], body)
 
 
-def settings_table(rows, method):
-    """All settings of a method, best first."""
-    return table(["setting", "score", "end / best"],
-                 [[f"`{setting}`", f"{score(rows, setting):.3f}", f"{ends(rows, setting):.4f}"]
-                  for setting in ranked(rows, method)])
+def settings_text(rows):
+    """All settings of all methods, the best first, too wide for tables."""
+    lines = ["```text", "score           end     setting"]
+    for method in CHOICES:
+        lines += [f"{mean_ci(scores(rows, setting)):<15} {ends(rows, setting):<7.4f} {setting}"
+                  for setting in ranked(rows, method)] + [""]
+    return "\n".join(lines[:-1] + ["```"]) + "\n"
