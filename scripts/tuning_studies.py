@@ -33,7 +33,7 @@ CHOICES = {
               "swap_parallel": [0, 0.1, 0.3]},
     "random": {"redraws": [0, 8, 64, 256], "walk": [0, 0.2, 0.5, 0.8, 0.95, 1]},
 }
-DRAWS = 20
+DRAWS = 12
 # The same for every method: three layers that no table uses, four seeds.
 LAYERS = ["resnet50-gamma 4", "mobilenet-v2-gamma 12", "vgg16-gamma 4"]
 SAMPLES, SEEDS = 8_000, 4

@@ -176,9 +176,8 @@ TEST(OnPolicy, WhatIsImitatedBecomesLikely) {
 TEST(OnPolicy, EntropyKeepsAgentsUndecided) {
   for (const double weight : {0.0, 10.0}) {
     const auto set = [&](OnPolicyLearner& learner) { learner.SetEntropy(weight); };
-    const std::vector<float> actions =
-        ActionsAfter(Spec(false), UnitKind::kIndependent,
-                     {.reward = WantOneAndThree, .prepare = set}, 60);
+    const std::vector<float> actions = ActionsAfter(
+        Spec(false), UnitKind::kIndependent, {.reward = WantOneAndThree, .prepare = set}, 60);
     const int64_t hits = Hits(actions, 0, 1) + Hits(actions, 1, 3);
     if (weight > 0) {
       EXPECT_LE(hits, kLanes);

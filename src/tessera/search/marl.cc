@@ -342,7 +342,8 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point of their own after which new agents begin; 0: never"},
        {"repeats", &O::repeats, Range{0, 1},
-        "part of the last 200 samples that repeat earlier ones from which on new agents begin, too; "
+        "part of the last 200 samples that repeat earlier ones from which on new agents begin, "
+        "too; "
         "0: never"},
        {"settled_first", &O::settled_first, Range{0, 1},
         "part of the rounds in which the best agents that found nothing better go on, at first"},

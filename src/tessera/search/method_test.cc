@@ -127,8 +127,12 @@ TEST(Methods, AreBetterThanChance) {
   }
 }
 
-// Different points among the last samples of a run.
-size_t LastPoints(const std::string& method) {
+struct Played {
+  size_t last_points = 0;  // different ones among the last samples
+  std::vector<Note> notes = {};
+};
+
+Played Play(const std::string& method) {
   constexpr int64_t kSamples = 3000, kLast = 300;
   const SyntheticProblem problem;
   const auto searcher =
@@ -146,13 +150,36 @@ size_t LastPoints(const std::string& method) {
       if (done > kSamples - kLast) last.insert(trial.point);
     }
   }
-  return last.size();
+  return {last.size(), (*searcher)->Notes()};
+}
+
+size_t LastPoints(const std::string& method) { return Play(method).last_points; }
+
+int64_t Lives(const std::string& method) {
+  for (const Note& note : Play(method).notes) {
+    if (note.name == "lives") return std::get<int64_t>(note.value);
+  }
+  return 0;
+}
+
+// Nothing else settles these agents.
+TEST(Methods, AgentsThatRepeatThemselvesMakeRoom) {
+  const std::string patient = "marl:patience=0:entropy_later=0:repeats=";
+  EXPECT_EQ(Lives(patient + "0"), 1);
+  EXPECT_GT(Lives(patient + "0.7"), 1);
+  EXPECT_GE(Lives(patient + "0.4"), Lives(patient + "0.7"));
+}
+
+// Being unsure takes longer until all is repetition. Settled agents never play again here.
+TEST(Methods, LaterAgentsAreLessSure) {
+  const std::string alone = "marl:patience=0:repeats=0.5:settled_first=0:settled=0:entropy_later=";
+  EXPECT_GT(Lives(alone + "0"), Lives(alone + "3"));
 }
 
 TEST(Methods, EntropyFadesWithTheBudget) {
   // One network with all decisions feels the sum of their entropies.
   for (const std::string method :
-       {"marl:patience=0:entropy=0.3", "ppo-discrete:entropy=0.03", "ppo:entropy=0.3"}) {
+       {"marl:patience=0:repeats=0:entropy=0.3", "ppo-discrete:entropy=0.03", "ppo:entropy=0.3"}) {
     EXPECT_LT(2 * LastPoints(method + ":entropy_left=0"), LastPoints(method)) << method;
   }
 }
