@@ -35,15 +35,15 @@ struct MarlOptions {
   double warmup = 0.1;
   std::string critic = "own";
   std::string reward = "log";
-  int64_t lanes = 8;
+  int64_t lanes = 16;
   int64_t steps = 2;
-  int64_t epochs = 8;
+  int64_t epochs = 4;
   int64_t minibatches = 1;
-  int64_t hidden = 32;
-  double rate = 3e-3;
-  double entropy = 0.0;
-  double entropy_left = 1.0;
-  double entropy_later = 0.1;
+  int64_t hidden = 64;
+  double rate = 1e-2;
+  double entropy = 0.1;
+  double entropy_left = 0.0;
+  double entropy_later = 0.0;
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
@@ -52,9 +52,9 @@ struct MarlOptions {
   double explore = 0;
   double explore_last = 0.0;
   int64_t patience = 3000;
-  double repeats = 0.7;
+  double repeats = 0.5;
   double settled_first = 0.75;
-  double settled = 0.5;
+  double settled = 0.75;
   int64_t proposals = 16;
   double unsure = 0.2;
 };
@@ -298,12 +298,16 @@ class MarlSearcher final : public Searcher {
 // The paper's agents do neither: what helps them stands beside them, under a name of its own.
 struct ElitesOptions : MarlOptions {
   ElitesOptions() {
+    lanes = 8;
     steps = 1;
-    entropy_later = 0.0;
+    epochs = 8;
+    hidden = 32;
+    rate = 3e-3;
+    entropy = 0.0;
+    entropy_left = 1.0;
     imitate = 0.3;
     explore = 1.0;
     repeats = 0;
-    settled = 0.75;
   }
 };
 
