@@ -6,12 +6,20 @@ import statistics
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
 
 
+def half_width(values):
+    """Of the 95 % interval of the mean."""
+    return STUDENT[len(values)] * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0
+
+
 def mean_ci(values):
-    if not values:
-        return "–"  # not run
-    mean = statistics.fmean(values)
-    half = STUDENT[len(values)] * statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0
-    return f"{mean:.4g} ± {half:.2g}"
+    return f"{statistics.fmean(values):.4g} ± {half_width(values):.2g}" if values else "–"  # not run
+
+
+def median_mean_ci(percents):
+    """Of percents: the median and, in brackets, the mean with its interval."""
+    if not percents:
+        return "–"
+    return f"{statistics.median(percents):.2f} ({statistics.fmean(percents):.2f} ± {half_width(percents):.2f})"
 
 
 def at(row, samples):

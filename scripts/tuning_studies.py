@@ -7,7 +7,7 @@ import random
 import statistics
 
 from pages import table
-from run_statistics import at, mean_ci
+from run_statistics import at, mean_ci, median_mean_ci
 
 # What learners of networks share.
 NETWORKS = {"steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01],
@@ -96,7 +96,7 @@ def pilot_table(rows, known):
             over = [100 * (row["best"] / best - 1) for row in own]
             back = [mean_ci([at(row, mark) * best / row["reference"] for row in own]) for mark in (5_000, 20_000)]
             body.append([layer.replace("-gamma", ""), ", ".join(f"{name}={value}" for name, value in setting.items()) or "before",
-                         f"{statistics.median(over):.2f} ({mean_ci(over)})", *back])
+                         median_mean_ci(over), *back])
     return table(["layer", "setting of `marl`", "end", "return at 5,000", "at 20,000"], body)
 
 
