@@ -422,7 +422,7 @@ struct PolicyTraining {
   std::vector<PolicyRow> rows = {};
   int64_t step = 0, steps = 0;
   int64_t exercises = 0;
-  std::string data_hash = {};  // of the exercises
+  std::string data_hash = {};  // of the exercises; empty if interrupted
   std::string policy = {};     // the file
   bool interrupted = false;
 };

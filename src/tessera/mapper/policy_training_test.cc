@@ -1,4 +1,5 @@
 // What training gives a policy, and what it must not have seen.
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -100,6 +101,37 @@ TEST(PolicyTraining, GoesOnFromACheckpointBitForBit) {
     files.push_back(writer.Bytes());
   }
   EXPECT_EQ(files[0], files[1]);
+}
+
+// Wherever a stop comes, the step it cuts short has left no trace: the training ends as if nobody
+// had asked.
+TEST(PolicyTraining, AStopLeavesAStepAsItWas) {
+  Curriculum curriculum = *ParseCurriculum(kSmall, "small.yaml");
+  curriculum.problems = curriculum.batch = 4;
+  curriculum.epochs = curriculum.visits = 1;
+  const auto bytes = [](const PolicyTrainer& trainer) {
+    TensorWriter writer;
+    trainer.Save(writer);
+    return writer.Bytes();
+  };
+  ThreadPool pool(2);
+  auto whole = *PolicyTrainer::Make(curriculum, 3), cut = *PolicyTrainer::Make(curriculum, 3);
+  int64_t cuts = 0;
+  for (Result<bool> more = true; more && *more;) {
+    more = whole->Step(pool);
+    ASSERT_TRUE(more);
+    const std::string before = bytes(*cut);
+    for (int64_t polls = 1;; polls += 1 + polls / 3) {
+      std::atomic<int64_t> left = polls;
+      const Result<bool> step = cut->Step(pool, [&] { return --left < 0; });
+      if (step) break;
+      ++cuts;
+      EXPECT_EQ(step.error().kind, ErrorKind::kInterrupted);
+      ASSERT_EQ(bytes(*cut), before) << polls;
+    }
+    ASSERT_EQ(bytes(*cut), bytes(*whole));
+  }
+  EXPECT_GT(cuts, 20);
 }
 
 // Networks used for evaluation are never trained on: the shipped curriculum holds them out, and

@@ -1,4 +1,5 @@
 // Mappings to learn from.
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -8,7 +9,8 @@
 
 namespace tessera {
 
-KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds) {
+KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds,
+                          const std::function<bool()>& stopped) {
   KnownMapping known;
   Result<exact::MapperOptions> options = exact::OptionsFor(problem);
   if (!options || rounds == 0) return known;
@@ -17,12 +19,14 @@ KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds) {
   options->split_steps = 20'000;
   options->node_steps = 4'000;
   options->dive_width = 16;
+  options->stopped = stopped;
   const auto& [loops, hierarchy] = *problem.loops();
   const Result<std::unique_ptr<exact::Mapper>> mapper =
       exact::Mapper::Make(loops, hierarchy, *options);
   if (!mapper) return known;
   ThreadPool one(1);
   for (int64_t i = 0; i < rounds && (*mapper)->Step(one); ++i) {
+    if (stopped && stopped()) return known;
   }
   const exact::Progress progress = (*mapper)->progress();
   if (!progress.best) return known;
@@ -34,10 +38,12 @@ KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds) {
 }
 
 void ImproveNearBy(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
-                   KnownMapping& known) {
+                   KnownMapping& known, const std::function<bool()>& stopped) {
+  constexpr int64_t kBetweenPolls = 64;
   const std::unique_ptr<Problem::Workspace> workspace = problem.MakeWorkspace();
   const MappingSpace& space = problem.space();
   for (int64_t i = 0; i < evaluations; ++i) {
+    if (i % kBetweenPolls == 0 && stopped && stopped()) return;
     Point point = known.known ? space.Neighbor(known.point, rng) : space.Sample(rng, 0);
     for (int64_t more = known.known ? rng.UniformInt(3) : 0; more > 0; --more) {
       point = space.Neighbor(point, rng);
