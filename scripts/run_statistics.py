@@ -15,11 +15,15 @@ def mean_ci(values):
     return f"{statistics.fmean(values):.4g} ± {half_width(values):.2g}" if values else "–"  # not run
 
 
+def count_ci(values):
+    return f"{statistics.fmean(values):,.0f} ± {half_width(values):,.0f}"
+
+
 def median_mean_ci(percents):
-    """Of percents: the median and, in brackets, the mean with its interval."""
+    """Of percents: the median, then the mean with its interval."""
     if not percents:
         return "–"
-    return f"{statistics.median(percents):.2f} ({statistics.fmean(percents):.2f} ± {half_width(percents):.2f})"
+    return f"{statistics.median(percents):.2f}; {statistics.fmean(percents):.2f}±{half_width(percents):.2f}"
 
 
 def at(row, samples):
