@@ -112,9 +112,9 @@ def scores(rows, setting):
     every 1,000 samples of 1 - mean return / return of the best value known; means over layers.
     """
     known = {layer: min(row["best"] for row in rows if row["layer"] == layer) for layer in LAYERS}
-    made = []
+    made, of_setting = [], [row for row in rows if row["method"] == setting]
     for seed in range(1, SEEDS + 1):
-        own = [row for row in rows if row["method"] == setting and row["seed"] == seed]
+        own = [row for row in of_setting if row["seed"] == seed]
         found = [min(10.0, math.log2(found_after(row, mark) / known[row["layer"]])) for row in own for mark in MARKS]
         returned = [1 - reward * known[row["layer"]] / row["reference"] for row in own for _, reward in row["returns"]]
         made.append(statistics.fmean(found) + statistics.fmean(returned))
