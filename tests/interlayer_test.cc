@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "graph_oracle.h"
+#include "tessera/interlayer/graph_problem.h"
+#include "tessera/interlayer/node_costs.h"
 #include "tessera/interlayer/replay.h"
 #include "tessera/map.h"
 #include "thorough.h"
@@ -312,6 +314,38 @@ TEST(InterLayer, ABottleneckRunsInSlices) {
   }
   EXPECT_EQ(totals[0].value, totals[1].value);
   EXPECT_EQ(*totals[0].bound, *totals[1].bound);
+}
+
+// Two rows of the first layer of MobileNet-v2, whose best mapping wants more room than a group of
+// six nodes leaves.
+TEST(InterLayer, ARoomThatTheBestMappingDoesNotFitGetsAProofOfItsOwn) {
+  const Result<Network> network = LoadNetwork("mobilenet-v2");
+  const Result<Accelerator> machine = LoadAccelerator("eyeriss-256");
+  ASSERT_TRUE(network && machine);
+  const Result<interlayer::GraphProblem> problem = interlayer::MakeGraphProblem(*network, *machine);
+  ASSERT_TRUE(problem) << problem.error();
+  interlayer::NodeCosts costs(*problem, {});
+  interlayer::NodeKey key{.layer = 0, .rows = 2};
+  for (size_t v = 0; v < 3; ++v) key.homes[v] = static_cast<int8_t>(problem->outermost());
+  const auto output = static_cast<size_t>(problem->output_slot[0]);
+  key.homes[output] = static_cast<int8_t>(problem->homes[0]);
+  const int staircase = costs.Find(key);
+  interlayer::Room wide;
+  wide.fill(interlayer::kUnlimitedWords);
+  wide[0] = problem->EntriesOf(0);
+  interlayer::Room room = wide;
+  room[0] = 2'816;
+  ThreadPool pool(1);
+  EXPECT_TRUE(costs.Upper(staircase, room).empty());
+  EXPECT_TRUE(costs.Refine(staircase, wide, /*rounds=*/1, pool));
+  ASSERT_FALSE(costs.Upper(staircase, wide).empty());
+  for (int round = 0; round < 3; ++round) costs.Refine(staircase, room, /*rounds=*/1, pool);
+  ASSERT_FALSE(costs.Upper(staircase, room).empty());
+  const double best = costs.Upper(staircase, room)[0].spent.energy_pj;
+  EXPECT_GE(best, costs.Upper(staircase, wide)[0].spent.energy_pj);
+  const double bound = costs.Lower(staircase, room)[0].spent.energy_pj;
+  EXPECT_LE(bound, best);
+  EXPECT_LE(best, 1.1 * bound);
 }
 
 }  // namespace
