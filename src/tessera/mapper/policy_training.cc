@@ -67,7 +67,11 @@ struct PolicyTrainer::State {
     CounterRng rng(seed, StreamId("policy.teach"), number);
     KnownMapping& known = best[number];
     if (rng.Uniform() < curriculum.taught) known = TeachExactly(**problem, curriculum.rounds);
-    ImproveNearBy(**problem, curriculum.improve, rng, known);
+    if (known.known) {
+      ImproveNearBy(**problem, curriculum.improve, rng, known);
+    } else {
+      known = TeachByWalks(**problem, curriculum.improve, rng);
+    }
   }
 
   struct Visit {
@@ -149,16 +153,17 @@ struct PolicyTrainer::State {
       }
       visit.lessons.Append(turns[i]);
     }
-    const policy::Turn choice = policy::ChoiceOf(drafts);
+    const policy::Turn choice = policy::ChoiceOf(game, drafts);
     visit.lessons.Add(choice, 0, 1);
     std::vector<float>& targets =
         visit.lessons.kinds[static_cast<size_t>(policy::AgentKind::kChoice)].targets;
-    constexpr double kSharp = 20;  // a twentieth worse is chosen e times less
+    // With a trust of 10, what is a twentieth worse is chosen e times less.
+    const double sharp = 2 * static_cast<double>(game.trust());
     double sum = 0;
-    for (const double value : logs) sum += std::exp(-kSharp * (value - least));
+    for (const double value : logs) sum += std::exp(-sharp * (value - least));
     for (size_t i = 0; i < logs.size(); ++i) {
       targets[targets.size() - logs.size() + i] =
-          static_cast<float>(std::exp(-kSharp * (logs[i] - least)) / sum);
+          static_cast<float>(std::exp(-sharp * (logs[i] - least)) / sum);
     }
   }
 

@@ -70,6 +70,10 @@ struct KnownMapping {
 // problem.
 KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds);
 
+// The best one found by so many evaluations of walks from random starts: a function of space, cost
+// model and random numbers, whatever the exact mapper does. Unknown where nothing is feasible.
+KnownMapping TeachByWalks(const MappingProblem& problem, int64_t evaluations, CounterRng& rng);
+
 // The best one found by so many steps from neighbour to neighbour.
 void ImproveNearBy(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
                    KnownMapping& known);

@@ -59,8 +59,8 @@ std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOp
 // value ends it: false.
 bool Imitate(const Game& game, const Point& target, float weight, Lessons& lessons);
 
-// The turn of the agent that chooses between drafts.
-Turn ChoiceOf(const std::vector<Draft>& drafts);
+// The turn of the agent that chooses between drafts of a game.
+Turn ChoiceOf(const Game& game, const std::vector<Draft>& drafts);
 
 struct ActorOptions {
   // Drafts from which the first proposal is chosen. Default: 64.
