@@ -167,6 +167,7 @@ Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t 
                         .steps = at.steps,
                         .exercises = curriculum->problems,
                         .data_hash = (*trainer)->DataHash(),
+                        .label_hash = (*trainer)->LabelHash(pool),
                         .policy = writer.Bytes(),
                         .interrupted = at.step < at.steps};
 }

@@ -60,18 +60,19 @@ struct PolicyTrainer::State {
             all.begin() + static_cast<std::ptrdiff_t>(last)};
   }
 
-  void Label(size_t number) {
+  KnownMapping Label(size_t number) const {
+    KnownMapping known;
     const Exercise exercise = source.Draw(seed, number);
     const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(exercise, curriculum.model);
-    if (!problem) return;  // Not every layer fits every machine.
+    if (!problem) return known;  // Not every layer fits every machine.
     CounterRng rng(seed, StreamId("policy.teach"), number);
-    KnownMapping& known = best[number];
     if (rng.Uniform() < curriculum.taught) known = TeachExactly(**problem, curriculum.rounds);
     if (known.known) {
       ImproveNearBy(**problem, curriculum.improve, rng, known);
     } else {
       known = TeachByWalks(**problem, curriculum.improve, rng);
     }
+    return known;
   }
 
   struct Visit {
@@ -175,7 +176,7 @@ struct PolicyTrainer::State {
     pool.ParallelFor(std::ssize(numbers), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
         if (labels) {
-          Label(numbers[i]);
+          best[numbers[i]] = Label(numbers[i]);
         } else {
           visits[i] = imitation ? ImitateOne(numbers[i]) : ReinforceOne(numbers[i], step);
         }
@@ -293,6 +294,22 @@ std::string PolicyTrainer::DataHash() const {
     const Exercise exercise = state_->source.Draw(state_->seed, static_cast<uint64_t>(i));
     all += fmt::format("{}|{}|{}|{}\n", ToString(exercise.layer), AcceleratorText(exercise.machine),
                        static_cast<int>(exercise.objective), exercise.bypass);
+  }
+  return Sha256Hex(all);
+}
+
+std::string PolicyTrainer::LabelHash(ThreadPool& pool) const {
+  constexpr int64_t kChecked = 32;
+  std::vector<KnownMapping> labels(
+      static_cast<size_t>(std::min(kChecked, state_->curriculum.problems)));
+  pool.ParallelFor(std::ssize(labels), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
+    for (int64_t i = begin; i < end; ++i) {
+      labels[static_cast<size_t>(i)] = state_->Label(static_cast<size_t>(i));
+    }
+  });
+  std::string all;
+  for (const KnownMapping& label : labels) {
+    all += fmt::format("{:.12g}|{}\n", label.value, fmt::join(label.point.indices(), ","));
   }
   return Sha256Hex(all);
 }

@@ -45,6 +45,10 @@ class PolicyTrainer {
   // What the exercises are: equal ones have equal hashes. Known after the labels.
   std::string DataHash() const;
 
+  // Of the labels of the first exercises, made anew: equal ones have equal hashes. A training that
+  // has other labels ends in another file.
+  std::string LabelHash(ThreadPool& pool) const;
+
   // Everything that Step goes on from.
   void Save(TensorWriter& writer) const;
   Result<void> Load(const TensorReader& reader);

@@ -3,6 +3,7 @@
 #define TESSERA_MAPPER_WARM_START_H_
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,10 @@ size_t WaveEnd(size_t begin, size_t layers);
 // the most similar layer first.
 std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& layer,
                            const MappingProblem& problem, const MapJob& job);
+
+// The job's policy; what ships is loaded when it is first asked for. Null: none, or the cost model
+// has none.
+std::shared_ptr<const policy::Networks> PolicyOf(const MapJob& job);
 
 // Whether the job has a policy that makes mappings of a problem: not of machines larger than its
 // games, nor of another cost model.
