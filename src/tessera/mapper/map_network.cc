@@ -116,19 +116,6 @@ MapStop StopOf(const LayerMapping& layer) {
   return MapStop::kSamples;
 }
 
-// Of a network: what most of all kept its layers from being proved.
-MapStop StopOf(const NetworkMapping& mapping) {
-  if (mapping.interrupted) return MapStop::kInterrupted;
-  for (const MapStop stop :
-       {MapStop::kTime, MapStop::kMemory, MapStop::kRounds, MapStop::kSamples}) {
-    if (std::ranges::find(mapping.layers, stop, &LayerMapping::stopped_by) !=
-        mapping.layers.end()) {
-      return stop;
-    }
-  }
-  return MapStop::kProved;
-}
-
 class NetworkMapper {
  public:
   NetworkMapper(const MapJob& job, int threads, const RunHooks& hooks, Device device)
@@ -409,6 +396,18 @@ JournalFile ProofJournal(const RunDirectory& directory, size_t layer) {
 Error InLayer(std::string_view layer, Error error) {
   error.message = fmt::format("layer '{}': {}", layer, error.message);
   return error;
+}
+
+MapStop StopOf(const NetworkMapping& mapping) {
+  if (mapping.interrupted) return MapStop::kInterrupted;
+  for (const MapStop stop :
+       {MapStop::kTime, MapStop::kMemory, MapStop::kRounds, MapStop::kSamples}) {
+    if (std::ranges::find(mapping.layers, stop, &LayerMapping::stopped_by) !=
+        mapping.layers.end()) {
+      return stop;
+    }
+  }
+  return MapStop::kProved;
 }
 
 std::string_view ToString(MapStatus status) {

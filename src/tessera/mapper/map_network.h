@@ -46,6 +46,9 @@ Result<std::optional<MethodWords>> WordsAfter(const MapJob& job, const MappingPr
 // Status of a value with a bound, or without one.
 MapStatus StatusOf(double value, const std::optional<double>& bound);
 
+// What ended a network's run: whatever most of all kept its layers from being proved.
+MapStop StopOf(const NetworkMapping& mapping);
+
 // The sums over layers that are mapped, with their bounds. Layers without a mapping leave the total
 // without a bound.
 NetworkTotal AddUp(const std::vector<LayerMapping>& layers, Objective objective);

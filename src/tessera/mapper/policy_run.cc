@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/stop.h"
 #include "tessera/map.h"
 #include "tessera/mapper/curriculum.h"
 #include "tessera/mapper/policy_training.h"
@@ -35,7 +36,9 @@ class PolicyLoop {
     if (Result<void> restored = Restore(); !restored) return restored;
     double saved = SteadySeconds();
     for (bool more = true; more && !Stopped();) {
-      const Result<bool> stepped = trainer_.Step(pool);
+      const Result<bool> stepped = trainer_.Step(pool, hooks_.stopped);
+      // A step that was cut short is none: what came before it is kept.
+      if (!stepped && stepped.error().kind == ErrorKind::kInterrupted) break;
       if (!stepped) return stepped.error();
       more = *stepped;
       Note(!more);
@@ -79,7 +82,7 @@ class PolicyLoop {
     if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return {};
     const Result<TensorReader> reader = TensorReader::Open(path);
     if (!reader) return reader.error();
-    if (Result<void> loaded = trainer_.Load(*reader); !loaded) return loaded;
+    if (Result<void> loaded = trainer_.Load(*reader, hooks_.stopped); !loaded) return loaded;
     const Result<int64_t> count = reader->Count("log.numbers");
     if (!count) return count.error();
     std::vector<double> numbers(static_cast<size_t>(*count));
@@ -129,6 +132,14 @@ Result<Curriculum> ReadCurriculum(const std::string& file) {
   return ParseCurriculum(*text, file);
 }
 
+Result<std::unique_ptr<PolicyTrainer>> MakeTrainer(const Curriculum& curriculum, uint64_t seed,
+                                                   const RunHooks& hooks) {
+  const AbandonScope scope([&] { return hooks.stopped && hooks.stopped(); });
+  Result<std::unique_ptr<PolicyTrainer>> made = PolicyTrainer::Make(curriculum, seed);
+  if (scope.abandoned()) return Interrupted("making the networks");
+  return made;
+}
+
 }  // namespace
 
 Result<RunDirectory> CreatePolicyRun(const std::string& path, const std::string& curriculum_file,
@@ -153,7 +164,7 @@ Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t 
                                    const RunHooks& hooks) {
   const Result<Curriculum> curriculum = ReadCurriculum(curriculum_file);
   if (!curriculum) return curriculum.error();
-  const Result<std::unique_ptr<PolicyTrainer>> trainer = PolicyTrainer::Make(*curriculum, seed);
+  const Result<std::unique_ptr<PolicyTrainer>> trainer = MakeTrainer(*curriculum, seed, hooks);
   if (!trainer) return trainer.error();
   ThreadPool pool(threads);
   PolicyLoop loop(**trainer, hooks);
@@ -161,15 +172,23 @@ Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t 
   TensorWriter writer;
   (*trainer)->networks().Save(writer);
   const PolicyProgress at = (*trainer)->progress();
+  const bool interrupted = at.step < at.steps;
+  // Exercises of a training that has not ended are counted by the one that ends it.
+  Result<std::string> hash =
+      interrupted ? Result<std::string>("") : (*trainer)->DataHash(hooks.stopped);
+  if (!hash) return hash.error();
+  Result<std::string> labels =
+      interrupted ? Result<std::string>("") : (*trainer)->LabelHash(pool, hooks.stopped);
+  if (!labels) return labels.error();
   return PolicyTraining{.model = curriculum->model,
                         .rows = loop.rows(),
                         .step = at.step,
                         .steps = at.steps,
                         .exercises = curriculum->problems,
-                        .data_hash = (*trainer)->DataHash(),
-                        .label_hash = (*trainer)->LabelHash(pool),
+                        .data_hash = *std::move(hash),
+                        .label_hash = *std::move(labels),
                         .policy = writer.Bytes(),
-                        .interrupted = at.step < at.steps};
+                        .interrupted = interrupted};
 }
 
 }  // namespace tessera

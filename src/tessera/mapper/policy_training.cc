@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "tessera/accelerator.h"
 #include "tessera/base/sha256.h"
+#include "tessera/base/stop.h"
 #include "tessera/cost.h"
 #include "tessera/policy/game.h"
 #include "tessera/policy/learn.h"
@@ -27,6 +29,25 @@ Result<std::unique_ptr<MappingProblem>> ProblemOf(const Exercise& exercise,
       exercise.bypass && exercise.machine.hierarchy && exercise.machine.hierarchy->bypass;
   return MappingProblem::Make(exercise.layer, exercise.machine, *choice, options);
 }
+
+namespace {
+
+// Somebody's wish to stop, remembered: any thread may ask.
+class Wish {
+ public:
+  explicit Wish(const std::function<bool()>& stopped) : stopped_(stopped) {}
+
+  bool operator()() {
+    if (stopped_ && !come_ && stopped_()) come_ = true;
+    return come_;
+  }
+
+ private:
+  const std::function<bool()>& stopped_;
+  std::atomic<bool> come_ = false;
+};
+
+}  // namespace
 
 struct PolicyTrainer::State {
   State(const Curriculum& made_from, uint64_t first_seed, ExerciseSource made_source,
@@ -60,17 +81,19 @@ struct PolicyTrainer::State {
             all.begin() + static_cast<std::ptrdiff_t>(last)};
   }
 
-  KnownMapping Label(size_t number) const {
+  KnownMapping Label(size_t number, const std::function<bool()>& stopped) const {
     KnownMapping known;
     const Exercise exercise = source.Draw(seed, number);
     const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(exercise, curriculum.model);
     if (!problem) return known;  // Not every layer fits every machine.
     CounterRng rng(seed, StreamId("policy.teach"), number);
-    if (rng.Uniform() < curriculum.taught) known = TeachExactly(**problem, curriculum.rounds);
+    if (rng.Uniform() < curriculum.taught) {
+      known = TeachExactly(**problem, curriculum.rounds, stopped);
+    }
     if (known.known) {
-      ImproveNearBy(**problem, curriculum.improve, rng, known);
+      ImproveNearBy(**problem, curriculum.improve, rng, known, stopped);
     } else {
-      known = TeachByWalks(**problem, curriculum.improve, rng);
+      known = TeachByWalks(**problem, curriculum.improve, rng, stopped);
     }
     return known;
   }
@@ -91,7 +114,7 @@ struct PolicyTrainer::State {
     return visit;
   }
 
-  Visit ReinforceOne(size_t number, int64_t at) {
+  Visit ReinforceOne(size_t number, int64_t at, const std::function<bool()>& stopped) {
     Visit visit;
     const Exercise exercise = source.Draw(seed, number);
     const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(exercise, curriculum.model);
@@ -102,13 +125,15 @@ struct PolicyTrainer::State {
                                                            {.count = curriculum.draws,
                                                             .seed = seed + number,
                                                             .stream = static_cast<uint64_t>(at),
-                                                            .greedy_first = true},
+                                                            .greedy_first = true,
+                                                            .stopped = stopped},
                                                            &turns);
     const std::unique_ptr<Problem::Workspace> workspace = (*problem)->MakeWorkspace();
     std::vector<double> logs;
     constexpr double kInfeasible = 1e3;
     KnownMapping good;
     for (const policy::Draft& draft : drafts) {
+      if (stopped()) return visit;
       const Outcome outcome = (*problem)->Evaluate(draft.point, *workspace);
       logs.push_back(outcome.feasible() ? std::log(outcome.value) : kInfeasible);
       if (!outcome.feasible() || (good.known && good.value <= outcome.value)) continue;
@@ -119,7 +144,7 @@ struct PolicyTrainer::State {
     // Near the best draw something better may lie, and near the best known mapping, too.
     CounterRng rng(seed, StreamId("policy.improve"), static_cast<uint64_t>(at) << 32 | number);
     KnownMapping& known = best[number];
-    ImproveNearBy(**problem, curriculum.improve / 4, rng, good);
+    ImproveNearBy(**problem, curriculum.improve / 4, rng, good, stopped);
     if (!known.known || good.value < known.value) known = good;
     Teach(*game, known, drafts, logs, turns, visit);
     const double least = std::log(known.value);
@@ -168,28 +193,39 @@ struct PolicyTrainer::State {
     }
   }
 
-  void Run(ThreadPool& pool) {
+  Result<void> Run(ThreadPool& pool, const std::function<bool()>& asked) {
     const std::vector<size_t> numbers = Exercises(step);
     std::vector<Visit> visits(numbers.size());
     const bool labels = step < LabelSteps();
     const bool imitation = !labels && step < LabelSteps() + ImitationSteps();
+    std::vector<KnownMapping> before;
+    for (const size_t number : numbers) before.push_back(best[number]);
+    Wish wish(asked);
+    const std::function<bool()> stopped = std::ref(wish);
     pool.ParallelFor(std::ssize(numbers), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end) && !stopped(); ++i) {
         if (labels) {
-          best[numbers[i]] = Label(numbers[i]);
+          best[numbers[i]] = Label(numbers[i], stopped);
         } else {
-          visits[i] = imitation ? ImitateOne(numbers[i]) : ReinforceOne(numbers[i], step);
+          visits[i] = imitation ? ImitateOne(numbers[i]) : ReinforceOne(numbers[i], step, stopped);
         }
       }
     });
+    if (stopped() || (!labels && !Learn(visits, imitation, pool, stopped))) {
+      for (size_t i = 0; i < numbers.size(); ++i) best[numbers[i]] = std::move(before[i]);
+      return Interrupted("training");
+    }
     progress.phase = labels ? "labels" : imitation ? "imitation" : "reinforcement";
     ++step;
     progress.step = step;
     progress.steps = Steps();
-    if (!labels) Learn(visits, imitation, pool);
+    return {};
   }
 
-  void Learn(const std::vector<Visit>& visits, bool imitation, ThreadPool& pool) {
+  // False, and nothing was learned, if it was stopped.
+  bool Learn(const std::vector<Visit>& visits, bool imitation, ThreadPool& pool,
+             const std::function<bool()>& stopped) {
+    const AbandonScope scope(stopped);
     policy::Lessons lessons;
     double first = 0, found = 0, count = 0;
     for (const Visit& visit : visits) {
@@ -199,24 +235,26 @@ struct PolicyTrainer::State {
       found += visit.best;
       ++count;
     }
-    const double done = static_cast<double>(step - LabelSteps()) /
+    const double done = static_cast<double>(step + 1 - LabelSteps()) /
                         static_cast<double>(std::max<int64_t>(1, Steps() - LabelSteps()));
     student.set_learning_rate(curriculum.learning_rate * std::pow(0.1, done));
     const auto losses = student.Learn(lessons, imitation ? 0 : curriculum.entropy, pool);
+    if (!losses) return false;
     // Of the kind with the most turns; running means, so that rows of a log say something.
-    const double loss = losses[static_cast<size_t>(policy::AgentKind::kTile)];
+    const double loss = (*losses)[static_cast<size_t>(policy::AgentKind::kTile)];
     constexpr double kForget = 0.02;
     const auto mix = [&](double& mean, double value, bool start) {
       mean = start ? value : mean + kForget * (value - mean);
     };
-    mix(progress.loss, loss, step == LabelSteps() + 1);
-    if (count == 0) return;
-    const bool start = step == LabelSteps() + ImitationSteps() + 1;
+    mix(progress.loss, loss, step == LabelSteps());
+    if (count == 0) return true;
+    const bool start = step == LabelSteps() + ImitationSteps();
     mix(progress.first, first / count, start);
     mix(progress.best, found / count, start);
+    return true;
   }
 
-  Result<void> LoadBest(const TensorReader& reader) {
+  Result<void> LoadBest(const TensorReader& reader, const std::function<bool()>& stopped) {
     constexpr std::string_view kName = "training.best_known";
     const auto damaged = [&] {
       return Error{.kind = ErrorKind::kBadValue,
@@ -231,6 +269,7 @@ struct PolicyTrainer::State {
       if (at >= all.size()) return damaged();
       const auto size = static_cast<size_t>(all[at++]);
       if (size == 0) continue;
+      if (stopped && stopped()) return Interrupted("reading the checkpoint");
       const Result<std::unique_ptr<MappingProblem>> problem =
           ProblemOf(source.Draw(seed, i), curriculum.model);
       if (!problem) return problem.error();
@@ -279,18 +318,20 @@ Result<std::unique_ptr<PolicyTrainer>> PolicyTrainer::Make(const Curriculum& cur
                .hint = "name machines and layers that go together"};
 }
 
-Result<bool> PolicyTrainer::Step(ThreadPool& pool) {
+Result<bool> PolicyTrainer::Step(ThreadPool& pool, const std::function<bool()>& stopped) {
   if (state_->step >= state_->Steps()) return false;
-  state_->Run(pool);
+  if (Result<void> ran = state_->Run(pool, stopped); !ran) return ran.error();
   return state_->step < state_->Steps();
 }
 
 PolicyProgress PolicyTrainer::progress() const { return state_->progress; }
 const policy::Networks& PolicyTrainer::networks() const { return state_->networks; }
 
-std::string PolicyTrainer::DataHash() const {
+Result<std::string> PolicyTrainer::DataHash(const std::function<bool()>& stopped) const {
+  constexpr int64_t kBetweenPolls = 256;
   std::string all;
   for (int64_t i = 0; i < state_->curriculum.problems; ++i) {
+    if (i % kBetweenPolls == 0 && stopped && stopped()) return Interrupted("looking at exercises");
     const Exercise exercise = state_->source.Draw(state_->seed, static_cast<uint64_t>(i));
     all += fmt::format("{}|{}|{}|{}\n", ToString(exercise.layer), AcceleratorText(exercise.machine),
                        static_cast<int>(exercise.objective), exercise.bypass);
@@ -298,15 +339,19 @@ std::string PolicyTrainer::DataHash() const {
   return Sha256Hex(all);
 }
 
-std::string PolicyTrainer::LabelHash(ThreadPool& pool) const {
+Result<std::string> PolicyTrainer::LabelHash(ThreadPool& pool,
+                                             const std::function<bool()>& asked) const {
   constexpr int64_t kChecked = 32;
   std::vector<KnownMapping> labels(
       static_cast<size_t>(std::min(kChecked, state_->curriculum.problems)));
+  Wish wish(asked);
+  const std::function<bool()> stopped = std::ref(wish);
   pool.ParallelFor(std::ssize(labels), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
-    for (int64_t i = begin; i < end; ++i) {
-      labels[static_cast<size_t>(i)] = state_->Label(static_cast<size_t>(i));
+    for (int64_t i = begin; i < end && !stopped(); ++i) {
+      labels[static_cast<size_t>(i)] = state_->Label(static_cast<size_t>(i), stopped);
     }
   });
+  if (stopped()) return Interrupted("looking at labels");
   std::string all;
   for (const KnownMapping& label : labels) {
     all += fmt::format("{:.12g}|{}\n", label.value, fmt::join(label.point.indices(), ","));
@@ -331,7 +376,7 @@ void PolicyTrainer::Save(TensorWriter& writer) const {
   writer.Add("training.best_known", std::span<const int64_t>(all));
 }
 
-Result<void> PolicyTrainer::Load(const TensorReader& reader) {
+Result<void> PolicyTrainer::Load(const TensorReader& reader, const std::function<bool()>& stopped) {
   if (Result<void> loaded = state_->student.Load(reader); !loaded) return loaded;
   const Result<int64_t> step = reader.ReadIntWithin("training.step", 0, state_->Steps());
   if (!step) return step.error();
@@ -346,7 +391,7 @@ Result<void> PolicyTrainer::Load(const TensorReader& reader) {
   }
   progress.step = *step;
   progress.steps = state_->Steps();
-  return state_->LoadBest(reader);
+  return state_->LoadBest(reader, stopped);
 }
 
 }  // namespace tessera

@@ -36,22 +36,23 @@ class PolicyTrainer {
   ~PolicyTrainer();
 
   // The best known mapping of some more exercises, or one step of the networks; false once all is
-  // done.
-  Result<bool> Step(ThreadPool& pool);
+  // done. `stopped`, asked on any thread: a step that is cut short is an error of kind kInterrupted
+  // and has changed nothing.
+  Result<bool> Step(ThreadPool& pool, const std::function<bool()>& stopped = {});
 
   PolicyProgress progress() const;
   const policy::Networks& networks() const;
 
-  // What the exercises are: equal ones have equal hashes. Known after the labels.
-  std::string DataHash() const;
+  // What the exercises are: equal ones have equal hashes.
+  Result<std::string> DataHash(const std::function<bool()>& stopped = {}) const;
 
   // Of the labels of the first exercises, made anew: equal ones have equal hashes. A training that
   // has other labels ends in another file.
-  std::string LabelHash(ThreadPool& pool) const;
+  Result<std::string> LabelHash(ThreadPool& pool, const std::function<bool()>& stopped = {}) const;
 
   // Everything that Step goes on from.
   void Save(TensorWriter& writer) const;
-  Result<void> Load(const TensorReader& reader);
+  Result<void> Load(const TensorReader& reader, const std::function<bool()>& stopped = {});
 
  private:
   struct State;
@@ -71,16 +72,19 @@ struct KnownMapping {
 };
 
 // The best mapping that so many rounds of the exact mapper know. Unknown where it cannot take the
-// problem.
-KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds);
+// problem. `stopped`: some mapping or none.
+KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds,
+                          const std::function<bool()>& stopped = {});
 
-// The best one found by so many evaluations of walks from random starts: a function of space, cost
-// model and random numbers, whatever the exact mapper does. Unknown where nothing is feasible.
-KnownMapping TeachByWalks(const MappingProblem& problem, int64_t evaluations, CounterRng& rng);
+// The best one found by so many evaluations of walks from random starts, or by fewer if `stopped`: a
+// function of space, cost model and random numbers, whatever the exact mapper does. Unknown where
+// nothing is feasible.
+KnownMapping TeachByWalks(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
+                          const std::function<bool()>& stopped = {});
 
-// The best one found by so many steps from neighbour to neighbour.
+// The best one found by so many steps from neighbour to neighbour, or by fewer if `stopped`.
 void ImproveNearBy(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
-                   KnownMapping& known);
+                   KnownMapping& known, const std::function<bool()>& stopped = {});
 
 }  // namespace tessera
 

@@ -1,4 +1,5 @@
 // What training gives a policy, and what it must not have seen.
+#include <atomic>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -103,6 +104,37 @@ TEST(PolicyTraining, GoesOnFromACheckpointBitForBit) {
   EXPECT_EQ(files[0], files[1]);
 }
 
+// Wherever a stop comes, the step it cuts short has left no trace: the training ends as if nobody
+// had asked.
+TEST(PolicyTraining, AStopLeavesAStepAsItWas) {
+  Curriculum curriculum = *ParseCurriculum(kSmall, "small.yaml");
+  curriculum.problems = curriculum.batch = 4;
+  curriculum.epochs = curriculum.visits = 1;
+  const auto bytes = [](const PolicyTrainer& trainer) {
+    TensorWriter writer;
+    trainer.Save(writer);
+    return writer.Bytes();
+  };
+  ThreadPool pool(2);
+  auto whole = *PolicyTrainer::Make(curriculum, 3), cut = *PolicyTrainer::Make(curriculum, 3);
+  int64_t cuts = 0;
+  for (Result<bool> more = true; more && *more;) {
+    more = whole->Step(pool);
+    ASSERT_TRUE(more);
+    const std::string before = bytes(*cut);
+    for (int64_t polls = 1;; polls += 1 + polls / 3) {
+      std::atomic<int64_t> left = polls;
+      const Result<bool> step = cut->Step(pool, [&] { return --left < 0; });
+      if (step) break;
+      ++cuts;
+      EXPECT_EQ(step.error().kind, ErrorKind::kInterrupted);
+      ASSERT_EQ(bytes(*cut), before) << polls;
+    }
+    ASSERT_EQ(bytes(*cut), bytes(*whole));
+  }
+  EXPECT_GT(cuts, 20);
+}
+
 // Networks used for evaluation are never trained on: the shipped curriculum holds them out, and
 // none of its exercises has a layer with the same loops.
 void ExpectUnseen(const std::string& policy, const std::vector<std::string>& networks) {
@@ -149,13 +181,13 @@ void ExpectRepeatable(const std::string& policy) {
   ASSERT_TRUE(notes) << notes.error().message;
   const Node* check = notes->Find("check");
   ASSERT_NE(check, nullptr) << policy;
-  EXPECT_EQ((*PolicyTrainer::Make(curriculum, 1))->DataHash(), notes->Find("data_hash")->scalar)
+  EXPECT_EQ(*(*PolicyTrainer::Make(curriculum, 1))->DataHash(), notes->Find("data_hash")->scalar)
       << policy << ": other layers, machines or objectives are drawn than it was trained on";
   curriculum.problems = curriculum.batch = 32;
   curriculum.epochs = curriculum.visits = 1;
   const auto trainer = *PolicyTrainer::Make(curriculum, 1);
   ThreadPool pool(2);
-  EXPECT_EQ(trainer->LabelHash(pool), check->Find("label_hash")->scalar)
+  EXPECT_EQ(*trainer->LabelHash(pool), check->Find("label_hash")->scalar)
       << policy << ": walks, spaces or costs have changed, so exercises have other labels";
   for (Result<bool> more = true; more && *more;) more = trainer->Step(pool);
   const PolicyProgress at = trainer->progress();

@@ -94,7 +94,9 @@ class Verifier {
       if (Result<void> checked = CheckLayer(i, layers[i]); !checked) return checked.error();
     }
     CheckTotal();
+    CheckTotalStop();
     CheckGains();
+    SayTrusted();
     return std::move(result_);
   }
 
@@ -111,8 +113,9 @@ class Verifier {
   void CompareNumber(const Json& json, const std::string& what, std::string_view key,
                      const std::optional<double>& computed) {
     CountNumber();
-    if (NumberAt(json, key) == computed) return;
-    Complain(fmt::format("{}: {}", what, key), TextAt(json, key),
+    const bool there = json.is_object() && json.contains(key);
+    if (there && NumberAt(json, key) == computed) return;
+    Complain(fmt::format("{}: {}", what, key), there ? TextAt(json, key) : "left out",
              computed ? fmt::format("{}", *computed) : "nothing");
   }
 
@@ -129,14 +132,72 @@ class Verifier {
     if (!note.empty() || report_.contains("power_note")) {
       CompareText(report_, "result", "power_note", note);
     }
-    const std::string stop = TextAt(report_, "stopped_by");
-    if (std::ranges::find(kMapStopNames, stop) == kMapStopNames.end()) {
-      Complain("stopped_by", stop, fmt::format("one of {}", fmt::join(kMapStopNames, ", ")));
-    }
+    StopAt(report_, "result");
     const std::string interrupted = TextAt(report_, "interrupted");
     if (!report_.value("interrupted", Json()).is_boolean()) {
       Complain("interrupted", interrupted, "true or false");
+    } else if (interrupted == "true") {
+      result_.trusted.push_back("that the run was interrupted");
     }
+  }
+
+  // One of the names of what may end a run, or a complaint.
+  std::optional<MapStop> StopAt(const Json& json, const std::string& what) {
+    const std::string stop = TextAt(json, "stopped_by");
+    const auto found = std::ranges::find(kMapStopNames, stop);
+    if (found != kMapStopNames.end()) return static_cast<MapStop>(found - kMapStopNames.begin());
+    Complain(what + ": stopped_by", stop, fmt::format("one of {}", fmt::join(kMapStopNames, ", ")));
+    return std::nullopt;
+  }
+
+  // No journal tells what ended a search. It has to go with what the search has found; where it
+  // was the clock, the memory or a user, that is believed.
+  void CheckStop(const std::string& what, const Json& json, LayerMapping& made) {
+    const std::optional<MapStop> stop = StopAt(json, what);
+    if (!stop) return;
+    made.stopped_by = *stop;
+    const MapSettings& settings = job_.settings;
+    const bool interrupted = TextAt(report_, "interrupted") == "true";
+    const double enough = std::max(kRounding, settings.target_gap.value_or(0));
+    const bool reached = made.gap() && *made.gap() <= enough;
+    const bool rounds_spent =
+        made.proof && settings.proof_rounds > 0 && made.proof->rounds >= settings.proof_rounds;
+    bool can_be = true, shown = false;  // shown: nothing else can have ended it
+    switch (*stop) {
+      case MapStop::kProved:
+        shown = reached || (made.proof && made.proof->complete);
+        can_be = shown || made.proof;
+        break;
+      case MapStop::kTime:
+        can_be = settings.budget.seconds > 0 || settings.proof_seconds > 0;
+        break;
+      case MapStop::kMemory: can_be = made.proof.has_value(); break;
+      case MapStop::kRounds:
+        can_be = rounds_spent;
+        shown = !reached;
+        break;
+      case MapStop::kSamples:
+        can_be = !made.proof;
+        shown = !reached || !settings.target_gap;
+        break;
+      case MapStop::kInterrupted: can_be = interrupted; break;
+    }
+    if (!can_be) {
+      Complain(what + ": stopped_by", TextAt(json, "stopped_by"), "what its numbers allow");
+    } else if (!shown) {
+      ++trusted_stops_;
+    }
+  }
+
+  // What no journal tells, in a line each.
+  void SayTrusted() {
+    const auto say = [&](std::string_view what, int64_t count) {
+      if (count == 0) return;
+      result_.trusted.push_back(
+          fmt::format("{} {} of {} layers", what, count, job_.network.layers.size()));
+    };
+    say("what ended the search of", trusted_stops_);
+    say("whether a proof is behind the next objectives of", trusted_next_);
   }
 
   // What the run was allowed: without it nobody knows how its numbers are to be read.
@@ -216,6 +277,7 @@ class Verifier {
     const double least = best ? best->outcome.value : kInfinity;
     Result<void> bound = CheckBound(**problem, what, json, proved, least, made);
     if (!bound) return bound;
+    CheckStop(what, json, made);
     layers_.push_back(std::move(made));
     return {};
   }
@@ -328,6 +390,18 @@ class Verifier {
                       ValueOf(cost, *objective));
       }
     }
+    trusted_next_ += !then.empty();
+  }
+
+  // What ended a run follows from what ended its layers.
+  void CheckTotalStop() {
+    if (job_.settings.inter_layer != InterLayer::kNone) return;
+    NetworkMapping mapping;
+    mapping.layers = layers_;
+    mapping.interrupted = TextAt(report_, "interrupted") == "true";
+    CompareText(report_, "result", "stopped_by", NameOf(StopOf(mapping), kMapStopNames));
+    const bool any = std::ranges::count(layers_, MapStop::kInterrupted, &LayerMapping::stopped_by);
+    if (any && !mapping.interrupted) Complain("interrupted", "false", "true, as of its layers");
   }
 
   // What lies outside the space, where every layer could be checked.
@@ -350,10 +424,7 @@ class Verifier {
       CompareText(reported[i], what, "restriction", gains[i].restriction);
       CompareNumber(reported[i], what, "gained", gains[i].gained);
       CompareNumber(reported[i], what, "could_gain", gains[i].could_gain);
-      // Its words also tell what the clock cut off, which nothing here can repeat.
-      if (!reported[i].value("text", Json()).is_string()) {
-        Complain(what + ": text", TextAt(reported[i], "text"), "words");
-      }
+      CompareText(reported[i], what, "text", gains[i].text);
     }
   }
 
@@ -426,8 +497,10 @@ class Verifier {
     }
     CompareNumber(json, what, "bound", made.bound);
     CompareNumber(json, what, "gap", made.gap());
-    const MapStatus status = StatusOf(made.value, made.bound);
-    if (made.cost) CompareText(json, what, "status", ToString(status));
+    if (made.cost) {
+      made.status = StatusOf(made.value, made.bound);
+      CompareText(json, what, "status", ToString(made.status));
+    }
     if (proved.proof.complete && made.cost && made.value > *made.bound * (1 + kRounding)) {
       Complain(what + ": proof", "complete", fmt::format("a gap of {}", *made.gap()));
     }
@@ -528,6 +601,7 @@ class Verifier {
   const double deadline_;             // of proofs
   std::vector<LayerMapping> layers_;  // as far as they could be checked
   bool in_total_ = false;
+  int64_t trusted_stops_ = 0, trusted_next_ = 0;  // layers
   Verification result_;
 };
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "tessera/base/checked.h"
 #include "tessera/nn/wide_gemm.h"
 #include "tessera/result.h"
@@ -78,6 +80,20 @@ Result<void> LoadNet(const std::string& name, const MlpLayout& layout, std::span
         !read) {
       return read;
     }
+  }
+  return {};
+}
+
+Result<void> CheckNet(const std::string& name, const MlpLayout& layout,
+                      const TensorReader& reader) {
+  for (const TensorInfo& tensor : layout.tensors()) {
+    const std::string array = name + "." + tensor.name;
+    const Result<int64_t> count = reader.Count(array);
+    if (!count) return count.error();
+    if (*count == tensor.size()) continue;
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = fmt::format("array '{}' has {} values, but {} are needed", array,
+                                        *count, tensor.size())};
   }
   return {};
 }

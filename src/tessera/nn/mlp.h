@@ -69,6 +69,8 @@ void SaveNet(const std::string& name, const MlpLayout& layout, std::span<const f
              TensorWriter& writer);
 Result<void> LoadNet(const std::string& name, const MlpLayout& layout, std::span<float> parameters,
                      const TensorReader& reader);
+// Whether a file has all of them in these sizes: before memory is taken for them.
+Result<void> CheckNet(const std::string& name, const MlpLayout& layout, const TensorReader& reader);
 
 // The outputs [rows x outputs] of a few rows that are x_row floats apart: acting. `scratch` has at
 // least ForwardRowsScratch floats. Same numbers as MlpPass, bit for bit.

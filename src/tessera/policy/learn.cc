@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/stop.h"
 #include "tessera/nn/kernels.h"
 
 namespace tessera::policy {
@@ -36,28 +37,36 @@ void Student::set_learning_rate(double rate) {
   for (Part& part : parts_) part.adam->set_learning_rate(rate);
 }
 
-std::array<double, kAgentKinds> Student::Learn(const Lessons& lessons, double entropy,
-                                               ThreadPool& pool) {
+std::optional<std::array<double, kAgentKinds>> Student::Learn(const Lessons& lessons,
+                                                              double entropy, ThreadPool& pool) {
   std::array<double, kAgentKinds> losses{};
+  // All gradients before the first step: a step of some networks only would be no state to go on
+  // from.
   for (size_t k = 0; k < kAgentKinds; ++k) {
-    if (!lessons.kinds[k].groups.empty()) {
-      losses[k] = LearnKind(k, lessons.kinds[k], entropy, pool);
-    }
+    if (lessons.kinds[k].groups.empty()) continue;
+    const std::optional<double> loss = GradientOf(k, lessons.kinds[k], entropy, pool);
+    if (!loss) return std::nullopt;
+    losses[k] = *loss;
+  }
+  for (size_t k = 0; k < kAgentKinds; ++k) {
+    if (lessons.kinds[k].groups.empty()) continue;
+    parts_[k].adam->Step(parts_[k].sum.data(),
+                         networks_.parameters(static_cast<AgentKind>(k)).data());
   }
   return losses;
 }
 
-double Student::LearnKind(size_t kind, const Lessons::Turns& turns, double entropy,
-                          ThreadPool& pool) {
+std::optional<double> Student::GradientOf(size_t kind, const Lessons::Turns& turns, double entropy,
+                                          ThreadPool& pool) {
   Part& part = parts_[kind];
   const auto features = static_cast<int64_t>(networks_.features()[kind]);
-  float* const parameters = networks_.parameters(static_cast<AgentKind>(kind)).data();
   std::ranges::fill(part.sum.span(), 0.0f);
   double loss = 0, weights = 0;
   for (const Lessons::Turns::Group& group : turns.groups) weights += std::abs(group.weight);
   const double scale = 1 / std::max(weights, 1e-9);
-  part.pass->Bind(parameters);
+  part.pass->Bind(networks_.parameters(static_cast<AgentKind>(kind)).data());
   for (size_t begin = 0; begin < turns.groups.size();) {
+    if (Abandoned()) return std::nullopt;
     size_t end = begin;
     const uint32_t first = turns.groups[begin].first;
     const auto rows_to = [&](size_t g) {
@@ -111,7 +120,6 @@ double Student::LearnKind(size_t kind, const Lessons::Turns& turns, double entro
     BestKernels().add_scaled(size, 1, part.step.data(), part.sum.data());
     begin = end;
   }
-  part.adam->Step(part.sum.data(), parameters);
   return loss * scale;
 }
 

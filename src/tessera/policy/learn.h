@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tessera/nn/adam.h"
@@ -26,8 +27,10 @@ class Student {
   void set_learning_rate(double rate);
 
   // One step of every network towards its lessons; `entropy` rewards being unsure. Returns the mean
-  // loss, -log p(target), of each kind.
-  std::array<double, kAgentKinds> Learn(const Lessons& lessons, double entropy, ThreadPool& pool);
+  // loss, -log p(target), of each kind. None, and no network has changed, if an AbandonScope said
+  // on the way that nobody wants them.
+  std::optional<std::array<double, kAgentKinds>> Learn(const Lessons& lessons, double entropy,
+                                                       ThreadPool& pool);
 
   void Save(TensorWriter& writer) const;
   Result<void> Load(const TensorReader& reader);
@@ -35,7 +38,9 @@ class Student {
  private:
   static constexpr int64_t kMostRows = 16'384;  // of a pass
 
-  double LearnKind(size_t kind, const Lessons::Turns& turns, double entropy, ThreadPool& pool);
+  // The gradient of a kind's lessons, in `sum` of its part. The mean loss; none if abandoned.
+  std::optional<double> GradientOf(size_t kind, const Lessons::Turns& turns, double entropy,
+                                   ThreadPool& pool);
 
   struct Part {
     std::unique_ptr<Adam> adam;

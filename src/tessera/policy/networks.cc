@@ -11,14 +11,28 @@
 
 namespace tessera::policy {
 
-Networks::Networks(const FeatureCounts& features, const std::vector<int64_t>& hidden, uint64_t seed)
+namespace {
+
+MlpLayout LayoutOf(size_t features, const std::vector<int64_t>& hidden) {
+  return MlpLayout(
+      MlpShape{.inputs = static_cast<int64_t>(features), .hidden = hidden, .outputs = 1});
+}
+
+}  // namespace
+
+Networks::Networks(const FeatureCounts& features, const std::vector<int64_t>& hidden)
     : features_(features), hidden_(hidden) {
   for (size_t k = 0; k < kAgentKinds; ++k) {
-    layouts_.emplace_back(
-        MlpShape{.inputs = static_cast<int64_t>(features[k]), .hidden = hidden, .outputs = 1});
+    layouts_.push_back(LayoutOf(features[k], hidden));
     parameters_.push_back(layouts_.back().Allocate());
-    InitOrthogonal(layouts_.back(), std::sqrt(2.0), 0.01, seed, StreamId(kAgentNames[k]),
-                   parameters_.back().span().first(static_cast<size_t>(layouts_.back().size())));
+  }
+}
+
+Networks::Networks(const FeatureCounts& features, const std::vector<int64_t>& hidden, uint64_t seed)
+    : Networks(features, hidden) {
+  for (size_t k = 0; k < kAgentKinds; ++k) {
+    InitOrthogonal(layouts_[k], std::sqrt(2.0), 0.01, seed, StreamId(kAgentNames[k]),
+                   parameters_[k].span().first(static_cast<size_t>(layouts_[k].size())));
   }
 }
 
@@ -59,8 +73,13 @@ Result<Networks> Networks::Load(const TensorReader& reader) {
         reader.ReadIntWithin(fmt::format("{}.features", kAgentNames[k]), 1, kMostWide);
     if (!count) return count.error();
     features[k] = static_cast<size_t>(*count);
+    // Nothing is made of sizes that the file's own arrays do not have.
+    const std::string name(kAgentNames[k]);
+    if (Result<void> fits = CheckNet(name, LayoutOf(features[k], hidden), reader); !fits) {
+      return fits.error();
+    }
   }
-  Networks networks(features, hidden, /*seed=*/0);
+  Networks networks(features, hidden);
   for (size_t k = 0; k < kAgentKinds; ++k) {
     const auto size = static_cast<size_t>(networks.layouts_[k].size());
     const std::span<float> parameters = networks.parameters_[k].span().first(size);

@@ -42,6 +42,9 @@ class Networks {
              std::vector<float>& scores) const;
 
  private:
+  // All parameters 0.
+  Networks(const FeatureCounts& features, const std::vector<int64_t>& hidden);
+
   FeatureCounts features_ = {};
   std::vector<int64_t> hidden_;
   std::vector<MlpLayout> layouts_;

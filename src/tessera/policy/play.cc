@@ -101,6 +101,7 @@ std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOp
   std::vector<float> scratch;
   std::vector<double> logs;
   for (size_t active = count; active > 0;) {
+    if (options.stopped && options.stopped()) return {};
     for (std::vector<float>& kind : rows) kind.clear();
     for (Player& player : players) {
       if (!player.active) continue;

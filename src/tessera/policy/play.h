@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_set>
 #include <vector>
@@ -48,6 +49,9 @@ struct PlayOptions {
 
   // Divides scores: below 1, probable values become more probable. Default: 1.
   double temperature = 1;
+
+  // Asked before every turn: then there are no drafts. May be empty.
+  std::function<bool()> stopped = {};
 };
 
 // Plays a game several times, all drafts side by side. With `lessons`, one per draft, the turns are

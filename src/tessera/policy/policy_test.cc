@@ -1,5 +1,6 @@
 // Games, agents and networks of policies.
 #include <cmath>
+#include <ctime>
 #include <set>
 #include <string>
 #include <vector>
@@ -152,6 +153,27 @@ TEST(Actor, ProposesEachPointOnceAndTheFirstWhateverTheSeed) {
   EXPECT_EQ(different.size(), 40u);
 }
 
+// A file's sizes are no reason to take memory, or minutes to fill it.
+TEST(Networks, SizesWithoutTheirArraysAreRefusedAtOnce) {
+  const TemporaryFolder folder;
+  constexpr int64_t kLayers = 8, kWidth = 4096;
+  TensorWriter writer;
+  writer.AddInt("policy.version", 1);
+  writer.AddInt("policy.layers", kLayers);
+  for (int64_t i = 1; i <= kLayers; ++i) {
+    writer.AddInt("policy.hidden" + std::to_string(i), kWidth);
+  }
+  for (const std::string_view kind : kAgentNames) {
+    writer.AddInt(std::string(kind) + ".features", kWidth);
+  }
+  ASSERT_TRUE(writer.Write(folder.File("p")));
+  const std::clock_t begin = std::clock();
+  const Result<Networks> loaded = Networks::Load(*TensorReader::Open(folder.File("p")));
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("keep.w1"), std::string::npos) << loaded.error().message;
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1);
+}
+
 TEST(Student, LearnsTheSameOnAnyNumberOfThreads) {
   const std::unique_ptr<MappingProblem> problem = ProblemOf(Cases()[0]);
   const std::unique_ptr<Game> game = MakeGame(*problem);
@@ -165,10 +187,11 @@ TEST(Student, LearnsTheSameOnAnyNumberOfThreads) {
     Networks networks = Untrained(*game);
     Student student(networks, 3e-3);
     ThreadPool pool(threads);
-    const double before = student.Learn(lessons, 0, pool)[static_cast<size_t>(AgentKind::kTile)];
+    const double before =
+        student.Learn(lessons, 0, pool)->at(static_cast<size_t>(AgentKind::kTile));
     double after = before;
     for (int i = 0; i < 60; ++i) {
-      after = student.Learn(lessons, 0, pool)[static_cast<size_t>(AgentKind::kTile)];
+      after = student.Learn(lessons, 0, pool)->at(static_cast<size_t>(AgentKind::kTile));
     }
     EXPECT_LT(after, 0.8 * before);
     const auto tile = networks.parameters(AgentKind::kTile);
