@@ -76,8 +76,8 @@ struct KnownMapping {
 KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds,
                           const std::function<bool()>& stopped = {});
 
-// The best one found by so many evaluations of walks from random starts, or by fewer if `stopped`: a
-// function of space, cost model and random numbers, whatever the exact mapper does. Unknown where
+// The best one found by so many evaluations of walks from random starts, or by fewer if `stopped`:
+// a function of space, cost model and random numbers, whatever the exact mapper does. Unknown where
 // nothing is feasible.
 KnownMapping TeachByWalks(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
                           const std::function<bool()>& stopped = {});

@@ -64,8 +64,8 @@ struct RankFacts {
 struct GameFacts {
   const LoopSpace* space = nullptr;
   std::vector<LoopFacts> loops = {};
-  std::vector<LevelFacts> levels = {};       // next to the MACs first
-  std::array<size_t, kTensors> tensor = {};  // in the problem
+  std::vector<LevelFacts> levels = {};                      // next to the MACs first
+  std::array<size_t, kTensors> tensor = {};                 // in the problem
   std::array<std::vector<RankFacts>, kTensors> ranks = {};  // those that loops move
   std::array<double, kTensors> total_words = {};
   double macs = 1, mac_pj = 0, units = 1;

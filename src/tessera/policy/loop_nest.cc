@@ -165,10 +165,10 @@ double LoopNest::Groups(size_t tensor, size_t below, size_t above) const {
 double LoopNest::HopPj(size_t tensor, size_t level) const {
   const LevelFacts& network = facts.levels[level];
   if (!network.HasNetwork()) return 0;
-  double stride_x = 1, stride_y = 1;            // of the next loop
-  double first_column = 0, width = 0;           // a group's, the former on the average
-  double columns = 1, rows = 1;                 // of a group; at which groups begin
-  double last_row = 0, depth = 0;               // at which a group begins; that it spans
+  double stride_x = 1, stride_y = 1;   // of the next loop
+  double first_column = 0, width = 0;  // a group's, the former on the average
+  double columns = 1, rows = 1;        // of a group; at which groups begin
+  double last_row = 0, depth = 0;      // at which a group begins; that it spans
   for (const uint8_t d : spatial_order[level]) {
     const auto copies = static_cast<double>(spatial[level][d]);
     if (copies == 1) continue;

@@ -177,6 +177,11 @@ void Actor::Refill(int64_t count, bool first) {
       Play(game_, networks_,
            {.count = count, .seed = first ? 0 : seed_, .stream = rounds_++, .greedy_first = first});
   const Turn choice = ChoiceOf(game_, drafts);
+  // Priors compare the drafts of a turn; what is left of other turns has to compare with them.
+  float least = drafts.empty() ? least_ : drafts.front().outline.front();
+  for (const Draft& draft : drafts) least = std::min(least, draft.outline.front());
+  if (first) least_ = least;
+  const float shift = game_.trust() * (least - least_);
   std::vector<float> scratch, scores;
   networks_.Score(AgentKind::kChoice, choice.values, choice.rows.data(), scratch, scores);
   CounterRng rng(seed_, StreamId("policy.choose"), rounds_);
@@ -186,7 +191,8 @@ void Actor::Refill(int64_t count, bool first) {
     // What amounts to the same as an earlier draft is tried last.
     constexpr double kAgain = 8;
     const bool again = !nests_.insert(HashOf(drafts[i].outline)).second;
-    const double key = scores[i] + choice.priors[i] + (first ? 0 : noise) - (again ? kAgain : 0);
+    const double key =
+        scores[i] + choice.priors[i] - shift + (first ? 0 : noise) - (again ? kAgain : 0);
     pool_.push_back({.draft = std::move(drafts[i]), .key = key});
   }
   std::stable_sort(pool_.begin(), pool_.end(),
@@ -194,7 +200,7 @@ void Actor::Refill(int64_t count, bool first) {
 }
 
 std::vector<Point> Actor::Propose(int64_t count) {
-  constexpr int64_t kMost = 512, kTries = 4;
+  constexpr int64_t kMost = 1024, kTries = 4;
   std::vector<Point> points;
   const auto take = [&] {
     points.push_back(pool_.front().draft.point);
