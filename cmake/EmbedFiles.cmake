@@ -11,16 +11,20 @@ foreach(name IN LISTS names)
     string(APPEND entries "    EmbeddedFile{\"${name}\", {\"${contents}\", ${size}}},\n")
   else()
     file(READ "${folder}/${name}.${extension}" contents)
-    string(APPEND entries "    EmbeddedFile{\"${name}\", R\"embedded(${contents})embedded\"},\n")
+    # A literal that knows its length: clang counts no more than a million characters of constants.
+    string(APPEND entries "    EmbeddedFile{\"${name}\", R\"embedded(${contents})embedded\"sv},\n")
   endif()
 endforeach()
 file(WRITE "${output}" "// Made by cmake/EmbedFiles.cmake.
 #include <array>
 #include <span>
+#include <string_view>
 
 #include \"tessera/part.h\"
 
 namespace tessera {
+
+using namespace std::string_view_literals;
 
 std::span<const EmbeddedFile> ${function}() {
   static constexpr std::array<EmbeddedFile, ${count}> kFiles = {

@@ -91,7 +91,10 @@ int main(int argc, char** argv) {
   for (const ZooFile& file : Zoo()) {
     Result<Network> network = LoadZooNetwork(file.name);
     TESSERA_CHECK(network.ok());
-    if (network->layers.size() > kLayers) network->layers.resize(kLayers);
+    if (network->layers.size() > kLayers) {
+      network->layers.resize(kLayers);
+      network->graph = {};  // It names layers that are gone.
+    }
     for (const NetworkFormat* format : NetworkFormats()) {
       if (format->write == nullptr) continue;
       const Result<Export> exported = format->write(*network);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/document.h"
+#include "tessera/cost.h"
 #include "tessera/map.h"
 #include "tessera/mapping.h"
 
@@ -59,6 +60,7 @@ class CurriculumReader {
     Count("batch", made_.batch, 1, 4096);
     Objectives();
     Hidden();
+    Model();
     if (!outcome_) return outcome_;
     if (Result<void> done = reader_.Finish(); !done) return done;
     return {};
@@ -94,6 +96,18 @@ class CurriculumReader {
     });
   }
   void Share(std::string_view key, double& target) { Number(key, target, 1); }
+  // A curriculum is data, and so is the folder of a run that has a copy of it: no program in it
+  // runs.
+  void Model() {
+    const Node* node = reader_.Find("model");
+    if (node == nullptr || !outcome_) return;
+    const Result<CostModelChoice> model = ChooseCostModel(made_.model, {});
+    if (!model) {
+      outcome_ = node->ErrorHere(model.error().kind, model.error().message);
+    } else if (model->info().takes_command) {
+      outcome_ = node->ErrorHere(ErrorKind::kUnsupported, "a policy learns from no programs");
+    }
+  }
   void Objectives() {
     const Node* node = reader_.Find("objectives");
     if (node == nullptr || !outcome_) return;

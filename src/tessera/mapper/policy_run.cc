@@ -1,4 +1,6 @@
 // Training of policies as a run: its log, checkpoints and the file that it ends with.
+#include "tessera/mapper/policy_run.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -10,12 +12,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/accelerator.h"
 #include "tessera/base/file.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/stop.h"
+#include "tessera/base/text.h"
 #include "tessera/map.h"
 #include "tessera/mapper/curriculum.h"
 #include "tessera/mapper/policy_training.h"
+#include "tessera/network.h"
 #include "tessera/record/clock.h"
+#include "tessera/record/run_inputs.h"
 #include "tessera/training/training_log.h"
 
 namespace tessera {
@@ -35,7 +42,9 @@ class PolicyLoop {
   Result<void> Go(ThreadPool& pool) {
     if (Result<void> restored = Restore(); !restored) return restored;
     double saved = SteadySeconds();
-    for (bool more = true; more && !Stopped();) {
+    // A training that has ended has no more rows.
+    bool more = trainer_.progress().step < trainer_.progress().steps;
+    while (more && !Stopped()) {
       const Result<bool> stepped = trainer_.Step(pool, hooks_.stopped);
       // A step that was cut short is none: what came before it is kept.
       if (!stepped && stepped.error().kind == ErrorKind::kInterrupted) break;
@@ -132,6 +141,76 @@ Result<Curriculum> ReadCurriculum(const std::string& file) {
   return ParseCurriculum(*text, file);
 }
 
+bool IsZooNetwork(const std::string& name) {
+  return LoadZooNetwork(name.substr(0, name.find(':'))).ok();
+}
+
+bool IsPreset(const std::string& name) {
+  return std::ranges::find(AcceleratorPresets(), name, &EmbeddedFile::name) !=
+         AcceleratorPresets().end();
+}
+
+// Copies of the user's own networks and machines; where they are by the names in the curriculum.
+Result<nlohmann::ordered_json> CopyOwnFiles(const Curriculum& curriculum,
+                                            RunDirectory::Files& inputs) {
+  nlohmann::ordered_json files = nlohmann::ordered_json::object();
+  const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
+  if (!format) return format.error();
+  const auto put = [&](const std::string& name, std::string text) {
+    files[name] = fmt::format("inputs/own-{}.yaml", files.size() + 1);
+    inputs[files[name]] = std::move(text);
+  };
+  for (const std::vector<std::string>* names : {&curriculum.networks, &curriculum.held_out}) {
+    for (const std::string& name : *names) {
+      if (IsZooNetwork(name) || files.contains(name)) continue;
+      const Result<Network> network = LoadNetwork(name);
+      if (!network) return network.error();
+      const Result<Export> text = (*format)->write(*network);
+      if (!text) return text.error();
+      put(name, text->files.front().contents);
+    }
+  }
+  for (const std::string& name : curriculum.presets) {
+    if (IsPreset(name) || files.contains(name)) continue;
+    const Result<Accelerator> machine = LoadAccelerator(name);
+    if (!machine) return machine.error();
+    put(name, AcceleratorText(*machine));
+  }
+  return files;
+}
+
+// The curriculum of a run, whose own files are read from its folder and from nowhere else.
+Result<Curriculum> CurriculumOf(const RunDirectory& directory) {
+  Result<Curriculum> curriculum = ReadCurriculum(directory.File(kCurriculum));
+  if (!curriculum) return curriculum;
+  const Json settings = FromText(directory.header().settings);
+  const Json files = settings.is_object() ? settings.value("files", Json::object()) : Json();
+  const auto own = [&](std::string& name) -> Result<void> {
+    const auto file = files.is_object() ? files.find(name) : files.end();
+    if (!files.is_object() || file == files.end() || !file->is_string()) {
+      return Error{.kind = ErrorKind::kBadValue,
+                   .message = fmt::format("{} is a file that the run has no copy of", Quoted(name)),
+                   .where = {.file = directory.File(kCurriculum)},
+                   .hint = "a run reads nothing outside of its folder"};
+    }
+    Result<std::string> path = InputFile(directory.path(), file->get<std::string>());
+    if (!path) return path.error();
+    name = *std::move(path);
+    return {};
+  };
+  for (std::vector<std::string>* names : {&curriculum->networks, &curriculum->held_out}) {
+    for (std::string& name : *names) {
+      if (IsZooNetwork(name)) continue;
+      if (Result<void> found = own(name); !found) return found.error();
+    }
+  }
+  for (std::string& name : curriculum->presets) {
+    if (IsPreset(name)) continue;
+    if (Result<void> found = own(name); !found) return found.error();
+  }
+  return curriculum;
+}
+
 Result<std::unique_ptr<PolicyTrainer>> MakeTrainer(const Curriculum& curriculum, uint64_t seed,
                                                    const RunHooks& hooks) {
   const AbandonScope scope([&] { return hooks.stopped && hooks.stopped(); });
@@ -140,31 +219,9 @@ Result<std::unique_ptr<PolicyTrainer>> MakeTrainer(const Curriculum& curriculum,
   return made;
 }
 
-}  // namespace
-
-Result<RunDirectory> CreatePolicyRun(const std::string& path, const std::string& curriculum_file,
-                                     uint64_t seed, const RunOrigin& origin) {
-  const Result<std::string> text = ReadTextFile(curriculum_file);
-  if (!text) return text.error();
-  const Result<Curriculum> curriculum = ParseCurriculum(*text, curriculum_file);
-  if (!curriculum) return curriculum.error();
-  // What cannot be trained leaves no folder behind.
-  const auto trainer = PolicyTrainer::Make(*curriculum, seed);
-  if (!trainer) return trainer.error();
-  nlohmann::ordered_json settings = {{"curriculum", kCurriculum}};
-  return RunDirectory::Create(path,
-                              {.kind = std::string(kPolicyRun),
-                               .origin = origin,
-                               .settings = settings.dump(),
-                               .seed = static_cast<int64_t>(seed)},
-                              {{std::string(kCurriculum), *text}});
-}
-
-Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t seed, int threads,
-                                   const RunHooks& hooks) {
-  const Result<Curriculum> curriculum = ReadCurriculum(curriculum_file);
-  if (!curriculum) return curriculum.error();
-  const Result<std::unique_ptr<PolicyTrainer>> trainer = MakeTrainer(*curriculum, seed, hooks);
+Result<PolicyTraining> Train(const Curriculum& curriculum, uint64_t seed, int threads,
+                             const RunHooks& hooks) {
+  const Result<std::unique_ptr<PolicyTrainer>> trainer = MakeTrainer(curriculum, seed, hooks);
   if (!trainer) return trainer.error();
   ThreadPool pool(threads);
   PolicyLoop loop(**trainer, hooks);
@@ -180,15 +237,55 @@ Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t 
   Result<std::string> labels =
       interrupted ? Result<std::string>("") : (*trainer)->LabelHash(pool, hooks.stopped);
   if (!labels) return labels.error();
-  return PolicyTraining{.model = curriculum->model,
+  return PolicyTraining{.model = curriculum.model,
                         .rows = loop.rows(),
                         .step = at.step,
                         .steps = at.steps,
-                        .exercises = curriculum->problems,
+                        .exercises = curriculum.problems,
                         .data_hash = *std::move(hash),
                         .label_hash = *std::move(labels),
                         .policy = writer.Bytes(),
                         .interrupted = interrupted};
+}
+
+}  // namespace
+
+Result<RunDirectory> CreatePolicyRun(const std::string& path, const std::string& curriculum_file,
+                                     uint64_t seed, const RunOrigin& origin) {
+  const Result<std::string> text = ReadTextFile(curriculum_file);
+  if (!text) return text.error();
+  const Result<Curriculum> curriculum = ParseCurriculum(*text, curriculum_file);
+  if (!curriculum) return curriculum.error();
+  // What cannot be trained leaves no folder behind.
+  const auto trainer = PolicyTrainer::Make(*curriculum, seed);
+  if (!trainer) return trainer.error();
+  RunDirectory::Files inputs = {{std::string(kCurriculum), *text}};
+  const Result<nlohmann::ordered_json> own = CopyOwnFiles(*curriculum, inputs);
+  if (!own) return own.error();
+  nlohmann::ordered_json settings = {{"curriculum", kCurriculum}};
+  if (!own->empty()) settings["files"] = *own;
+  return RunDirectory::Create(path,
+                              {.kind = std::string(kPolicyRun),
+                               .origin = origin,
+                               .settings = settings.dump(),
+                               .seed = static_cast<int64_t>(seed)},
+                              inputs);
+}
+
+Result<PolicyTraining> TrainPolicy(const std::string& curriculum_file, uint64_t seed, int threads,
+                                   const RunHooks& hooks) {
+  const Result<Curriculum> curriculum =
+      hooks.directory != nullptr ? CurriculumOf(*hooks.directory) : ReadCurriculum(curriculum_file);
+  if (!curriculum) return curriculum.error();
+  return Train(*curriculum, seed, threads, hooks);
+}
+
+Result<PolicyTraining> TrainPolicyAgain(const RunDirectory& directory, int threads,
+                                        const std::function<bool()>& stopped) {
+  const Result<Curriculum> curriculum = CurriculumOf(directory);
+  if (!curriculum) return curriculum.error();
+  return Train(*curriculum, static_cast<uint64_t>(directory.header().seed), threads,
+               {.stopped = stopped});
 }
 
 }  // namespace tessera

@@ -57,7 +57,9 @@ struct PolicyTrainer::State {
         source(std::move(made_source)),
         networks(features, made_from.hidden, first_seed),
         student(networks, made_from.learning_rate),
-        best(static_cast<size_t>(made_from.problems)) {}
+        best(static_cast<size_t>(made_from.problems)) {
+    progress.steps = Steps();
+  }
 
   int64_t Batches() const {
     return (curriculum.problems + curriculum.batch - 1) / curriculum.batch;

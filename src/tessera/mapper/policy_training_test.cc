@@ -227,6 +227,10 @@ TEST(Curriculum, ErrorsNameTheirPlace) {
   EXPECT_NE(message("visit: 3").find("visits"), std::string::npos);
   EXPECT_NE(message("objectives: [speed]").find("speed"), std::string::npos);
   EXPECT_NE(message("varied: 2").find("from 0 to 1"), std::string::npos);
+  EXPECT_NE(message("model: 'exec:touch x'").find("c.yaml:2:8: a policy learns from no programs"),
+            std::string::npos)
+      << message("model: 'exec:touch x'");
+  EXPECT_NE(message("model: lopnest").find("c.yaml:2:8"), std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tessera/map.h"
+#include "tessera/mapper/policy_run.h"
 #include "tessera/part.h"
 #include "tessera/record/clock.h"
 #include "tessera/runs.h"
@@ -24,10 +25,8 @@ Result<RunVerification> VerifyPolicyFolder(const RunDirectory& directory,
   RunVerification verification;
   auto result = std::make_unique<PolicyRunResult>();
   const double deadline = SteadySeconds() + options.seconds;
-  const RunHooks hooks{.stopped = [&] { return SteadySeconds() >= deadline || StopRequested(); }};
-  Result<PolicyTraining> again =
-      TrainPolicy(directory.File(kCurriculum), static_cast<uint64_t>(directory.header().seed),
-                  options.threads, hooks);
+  Result<PolicyTraining> again = TrainPolicyAgain(
+      directory, options.threads, [&] { return SteadySeconds() >= deadline || StopRequested(); });
   const bool late = !again && again.error().kind == ErrorKind::kInterrupted;
   if (!again && !late) return again.error();
   if (again) result->training = *std::move(again);

@@ -50,7 +50,8 @@ ComponentFile ComponentData(std::string_view name) {
   for (const EmbeddedFile& file : ComponentFiles()) {
     if (file.name == name) return ReadComponentFile(file.contents);
   }
-  TESSERA_CHECK(!"every component names a file of data/components");
+  constexpr bool kEveryComponentNamesAFileOfData = false;
+  TESSERA_CHECK(kEveryComponentNamesAFileOfData);
   return {};
 }
 

@@ -79,7 +79,7 @@ struct NetworkVisit {
   ResidualScratch& own() const { return transfer.own(); }
 };
 
-inline int HighestDim(uint32_t dims) { return std::bit_width(dims) - 1; }
+inline int HighestDim(uint32_t dims) { return static_cast<int>(std::bit_width(dims)) - 1; }
 
 inline TileVisit VisitOf(const Transfer& transfer, int loop) {
   const int number = loop < 0 ? 0 : 1 + loop - transfer.nest().first_temporal[transfer.child + 1];

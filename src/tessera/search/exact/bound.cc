@@ -26,6 +26,7 @@ struct TensorStep {
   Frame& frame;
   OperandCosts& operands;
   LeastHops& hops;
+  const int floor;  // level of the floor, or -1
 
   double groups = 1;        // requests for different words among the children of one instance
   double moving_space = 1;  // product of the parallel factors that move a window of the tensor
@@ -42,7 +43,7 @@ struct TensorStep {
 };
 
 // Requests for different words among the children of one instance, at least. B4.
-double GroupsBelow(const TensorStep& step) {
+double GroupsBelow(std::span<const Frame> frames, const TensorStep& step) {
   const TensorFacts& tensor = step.tensor();
   const Frame& frame = step.frame;
   double groups = 1;
@@ -53,7 +54,9 @@ double GroupsBelow(const TensorStep& step) {
   // dimensions are sure to tell children apart.
   if (tensor.simple || tensor.shares || step.out().link_risk) return groups;
   // Under exact semantics groups of several networks on the way are not a product.
-  if (step.model.exact && !(step.opens() && step.out().closes)) return groups;
+  if (step.model.exact && !OnlyNetwork(step.model, frames.data(), step.level(), step.v)) {
+    return groups;
+  }
   for (int r = 0; r < tensor.num_ranks; ++r) {
     const RankTerms& rank = tensor.ranks[r];
     if (rank.num_terms == 1) continue;
@@ -89,7 +92,7 @@ void SetFactors(std::span<const Frame> frames, TensorStep& step) {
   out.closes = step.level() == 0 || step.model.Keeps(step.child(), step.v);
   out.resend_risk = ResendRisk(step.model, frames, step.v, frame);
   out.link_risk = out.resend_risk || LinkRisk(step.model, frames, step.v, frame);
-  step.groups = GroupsBelow(step);
+  step.groups = GroupsBelow(frames, step);
   out.groups = (step.opens() ? 1 : step.outside().groups) * step.groups;
 }
 
@@ -111,11 +114,14 @@ double Open(const TensorStep& step) {
 }
 
 // Hops in the network of a frame, while levels further in may not be decided. B16.
-double HopsBelow(const TensorStep& step) {
+double HopsBelow(std::span<const Frame> frames, const TensorStep& step) {
   const TensorFacts& tensor = step.tensor();
   double factors[kMaxDims];
   for (int d = 0; d < step.model.num_dims; ++d) factors[d] = step.frame.spatial[d];
-  if (!tensor.simple && (!step.opens() || !step.out().closes || tensor.read_write)) return 0;
+  const bool known =
+      tensor.simple || (!tensor.read_write && step.model.exact &&
+                        OnlyNetwork(step.model, frames.data(), step.level(), step.v));
+  if (!known) return 0;
   if (!TellsChildrenApart(tensor, factors)) return 0;
   const int parent = step.model.parent[step.level()][step.v];
   return HopCost(step.model, step.level(), step.v,
@@ -124,7 +130,7 @@ double HopsBelow(const TensorStep& step) {
 }
 
 // Per request of one child: what was pending, and the network below, once for each group. B4, B8.
-double PassNetwork(const TensorStep& step, double pending_pj) {
+double PassNetwork(std::span<const Frame> frames, const TensorStep& step, double pending_pj) {
   const TensorFacts& tensor = step.tensor();
   const LevelFacts& level = step.facts();
   Frame& frame = step.frame;
@@ -134,7 +140,7 @@ double PassNetwork(const TensorStep& step, double pending_pj) {
   const bool served_by_neighbours = step.model.linked_level && !tensor.read_write && step.opens() &&
                                     step.out().closes && step.level() > 0;
   if (!served_by_neighbours) {
-    return (pending_pj + frame.used * (enter.word_pj + HopsBelow(step))) * step.groups;
+    return (pending_pj + frame.used * (enter.word_pj + HopsBelow(frames, step))) * step.groups;
   }
   // Neighbours can serve all but the first request for a word. B4.
   if (tensor.simple) {
@@ -142,6 +148,19 @@ double PassNetwork(const TensorStep& step, double pending_pj) {
                       (level.least_share * level.of[step.v].read_pj + level.of[step.v].enter_pj);
   }
   return 0;
+}
+
+// Of words that arrive at level `c`, which holds them, what they cost further in but outside the
+// floor. B21.
+struct OutsideCost {
+  double word_pj = 0, elided_pj = 0;
+};
+OutsideCost OutsideOf(const TensorStep& step, int c) {
+  const Model& model = step.model;
+  if (step.floor < 0 || step.level() <= step.floor || c < step.floor) return {};
+  const int crossed = model.parent[step.floor][step.v];
+  return {.word_pj = model.inner_pj[c][step.v] - model.inner_pj[crossed][step.v],
+          .elided_pj = model.inner_elided_pj[c][step.v] - model.inner_elided_pj[crossed][step.v]};
 }
 
 // The pair closes at the MACs: nothing is filled, and nothing follows.
@@ -174,6 +193,9 @@ void CloseAtChild(const TensorStep& step) {
   out.stay_pj = refill.pj * frame.used_below;
   frame.later_fixed_pj -= model.inner_elided_pj[child][v] * tensor.elements * out.copies +
                           model.inner_slack_pj[child][v];
+  const OutsideCost outside = OutsideOf(step, child);
+  out.outside_pj = outside.word_pj * frame.used_below;
+  frame.outside_fixed_pj -= outside.elided_pj * tensor.elements * out.copies;
   step.operands.AddInside(v, step.level(), out.copies, step.idle_extents);
 }
 
@@ -212,6 +234,12 @@ void StayOpen(const TensorStep& step, int next) {
     out.stay_words = refill.words;
     out.stay_pj = refill.words * out.pending_pj + refill.pj * frame.used_below;
     frame.later_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
+    if (step.floor >= 0 && step.level() > step.floor && next >= step.floor) {
+      const double fill_pj = inner.word_pj - step.model.inner_pj[next][step.v];
+      const OutsideCost outside = OutsideOf(step, next);
+      out.outside_pj = out.pending_pj + frame.used_below * (fill_pj + outside.word_pj);
+      frame.outside_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
+    }
   } else if (!step.model.any) {
     // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
     out.open_words = step.tile.plain_words[step.v] * out.plain_visits;
@@ -261,6 +289,7 @@ void NotYetOpen(const TensorStep& step) {
   const int home = step.model.home[step.v];
   out.closes = false;
   out.pending_pj = out.close_pj = out.open_words = out.stay_words = out.stay_pj = 0;
+  out.outside_pj = 0;
   out.fill_part = 1;
   out.words = frame.visits * step.tile.words[step.v];
   out.later_pj = step.model.inner_pj[home][step.v] * frame.used_below;
@@ -284,7 +313,7 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   TensorFrame& out = step.out();
   SetFactors(frames, step);
   if (step.model.Outside(step.level(), step.v)) return NotYetOpen(step);
-  out.pending_pj = PassNetwork(step, step.opens() ? Open(step) : step.outside().pending_pj);
+  out.pending_pj = PassNetwork(frames, step, step.opens() ? Open(step) : step.outside().pending_pj);
   out.parent_pj = out.pending_pj;
   if (!step.opens() && out.closes && step.model.Followed(step.v)) {
     CloseSeveralNetworks(frames, step);
@@ -295,7 +324,7 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   } else {
     out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
   }
-  out.close_pj = out.later_pj = out.stay_words = out.stay_pj = 0;
+  out.close_pj = out.later_pj = out.outside_pj = out.stay_words = out.stay_pj = 0;
   out.fill_part = 1;
   if (step.level() == 0) return CloseAtMacs(step);
   if (out.closes) return CloseAtChild(step);
@@ -492,7 +521,7 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
   const double operations =
       model_.any ? RaggedOperations(model_, frame) : model_.macs / frame.used_below;
   frame.fixed_pj = parent.fixed_pj;
-  frame.later_fixed_pj = 0;
+  frame.later_fixed_pj = frame.outside_fixed_pj = 0;
   OperandCosts operands(model_, tile.extents, model_.fan_below[level]);
   for (int v = 0; v < model_.num_tensors; ++v) {
     AddTensor(frames, {.model = model_,
@@ -501,7 +530,8 @@ void Bounder::MakeFrame(std::span<Frame> frames, int level, const Tile& tile,
                        .tile = tile,
                        .frame = frame,
                        .operands = operands,
-                       .hops = SharedParts().hops});
+                       .hops = SharedParts().hops,
+                       .floor = floor_.level});
   }
   frame.later_fixed_pj +=
       operands.SetFront(ParallelOf(level, tile.positions), operations, frame.front);

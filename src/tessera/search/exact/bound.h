@@ -37,6 +37,7 @@ inline double CeilCycles(double cycles) { return std::ceil(cycles * (1 - kRoundi
 struct Bound {
   double energy_pj = 0;
   double cycles = 0;
+  double outside_pj = 0;  // of the energy, what a Floor does not count
 
   double Value(Goal goal) const {
     switch (goal) {
@@ -83,6 +84,13 @@ struct Shared {
   ParallelFronts fronts;
 };
 
+// What everything inside a level costs at least, whatever the levels outside are like: the best of
+// all tiles that can be there. docs/optimality.md, B21.
+struct Floor {
+  int level = -1;  // -1: not known
+  OperandFront front = {};
+};
+
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
@@ -106,7 +114,19 @@ class Bounder {
     return least;
   }
 
+  // The same of a frame or of a tile whose innermost decided level is `level`: also with the floor.
+  double ValueOf(const Bound& bound, Goal goal, const OperandFront& front, int level) const {
+    const double value = ValueOf(bound, goal, front);
+    if (floor_.level < 0 || level <= floor_.level) return value;
+    const Bound outside{.energy_pj = bound.outside_pj, .cycles = bound.cycles};
+    return std::max(value, ValueOf(outside, goal, floor_.front));
+  }
+
   const Model& model() const { return model_; }
+
+  // Finds the floor that says most; takes some milliseconds. Bounds know of it once it is set.
+  Floor FindFloor(Goal goal);
+  void SetFloor(const Floor& floor) { floor_ = floor; }
 
   // The state outside the outermost level.
   Frame Root() const;
@@ -155,15 +175,17 @@ class Bounder {
                double limit, std::vector<Chain>& extended);
 
   // Lower bound before the parallel factors of `level` are chosen; frames of the levels outside
-  // are set.
+  // are set. One that is at least `limit` may be lower than it could be.
   double TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,
-                   const Tile& tile, Goal goal);
+                   const Tile& tile, Goal goal, double limit = kInfinity);
 
   // The same in two steps, and after the factors of some dimensions are: what a tile costs, and
-  // the least of it with such factors. B14.
+  // the least of it with such factors (B14). `floor`: the costs of all choices that are not worse
+  // than others in both energy and cycles are added to it instead.
   void Prepare(std::span<const Frame> frames, int level, const Tile& tile, TileCosts& costs);
-  double SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,
-                    const PartialSplit& split, Goal goal) const;
+  double SplitBound(const Frame& parent, const ChainSummary& outside, TileCosts& costs,
+                    const PartialSplit& split, Goal goal, double limit = kInfinity,
+                    OperandFront* floor = nullptr);
   PartialSplit NothingDecided(int level) const;
   // The factors of the next dimension; `left` children are for the others.
   void Decide(const TileCosts& costs, const SplitFactors& factors, double left,
@@ -190,6 +212,16 @@ class Bounder {
   std::span<const ParallelPoint> ParallelOf(int level, const int16_t* positions);
 
   uint32_t Innermost(const Frame& parent, int level, const Tile& tile) const;
+  void SetJoint(int level, TileCosts& costs);
+  void SetOutsideTerms(TileCosts& costs) const;
+  template <typename Energy>
+  void AddAll(TileCosts& costs, double known_pj, double alone_pj, double cycles,
+              const Energy& least_energy, OperandFront& front);
+
+  // floor.cc
+  bool SetFloor(int level, Floor& floor);
+  void AddToFloor(std::span<const Frame> frames, int level, const Tile& tile, Floor& floor);
+  double OutsideFloor(int level) const;
 
   // chain_bound.cc
   double RaggedRatio(std::span<const Frame> frames, int level, int v, const Chain& chain,
@@ -210,6 +242,7 @@ class Bounder {
   std::unique_ptr<Shared> own_;
   Shared* shared_ = nullptr;
   ParallelFronts::Table* tables_[kMaxLevels + 1] = {};
+  Floor floor_ = {};
 };
 
 }  // namespace tessera::exact

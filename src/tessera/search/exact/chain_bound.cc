@@ -298,7 +298,7 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
   const Frame& frame = frames[static_cast<size_t>(level)];
   out = chain;
   ChooseInnermost(model_, frame, chain, dim, out);
-  double later_pj = frame.later_fixed_pj;
+  double later_pj = frame.later_fixed_pj, outside_pj = frame.outside_fixed_pj;
   Traffic open;
   for (int v = 0; v < model_.num_tensors; ++v) {
     const TensorFrame& tensor = frame.tensors[v];
@@ -314,6 +314,7 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
       inside = tensor.words * RaggedRatio(frames, level, v, out, /*further_in=*/true);
     }
     const Inward inward = InwardOf(model_, frame, v, inside, ratio);
+    outside_pj += inside * tensor.outside_pj;
     if (!tensor.closes) {
       later_pj += AddOpenPair(model_, frame, v, inward, open);
       continue;
@@ -332,7 +333,8 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
   }
   const double cycles = std::max(out.cycles, BusiestCycles(open.reads, open.writes));
   return {.energy_pj = out.closed_pj + frame.fixed_pj + later_pj,
-          .cycles = cycles + model_.latency_cycles};
+          .cycles = cycles + model_.latency_cycles,
+          .outside_pj = out.closed_pj + frame.fixed_pj + outside_pj};
 }
 
 ChainSummary Bounder::Summarize(std::span<const Frame> frames, int level,
@@ -392,10 +394,10 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
   Bound bound{.energy_pj = 0, .cycles = std::max(frame.cycles, chains.cycles)};
   bound.cycles += model_.latency_cycles;
   if (goal == Goal::kCycles || !limits_.MayAllow(bound)) return ValueOf(bound, goal, frame.front);
-  double least = kInfinity;
+  double least = kInfinity, least_outside = kInfinity;
   for (uint32_t rest = frame.innermost; rest != 0; rest &= rest - 1) {
     const int dim = std::countr_zero(rest);
-    double energy = 0;
+    double energy = 0, outside = 0;
     for (int v = 0; v < model_.num_tensors; ++v) {
       const TensorFrame& tensor = frame.tensors[v];
       const double pj = tensor.close_pj + tensor.later_pj;
@@ -404,12 +406,17 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
       double words = tensor.words * ratio;
       if (model_.Followed(v)) words = std::max(words, chains.delivered[v] / frame.used_below);
       energy += words * tensor.close_pj + InwardOf(model_, frame, v, words, ratio).pj;
+      outside += words * (tensor.close_pj + tensor.outside_pj);
     }
     least = std::min(least, energy);
+    least_outside = std::min(least_outside, outside);
   }
-  if (frame.loops == 0) least = 0;  // The innermost loop is one of an outer level.
-  bound.energy_pj = chains.closed_pj + frame.fixed_pj + frame.later_fixed_pj + least;
-  return ValueOf(bound, goal, frame.front);
+  // The innermost loop is one of an outer level.
+  if (frame.loops == 0) least = least_outside = 0;
+  const double known_pj = chains.closed_pj + frame.fixed_pj;
+  bound.energy_pj = known_pj + frame.later_fixed_pj + least;
+  bound.outside_pj = known_pj + frame.outside_fixed_pj + least_outside;
+  return ValueOf(bound, goal, frame.front, level);
 }
 
 double Bounder::Least(std::span<const Frame> frames, int level, std::span<const Chain> chains,
@@ -419,7 +426,7 @@ double Bounder::Least(std::span<const Frame> frames, int level, std::span<const 
   extended.clear();
   Chain out;
   const auto extend = [&](const Chain& chain, int dim) {
-    const double value = ValueOf(Extend(frames, level, chain, dim, out), goal, frame.front);
+    const double value = ValueOf(Extend(frames, level, chain, dim, out), goal, frame.front, level);
     least = std::min(least, value);
     if (value < limit) extended.push_back(out);
   };

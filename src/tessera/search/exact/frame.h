@@ -67,6 +67,7 @@ struct TensorFrame {
   double words = 0;          // tile below times visits
   double close_pj = 0;       // per word, if the pair closes here
   double later_pj = 0;       // per word, at least, of what is not decided yet
+  double outside_pj = 0;     // of later_pj, outside a Floor
   double stay_words = 0;     // that go further in at a visit for which the tile stays, at least
   double stay_pj = 0;        // and what they cost
   double fill_part = 0;      // of the words that surely arrive at the child, if it closes
@@ -95,10 +96,23 @@ struct Frame {
 
   TensorFrame tensors[kMaxTensors] = {};
 
-  double fixed_pj = 0;        // of this and all outer levels: MACs, less what is elided
-  double later_fixed_pj = 0;  // of the levels inside, at least, seen from this one
-  OperandFront front = {};    // what parallel factors further in add to that, and to the cycles
+  double fixed_pj = 0;          // of this and all outer levels: MACs, less what is elided
+  double later_fixed_pj = 0;    // of the levels inside, at least, seen from this one
+  double outside_fixed_pj = 0;  // of later_fixed_pj, outside a Floor
+  OperandFront front = {};      // what parallel factors further in add to that, and to the cycles
 };
+
+// Whether a level's network is the only one that a window's words pass on which children can differ
+// in the window's dimensions: of those further in nothing is known but that they have one child.
+// `frames` of the levels outside are set. B4.
+inline bool OnlyNetwork(const Model& model, const Frame* frames, int level, int v) {
+  const int child = level == 0 ? -1 : model.next_kept[level - 1][v];
+  for (int i = child + 1; i <= model.parent[level][v]; ++i) {
+    if (i < level && model.levels[i].fan > 1) return false;
+    if (i > level && (frames[i].parallel & model.tensors[v].window) != 0) return false;
+  }
+  return true;
+}
 
 // Innermost loops of this and all outer levels, and what follows from them.
 struct Chain {

@@ -129,6 +129,7 @@ int64_t Descend(const Model& model, int64_t most, const std::function<bool()>& s
 struct Searched {
   Model model;
   std::vector<std::unique_ptr<Tree>> trees = {};  // per thread, made when needed
+  std::optional<Floor> floor = {};                // once bounds are to know it
 };
 
 }  // namespace
@@ -212,8 +213,20 @@ struct Mapper::State {
       of.trees[index] = std::make_unique<Tree>(
           of.model, TreeOptions{options.goal, options.limits, options.bound_scale, options.observer,
                                 SharedOf(worker), Stopped()});
+      if (of.floor) of.trees[index]->SetFloor(*of.floor);
     }
     return *of.trees[index];
+  }
+
+  // What a choice costs further in, before its nodes are searched: between rounds, so that all
+  // threads know the same.
+  void SetFloor(int32_t choice) {
+    Searched& of = SearchedOf(choice);
+    if (of.floor) return;
+    of.floor = TreeOf(0, choice).FindFloor();
+    for (const std::unique_ptr<Tree>& tree : of.trees) {
+      if (tree) tree->SetFloor(*of.floor);
+    }
   }
 
   void Push(Part& part, Branch node) {
@@ -457,7 +470,12 @@ bool Mapper::State::StartFullest() {
   held.given_up = std::min(held.given_up, rest.given_up);
   root.bound = std::max(root.bound, rest.bound);
   if (rest.cut) held.put_off.push_back(std::move(root));
-  for (Branch& child : children) Push(held, std::move(child));
+  // What is left is worth another look at each.
+  if (!children.empty()) SetFloor(root.tree);
+  for (Branch& child : children) {
+    child.bound = tree.BoundOf(child);
+    if (child.bound < Limit()) Push(held, std::move(child));
+  }
   return true;
 }
 
@@ -627,6 +645,10 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
   // Trees are made before threads start, since making one changes the list.
   for (int worker = 0; worker < pool.threads(); ++worker) {
     for (const Branch& node : nodes) TreeOf(worker, node.tree);
+  }
+  for (const Branch& node : nodes) {
+    const bool fits = all_fit || CheckSmallestTiles(SearchedOf(node.tree).model).ok();
+    if (dived[static_cast<size_t>(node.tree)] && fits) SetFloor(node.tree);
   }
   pool.ParallelFor(std::ssize(nodes), 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t k = begin; k < end; ++k) {

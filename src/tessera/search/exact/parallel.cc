@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "tessera/search/exact/frame.h"
 #include "tessera/search/exact/word_cost.h"
@@ -14,6 +15,8 @@ namespace {
 
 // Fronts of one table, at most: each takes some hundred bytes.
 constexpr uint64_t kMostFronts = 200'000;
+// Splits of one level; where there are more, they are not looked at one by one.
+constexpr size_t kMostSplits = 2'000;
 // Points of a front; more are replaced by fewer that cover them.
 constexpr size_t kMostPoints = 32;
 
@@ -66,6 +69,12 @@ void OperandFront::Add(const OperandPoint& point) {
     count -= rest - place - 1;
   }
   points[place] = point;
+}
+
+bool OperandFront::Covers(const OperandPoint& point) const {
+  return std::any_of(points, points + count, [&](const OperandPoint& other) {
+    return other.more_pj <= point.more_pj && other.cycles <= point.cycles;
+  });
 }
 
 ParallelFronts::ParallelFronts(const Model& model, bool detailed, LeastHops& hops)
@@ -303,6 +312,87 @@ bool ParallelFronts::AddLevel(const Table& table, int level, const int32_t* fact
         HopCost(model_, level, v, tensor.read_write, factors, hops_) / multicast;
   }
   return true;
+}
+
+// Every way to give a level factors that fit it. B20.
+void ParallelFronts::ListSplits(int level, LevelSplits& splits) {
+  LevelSplit split;
+  const auto choose = [&](const auto& self, int d, double room) -> void {
+    if (splits.all.size() > kMostSplits) return;
+    if (d < model_.num_dims) {
+      const DivisorTable& divisors = model_.divisors[d];
+      for (size_t k = 0; k < divisors.values.size() && divisors.values[k] <= room; ++k) {
+        split.factors[d] = divisors.values[k];
+        split.positions[d] = static_cast<int16_t>(k);
+        self(self, d + 1, room / split.factors[d]);
+      }
+      return;
+    }
+    if (!FitsLevel(level, split.factors)) return;
+    double factors[kMaxDims];
+    split.product = 1;
+    for (int k = 0; k < model_.num_dims; ++k) {
+      factors[k] = split.factors[k];
+      split.product *= factors[k];
+    }
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      const TensorFacts& tensor = model_.tensors[v];
+      split.serves[v] = MulticastOf(v, factors);
+      split.way_pj[v] = 0;
+      const bool sums_meet = tensor.read_write && !tensor.simple;
+      if (sums_meet || !TellsChildrenApart(tensor, factors)) continue;
+      split.way_pj[v] =
+          HopCost(model_, level, v, tensor.read_write, split.factors, hops_) / split.serves[v];
+    }
+    splits.all.push_back(split);
+  };
+  choose(choose, 0, model_.levels[level].fan);
+  splits.known = splits.all.size() <= kMostSplits;
+  std::ranges::stable_sort(splits.all, std::greater(), &LevelSplit::product);
+}
+
+// Whether some dimension could have a larger factor, which serves all purposes at least as well
+// where words travel for nothing.
+bool ParallelFronts::CanHaveMore(int level, const LevelSplit& split,
+                                 const int16_t* positions) const {
+  if (model_.levels[level].placement_matters) return false;
+  int32_t factors[kMaxDims];
+  std::copy_n(split.factors, model_.num_dims, factors);
+  for (int d = 0; d < model_.num_dims; ++d) {
+    const DivisorTable& table = model_.divisors[d];
+    const int16_t rest =
+        table.quotients[static_cast<size_t>(positions[d])][static_cast<size_t>(split.positions[d])];
+    for (const int16_t part : table.parts[static_cast<size_t>(rest)]) {
+      if (part == 0) continue;
+      factors[d] = split.factors[d] * table.values[static_cast<size_t>(part)];
+      if (FitsLevel(level, factors)) return true;
+    }
+    factors[d] = split.factors[d];
+  }
+  return false;
+}
+
+std::span<const LevelSplit* const> ParallelFronts::SplitsOf(int level, const int16_t* positions) {
+  if (!known_ || !detailed_) return {};
+  const auto [place, added] = splits_.try_emplace(level);
+  LevelSplits& splits = place->second;
+  if (added) ListSplits(level, splits);
+  if (!splits.known) return {};
+  uint64_t key = 0;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    key += strides_[d] * static_cast<uint64_t>(positions[d]);
+  }
+  const auto [found, first] = splits.of.try_emplace(key);
+  if (!first) return found->second;
+  for (const LevelSplit& split : splits.all) {
+    bool divides = true;
+    for (int d = 0; d < model_.num_dims && divides; ++d) {
+      divides = model_.divisors[d].quotients[static_cast<size_t>(positions[d])]
+                                            [static_cast<size_t>(split.positions[d])] >= 0;
+    }
+    if (divides && !CanHaveMore(level, split, positions)) found->second.push_back(&split);
+  }
+  return found->second;
 }
 
 bool TellsChildrenApart(const TensorFacts& tensor, const double* factors) {

@@ -42,6 +42,18 @@ struct OperandFront {
   OperandPoint points[kMost] = {};
 
   void Add(const OperandPoint& point);
+  // Whether a point is no better in anything than one that is there.
+  bool Covers(const OperandPoint& point) const;
+};
+
+// All parallel factors of one level, in one placement that fits, and what they mean for each tensor
+// in that level's network: children that one word serves, at most, and hops for each of these
+// children, at least. docs/optimality.md, B20.
+struct LevelSplit {
+  int32_t factors[kMaxDims] = {};
+  int16_t positions[kMaxDims] = {};  // of these in the divisor tables
+  double product = 1;
+  double serves[kMaxTensors] = {}, way_pj[kMaxTensors] = {};
 };
 
 // The best of these choices, found when they are asked for. Of one thread; choices of kept tensors
@@ -67,7 +79,18 @@ class ParallelFronts {
   // split (positions in the divisor tables): choices of which one covers each that there is.
   std::span<const ParallelPoint> Of(Table& table, const int16_t* positions);
 
+  // The factors that one level can have if each dimension has so many iterations to split, one by
+  // one, without those that others cover; those with most children first. Empty: nothing is known.
+  std::span<const LevelSplit* const> SplitsOf(int level, const int16_t* positions);
+
  private:
+  // Of one level: all its splits, and those of extents that have been asked for.
+  struct LevelSplits {
+    bool known = false;
+    std::vector<LevelSplit> all = {};
+    std::unordered_map<uint64_t, std::vector<const LevelSplit*>> of = {};
+  };
+
   // Factors on their way from the MACs outwards.
   struct Splitting {
     double factors[kMaxDims] = {};  // of the levels so far
@@ -83,6 +106,8 @@ class ParallelFronts {
                   std::vector<ParallelPoint>& points);
   bool AddLevel(const Table& table, int level, const int32_t* factors, Splitting& splitting);
   double MulticastOf(int v, const double* factors) const;
+  void ListSplits(int level, LevelSplits& splits);
+  bool CanHaveMore(int level, const LevelSplit& split, const int16_t* positions) const;
 
   const Model& model_;
   const bool detailed_;
@@ -93,6 +118,7 @@ class ParallelFronts {
   std::vector<std::vector<int16_t>> lesser_[kMaxDims];
   std::vector<ParallelPoint> anything_;
   std::map<std::array<int, kMaxTensors + 1>, Table> tables_;
+  std::map<int, LevelSplits> splits_;
 };
 
 // Whether children that differ by these parallel factors in dimensions of the tensor always ask for

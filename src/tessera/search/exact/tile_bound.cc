@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tessera/base/divisors.h"
 #include "tessera/search/exact/bound.h"
 #include "tessera/search/exact/ragged.h"
 #include "tessera/search/exact/tile_terms.h"
@@ -21,6 +22,7 @@ struct TileStep {
   const Frame& parent;  // of the level outside the one that hands out the tile
   const Tile& tile;
   OperandCosts& operands;
+  const int floor;  // level of the floor, or -1
 
   double plain_ratio = 1;   // of extents above and below, over plain dimensions
   double idle_extents = 1;  // product of the tile's extents that leave the tensor alone
@@ -114,9 +116,11 @@ void SetStepParts(const TileStep& step, TileTerms& terms, loopnest::TouchedScrat
       if (model.bounds[d] == extents[d]) continue;
       terms.step_part[d] = holes ? 0 : NewPart(model, step.v, extents, d, extents[d], scratch);
       if (!model.exact) continue;
-      // When the loop starts over, another one can undo its way; at least every second step does
-      // not start over.
-      if (window && !terms.one_per_rank) terms.step_part[d] /= 2;
+      // When the loop starts over, another one can undo its way; but not at the other steps.
+      if (window && !terms.one_per_rank) {
+        const int64_t fewest = SmallestPrime(step.parent.extents[d] / extents[d]);
+        if (fewest > 1) terms.step_part[d] *= 1 - 1 / static_cast<double>(fewest);
+      }
       terms.least_part = std::min(terms.least_part, terms.step_part[d]);
     }
   }
@@ -124,12 +128,13 @@ void SetStepParts(const TileStep& step, TileTerms& terms, loopnest::TouchedScrat
 
 // What the words cost where they are handed out: the pair opens here, or is open already and comes
 // with what is pending. B5, B8.
-void SetParent(const TileStep& step, TileTerms& terms) {
+void SetParent(std::span<const Frame> frames, const TileStep& step, TileTerms& terms) {
   const Model& model = step.model;
   const TensorFacts& tensor = step.tensor();
   const ElementFacts& level = model.levels[step.level()].of[step.v];
   const EnterCost enter = EnterCostOf(model, step.v, step.level(), step.used(), step.copies());
-  terms.own_network = !model.exact || (step.opens() && step.closes());
+  terms.own_network =
+      !model.exact || (step.closes() && OnlyNetwork(model, frames.data(), step.level(), step.v));
   terms.fixed.Add(enter.fixed_pj);
   if (step.opens()) {
     const double share = model.Share(step.level(), step.used());
@@ -170,6 +175,15 @@ void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
                           step.idle_extents);
 }
 
+// Of what words cost that arrive at level `c`, which holds them, what is outside the floor; those
+// of a pair across it are not. B21.
+void SetOutside(const TileStep& step, int c, TileTerms& terms) {
+  if (step.floor < 0 || step.level() <= step.floor || c < step.floor) return;
+  const int crossed = step.model.parent[step.floor][step.v];
+  terms.outside_child_pj = terms.child_pj - step.model.inner_pj[crossed][step.v];
+  terms.outside_parent_pj = terms.parent_pj;
+}
+
 // The pair closes at the level below, which is filled; from there words go further in. B6, B8.
 void CloseAtChild(const TileStep& step, TileTerms& terms) {
   const Model& model = step.model;
@@ -184,6 +198,7 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   terms.child_pj =
       below.least_share * below.of[v].fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
   if (model.any) terms.inner_pj = model.inner_pj[child][v];
+  SetOutside(step, child, terms);
   SetRefill(step, model.inner_pj[child][v], terms);
   if (tensor.read_write) {
     Elide(step, below.least_share * below.of[v].fill_pj + model.inner_elided_pj[child][v], terms);
@@ -224,6 +239,7 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
     terms.shared = step.tensor().simple;
     terms.child_pj = inner.word_pj;
     terms.passes = true;
+    SetOutside(step, next, terms);
     SetRefill(step, inner.word_pj, terms);
     Elide(step, inner.elided_pj, terms);
     return;
@@ -233,7 +249,8 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
   // Of windows, only advances of plain dimensions are sure to bring a whole tile. B2, B3.
   const double words =
       step.tile.plain_words[step.v] * step.outside().plain_visits * step.plain_ratio * step.used();
-  terms.fixed.Add(words * (terms.parent_pj + inner.word_pj));
+  terms.passing_pj = words * (terms.parent_pj + inner.word_pj);
+  terms.fixed.Add(terms.passing_pj);
 }
 
 // No level so far holds the tensor. B12.
@@ -259,7 +276,7 @@ void SetTerms(std::span<const Frame> frames, TileStep step, loopnest::TouchedScr
   const bool may_resend = !step.model.exact && step.model.levels[step.level()].fan > 1;
   if (may_resend && !terms.one_per_rank) terms.served_part = 0.5;
   if (!step.tensor().simple && !step.model.any) SetStepParts(step, terms, scratch);
-  SetParent(step, terms);
+  SetParent(frames, step, terms);
   if (step.closes()) return CloseAtChild(step, terms);
   const int next = step.model.next_kept[step.child()][step.v];
   if (next < 0 && !step.model.mac_links) return StayOpenToMacs(frames, step, terms);
@@ -301,16 +318,27 @@ struct Serves {
   double once[kMaxDims] = {}, once_below[kMaxDims] = {};  // as in TileCosts
 };
 
+// Children that one word serves. B7, B14, B20.
+double ServedBy(const TileTerms& terms, const Serves& serves, int v, const LevelSplit* joint) {
+  const double most = serves.decided[v] * serves.others[v];
+  // Children of a window that meet on several networks are not a product. B4.
+  const bool known = joint != nullptr && (terms.shared || terms.own_network);
+  return known ? std::min(most, joint->serves[v]) : most;
+}
+
 // Visits of all children for which the tile stays, if at least the part `moved` brings a new one.
 // B19.
 double Stays(const TileTerms& terms, double moved) {
   return terms.visits * std::max(0.0, 1 - moved);
 }
 
-// A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. B1.
+// A simple tensor if the innermost loop of the level is `dim`; -1: it has no temporal loops. With
+// one choice of parallel factors nothing is left to compete for. B1, B20.
 void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, double once,
-               const Serves& serves, int v, FanoutShares& shares, double& energy) {
+               const Serves& serves, int v, const LevelSplit* joint, FanoutShares& shares,
+               double& energy) {
   const double decided = serves.decided[v], others = serves.others[v];
+  const double served = ServedBy(terms, serves, v, joint);
   if (dim >= 0 && !moves) {
     const double words = terms.least_words / idle_run * (1 - once);
     energy += words * ((terms.child_pj + terms.inner_pj) * serves.copies[v] + terms.parent_pj) +
@@ -320,29 +348,35 @@ void AddShared(const TileTerms& terms, bool moves, int dim, double idle_run, dou
     energy += Stays(terms, moved) * terms.stay_pj;
     if (!terms.passes) return;
     const double arriving = words * serves.copies[v] + Stays(terms, moved) * terms.stay_words;
-    energy += std::max(0.0, arriving / (decided * others) - words) * terms.parent_pj;
+    energy += std::max(0.0, arriving / served - words) * terms.parent_pj;
+    if (joint != nullptr) energy += arriving * joint->way_pj[v];
     return;
   }
   const double inside =
       dim >= 0 ? terms.words * (1 - serves.once_below[dim]) : terms.words / idle_run * (1 - once);
   const double words = dim >= 0 && !terms.passes ? terms.words * (1 - serves.once[dim]) : inside;
   energy += words * terms.child_pj + inside * terms.inner_pj + terms.fixed.moving_pj +
-            terms.elided_pj * (terms.most_multicast - decided * others);
+            terms.elided_pj * (terms.most_multicast - served);
   const double stays = dim < 0 ? Stays(terms, 1 / idle_run) : 0;
   energy += stays * terms.stay_pj;
   const double again = terms.passes ? stays * terms.stay_words : 0;
-  energy += shares.Add((words + again) * terms.parent_pj / decided, others);
+  if (joint != nullptr) {
+    energy += (words + again) * (terms.parent_pj / served + joint->way_pj[v]);
+  } else {
+    energy += shares.Add((words + again) * terms.parent_pj / decided, others);
+  }
 }
 
 // A window that is delivered: what is new in a tile bounds the words that move, and what can be
 // multicast those that are read; and no fewer than were delivered further out. B2, B3, B7.
 double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run, double delivered,
-                    double most_multicast) {
-  double moved = std::max(terms.least_words, delivered), served = moved;
+                    double most_multicast, double way_pj) {
+  double moved = std::max(terms.least_words, delivered), served = moved, way = 0;
   if (dim >= 0 && moves) {
     const double part = terms.step_part[dim];
     moved = std::max(moved, part * terms.words);
     served = std::max(served, terms.served_part * part * terms.words / most_multicast);
+    if (terms.own_network) way = part * terms.words * way_pj;
   } else if (dim >= 0 && terms.one_per_rank) {
     moved = std::max(moved, terms.least_part * terms.words / (terms.idle_ratio * idle_run));
     if (terms.own_network) served = moved;
@@ -356,25 +390,27 @@ double WindowEnergy(const TileTerms& terms, bool moves, int dim, double idle_run
     const double arriving = terms.least_words + stays * terms.stay_words;
     if (terms.passes) served = std::max(served, arriving / most_multicast);
   }
-  return energy + served * terms.parent_pj;
+  return energy + served * terms.parent_pj + way;
 }
 
-// Energy if the innermost loop of the level is `dim`; -1: it has no temporal loops.
+// Energy if the innermost loop of the level is `dim`; -1: it has no temporal loops. `joint`: with
+// that choice of parallel factors.
 double EnergyOf(const Model& model, const TileTerms* terms, const Serves& serves, double fan,
-                const ChainSummary& outside, int dim) {
+                const ChainSummary& outside, int dim, const LevelSplit* joint) {
   FanoutShares shares(model.disjoint, fan);
   double energy = 0;
   for (int v = 0; v < model.num_tensors; ++v) {
     const bool moves = dim >= 0 && Has(model.tensors[v].dims, dim);
     if (terms[v].shared) {
-      AddShared(terms[v], moves, dim, outside.idle_run[v], outside.once[v], serves, v, shares,
-                energy);
+      AddShared(terms[v], moves, dim, outside.idle_run[v], outside.once[v], serves, v, joint,
+                shares, energy);
       continue;
     }
     energy += terms[v].fixed.moving_pj;
     if (terms[v].delivers) {
       energy += WindowEnergy(terms[v], moves, dim, outside.idle_run[v], outside.delivered[v],
-                             serves.decided[v] * serves.others[v]);
+                             ServedBy(terms[v], serves, v, joint),
+                             joint != nullptr ? joint->way_pj[v] : 0);
     }
   }
   return energy + shares.Least();
@@ -409,12 +445,20 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
                       TileCosts& costs) {
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
   const double fan = model_.levels[level].fan;
-  OperandCosts operands(model_, tile.extents, model_.fan_below[level + 1]);
+  OperandCosts& operands =
+      costs.operands.emplace(model_, tile.extents, model_.fan_below[level + 1]);
+  costs.joint_set = costs.outside_set = false;
+  costs.level = level;
   for (int v = 0; v < model_.num_tensors; ++v) {
     TileTerms& terms = costs.tensors[v];
     terms = {};
     SetTerms(frames,
-             {.model = model_, .v = v, .parent = parent, .tile = tile, .operands = operands},
+             {.model = model_,
+              .v = v,
+              .parent = parent,
+              .tile = tile,
+              .operands = operands,
+              .floor = floor_.level},
              touched_, terms);
     // Links make fills of windows uncertain where there are several parents. B4.
     const bool uncertain = !model_.exact && parent.used_below > 1 && fan > 1;
@@ -439,12 +483,92 @@ void Bounder::Prepare(std::span<const Frame> frames, int level, const Tile& tile
     reached = std::max(reached, point.product);
   }
   costs.inside = std::min(costs.inside, reached);
+  // What the level and those inside deal out: the tile where the level has one child, and what is
+  // not in the tile where those inside have one.
+  for (int d = 0; d < model_.num_dims; ++d) {
+    const int16_t whole = parent.positions[d], part = tile.positions[d];
+    const bool innermost_network = !model_.any && fan > 1 && model_.fan_below[level] == 1;
+    costs.dealt_out[d] =
+        fan <= 1 ? part
+        : innermost_network
+            ? model_.divisors[d].quotients[static_cast<size_t>(whole)][static_cast<size_t>(part)]
+            : whole;
+  }
   costs.operands_pj =
-      operands.SetFront(ParallelOf(level + 1, parent.positions), costs.operations, costs.front);
+      operands.SetFront(ParallelOf(level + 1, costs.dealt_out), costs.operations, costs.front);
 }
 
-double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, const TileCosts& costs,
-                           const PartialSplit& split, Goal goal) const {
+// The choices of parallel factors of a level, where those inside have none: each with what the
+// MACs' operands cost then. B20.
+void Bounder::SetJoint(int level, TileCosts& costs) {
+  costs.joint_set = true;
+  costs.joint.clear();
+  if (!model_.exact || model_.any || model_.linked_level) return;
+  if (model_.levels[level].fan <= 1 || model_.fan_below[level] > 1) return;
+  // Elsewhere words that go further in compete among themselves only (B7).
+  const auto comes_from = [&](int from) { return from >= level; };
+  const int* const from = model_.operands_from;
+  if (std::none_of(from, from + model_.num_tensors, comes_from)) return;
+  const double least = costs.operands->Least();
+  for (const LevelSplit* split : SharedParts().fronts.SplitsOf(level, costs.dealt_out)) {
+    ParallelPoint point{.product = split->product};
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      point.multicast[v] = comes_from(from[v]) ? split->serves[v] : 1;
+      point.hop_pj += comes_from(from[v]) ? split->way_pj[v] : 0;
+    }
+    const OperandPoint cost = costs.operands->CostOf(point, costs.operations);
+    costs.joint.push_back({.split = split,
+                           .operands_pj = std::max(least, cost.more_pj),
+                           .cycles = cost.cycles + model_.latency_cycles});
+  }
+}
+
+// The same terms without what a floor counts. B21.
+void Bounder::SetOutsideTerms(TileCosts& costs) const {
+  costs.outside_set = true;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    TileTerms& terms = costs.outside[v];
+    terms = costs.tensors[v];
+    terms.child_pj = terms.outside_child_pj;
+    terms.parent_pj = terms.outside_parent_pj;
+    terms.stay_words = terms.stay_pj = terms.further_in_pj = 0;
+    terms.fixed.Add(-terms.passing_pj);
+  }
+}
+
+// Adds what a tile costs to a front: of each choice of parallel factors where these are looked at
+// one by one, energy and cycles. B21.
+template <typename Energy>
+void Bounder::AddAll(TileCosts& costs, double known_pj, double alone_pj, double cycles,
+                     const Energy& least_energy, OperandFront& front) {
+  const auto least_cycles = [&](double more) {
+    return std::max(cycles, more + model_.latency_cycles) - model_.latency_cycles;
+  };
+  const OperandFront alone = costs.front;
+  bool covered = alone.count > 0;
+  for (int k = 0; k < alone.count; ++k) {
+    covered =
+        covered && front.Covers({known_pj + costs.operands_pj + alone.points[k].more_pj + alone_pj,
+                                 least_cycles(alone.points[k].cycles)});
+  }
+  if (covered) return;
+  SetJoint(costs.level, costs);
+  for (const JointPoint& point : costs.joint) {
+    OperandPoint cost{known_pj + point.operands_pj + alone_pj,
+                      least_cycles(point.cycles - model_.latency_cycles)};
+    if (front.Covers(cost)) continue;
+    cost.more_pj = known_pj + point.operands_pj + least_energy(point.split);
+    front.Add(cost);
+  }
+  for (int k = 0; k < alone.count && costs.joint.empty(); ++k) {
+    front.Add({known_pj + costs.operands_pj + alone.points[k].more_pj + alone_pj,
+               least_cycles(alone.points[k].cycles)});
+  }
+}
+
+double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, TileCosts& costs,
+                           const PartialSplit& split, Goal goal, double limit,
+                           OperandFront* floor) {
   double ratio = 1, rest[kMaxTensors];
   std::fill_n(rest, model_.num_tensors, 1.0);
   uint32_t open = split.in_time;
@@ -469,29 +593,70 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, con
   const double below = std::min(split.left, ratio) * costs.inside;
   const double compute = CeilCycles(costs.operations / (split.cut * below));
   const double cycles = std::max(compute, outside.cycles) + model_.latency_cycles;
-  double energy = kInfinity;
   // Nothing in time: what is decided has none, and the rest may fit.
-  if (split.in_time == 0 && (split.decided == 0 ? costs.least_ratio : 1) <= split.left) {
-    energy = EnergyOf(model_, costs.tensors, serves, split.left, outside, -1);
+  const bool at_once =
+      split.in_time == 0 && (split.decided == 0 ? costs.least_ratio : 1) <= split.left;
+  const TileTerms* terms = costs.tensors;
+  const auto least_energy = [&](const LevelSplit* joint) {
+    double energy = kInfinity;
+    if (at_once) {
+      energy = EnergyOf(model_, terms, serves, split.left, outside, -1, joint);
+    }
+    for (uint32_t dims = open & costs.innermost; dims != 0; dims &= dims - 1) {
+      energy = std::min(energy, EnergyOf(model_, terms, serves, split.left, outside,
+                                         std::countr_zero(dims), joint));
+    }
+    return energy;
+  };
+  const double known_pj = outside.closed_pj + parent.fixed_pj;
+  const double alone_pj = least_energy(nullptr);
+  if (floor != nullptr) {
+    AddAll(costs, known_pj, alone_pj, cycles, least_energy, *floor);
+    return 0;
   }
-  for (open &= costs.innermost; open != 0; open &= open - 1) {
-    energy = std::min(energy, EnergyOf(model_, costs.tensors, serves, split.left, outside,
-                                       std::countr_zero(open)));
+  double value = ValueOf({.energy_pj = known_pj + costs.operands_pj + alone_pj, .cycles = cycles},
+                         goal, costs.front);
+  if (value >= limit) return value;
+  if (floor_.level >= 0 && parent.level - 1 > floor_.level) {
+    if (!costs.outside_set) SetOutsideTerms(costs);
+    terms = costs.outside;
+    const Bound bound{.energy_pj = known_pj + least_energy(nullptr), .cycles = cycles};
+    value = std::max(value, ValueOf(bound, goal, floor_.front));
+    terms = costs.tensors;
   }
-  return ValueOf({.energy_pj = outside.closed_pj + parent.fixed_pj + costs.operands_pj + energy,
-                  .cycles = cycles},
-                 goal, costs.front);
+  if (!costs.joint_set) SetJoint(parent.level - 1, costs);
+  if (costs.joint.empty()) return value;
+  double joint = kInfinity;
+  for (const JointPoint& point : costs.joint) {
+    // Where words travel for nothing, one with larger factors stands for lesser ones.
+    const bool all = model_.levels[parent.level - 1].placement_matters;
+    bool possible = true;
+    for (int d = 0; d < split.decided && possible; ++d) {
+      const int32_t factor = point.split->factors[d], decided = split.factors[d];
+      possible = costs.ratios[d] == 1 || (all ? factor == decided : factor % decided == 0);
+    }
+    if (!possible) continue;
+    Bound bound{.energy_pj = known_pj + point.operands_pj + alone_pj,
+                .cycles = std::max(cycles, point.cycles)};
+    double least = ValueOf(bound, goal);
+    if (least < limit && least < joint) {
+      bound.energy_pj += least_energy(point.split) - alone_pj;
+      least = std::max(least, ValueOf(bound, goal));
+    }
+    joint = std::min(joint, least);
+  }
+  return std::max(value, joint);
 }
 
 double Bounder::TileBound(std::span<const Frame> frames, int level, std::span<const Chain> chains,
-                          const Tile& tile, Goal goal) {
+                          const Tile& tile, Goal goal, double limit) {
   Prepare(frames, level, tile, costs_);
   const Frame& parent = frames[static_cast<size_t>(level) + 1];
   const PartialSplit nothing = NothingDecided(level);
   double least = kInfinity;
   for (const Chain& chain : chains) {
     const ChainSummary outside = Summarize(frames, level + 1, {&chain, 1});
-    least = std::min(least, SplitBound(parent, outside, costs_, nothing, goal));
+    least = std::min(least, SplitBound(parent, outside, costs_, nothing, goal, limit));
   }
   return least;
 }
@@ -508,6 +673,7 @@ void Bounder::Decide(const TileCosts& costs, const SplitFactors& factors, double
   const int dim = split.decided++;
   split.left = left;
   split.cut *= factors.cut;
+  split.factors[dim] = factors.spatial;
   split.once[dim] = factors.once;
   split.once_below[dim] = factors.once_below;
   if (factors.temporal > 1) split.in_time |= 1u << dim;

@@ -3,8 +3,12 @@
 #ifndef TESSERA_SEARCH_EXACT_TILE_TERMS_H_
 #define TESSERA_SEARCH_EXACT_TILE_TERMS_H_
 
+#include <optional>
+#include <vector>
+
 #include "tessera/search/exact/model.h"
 #include "tessera/search/exact/parallel.h"
+#include "tessera/search/exact/word_cost.h"
 
 namespace tessera::exact {
 
@@ -36,6 +40,9 @@ struct TileTerms {
   double visits = 0, stay_words = 0, stay_pj = 0;
   double further_in_pj = 0;  // of child_pj, what is not paid at the child itself
   FixedEnergy fixed = {};
+  double passing_pj = 0;  // of it, that of a window's words that pass the level below
+  // Of child_pj and parent_pj, what a Floor does not count.
+  double outside_child_pj = 0, outside_parent_pj = 0;
   double elided_pj = 0;  // of fixed.moving_pj, per child that one word can serve
   // Windows.
   bool one_per_rank = true;         // no rank is moved by two dimensions
@@ -45,8 +52,16 @@ struct TileTerms {
   double least_part = 1;            // and when anything advances that is not idle
 };
 
+// One choice of parallel factors for everything that they serve: operands, and words that go to a
+// level inside. B20.
+struct JointPoint {
+  const LevelSplit* split = nullptr;
+  double operands_pj = 0, cycles = 0;
+};
+
 // All tensors of a tile.
 struct TileCosts {
+  int level = 0;  // above the tile
   TileTerms tensors[kMaxTensors] = {};
   double ratios[kMaxDims] = {};  // how often the tile fits into that of the level outside, at most
   double least_ratio = 1;        // product of the least of them
@@ -57,6 +72,13 @@ struct TileCosts {
   double operands_pj = 0;
   OperandFront front = {};  // what parallel factors add to that, and to the cycles
   double inside = 1;        // MACs below one child that can work at a time
+  // What `joint` is made of, and the extents that parallel factors divide.
+  std::optional<OperandCosts> operands = {};
+  int16_t dealt_out[kMaxDims] = {};
+  bool joint_set = false;  // found when it is asked for
+  std::vector<JointPoint> joint = {};
+  bool outside_set = false;  // as well
+  TileTerms outside[kMaxTensors] = {};
 };
 
 // The factors of one dimension above a tile.
@@ -69,10 +91,11 @@ struct SplitFactors {
 
 // Parallel factors of the first dimensions, and what they leave to the others.
 struct PartialSplit {
-  int decided = 0;       // dimensions
-  double left = 1;       // children that the others can have
-  double cut = 1;        // by which the operations of one child become fewer
-  uint32_t in_time = 0;  // decided dimensions that have a loop in time
+  int decided = 0;                 // dimensions
+  int32_t factors[kMaxDims] = {};  // of these
+  double left = 1;                 // children that the others can have
+  double cut = 1;                  // by which the operations of one child become fewer
+  uint32_t in_time = 0;            // decided dimensions that have a loop in time
   double once[kMaxDims] = {}, once_below[kMaxDims] = {};  // of decided dimensions
   double multicast[kMaxTensors] = {};  // children that a word can serve by decided factors
   double copies[kMaxTensors] = {};     // and children that have to be filled with it, at least

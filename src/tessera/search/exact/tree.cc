@@ -219,7 +219,7 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
     partial_[level][dim + 1].left = left;
     return true;
   }
-  const TileCosts& costs = costs_[level];
+  TileCosts& costs = costs_[level];
   Tile& tile = tiles_[level];
   const Frame& parent = frames_[level + 1];
   PartialSplit& split = partial_[level][dim + 1];
@@ -241,7 +241,8 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
   if (costs.ratios[dim] == 1) return true;
   double bound = kInfinity;
   for (const ChainSummary& outside : outside_[level]) {
-    bound = std::min(bound, bounder_.SplitBound(parent, outside, costs, split, options_.goal));
+    bound = std::min(bound, bounder_.SplitBound(parent, outside, costs, split, options_.goal,
+                                                Limit() / options_.bound_scale));
   }
   bound = Scaled(bound);
   if (bound < Limit()) return true;
@@ -367,8 +368,8 @@ void Tree::SortTiles(int level) {
     double bound = 0;
     if (level > 0) {
       ++counters_.tiles;
-      bound = Scaled(
-          bounder_.TileBound(frames_, level, chains_[level + 1], tiles_[level], options_.goal));
+      bound = Scaled(bounder_.TileBound(frames_, level, chains_[level + 1], tiles_[level],
+                                        options_.goal, Limit() / options_.bound_scale));
       if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tiles_[level], nullptr);
     }
     promises.push_back({bound, tiles_[level]});
@@ -421,7 +422,7 @@ void Tree::SearchOrders(int level, const Chain& chain, double least) {
     if (work_left_ < 0) return;
     Chain out;
     const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
-    const double value = Scaled(bounder_.ValueOf(bound, options_.goal, frame.front));
+    const double value = Scaled(bounder_.ValueOf(bound, options_.goal, frame.front, level));
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
     SearchOrders(level - 1, out, value);
   };
@@ -640,6 +641,18 @@ bool Tree::Load(const Branch& node) {
     if (chains_[i].empty()) return false;
   }
   return true;
+}
+
+double Tree::BoundOf(const Branch& node) {
+  if (node.choices.empty()) return node.bound;
+  Begin(kNoLimit);
+  if (!Load(node)) return kInfinity;
+  const int level = model_.num_levels - LevelsDecided(node);
+  std::vector<Chain> chains;
+  const double bound = bounder_.Least(frames_, level, chains_[static_cast<size_t>(level) + 1],
+                                      options_.goal, Limit(), chains);
+  if (Scaled(bound) >= Limit()) Prune(Rule::kNode, Scaled(bound), level, nullptr, nullptr);
+  return std::max(node.bound, Scaled(bound));
 }
 
 Tree::Rest Tree::Split(const Branch& node, int64_t most, int64_t work,

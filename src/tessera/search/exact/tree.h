@@ -112,6 +112,12 @@ class Tree {
   // Whether the last Split, Search or Dive ended because options.stopped said so.
   bool stopped() const { return stopped_; }
 
+  // What everything inside some level costs at least, for all bounds from now on. B21.
+  Floor FindFloor() { return bounder_.FindFloor(options_.goal); }
+  void SetFloor(const Floor& floor) { bounder_.SetFloor(floor); }
+  // The bound of a node, by what is known now.
+  double BoundOf(const Branch& node);
+
   // Evaluates one mapping of the space.
   void Try(const LoopMapping& mapping) { Evaluate(mapping); }
 

@@ -218,20 +218,25 @@ double OperandCosts::Cycles(const ParallelPoint& point) const {
   return cycles;
 }
 
+OperandPoint OperandCosts::CostOf(const ParallelPoint& point, double operations) const {
+  double pj = fixed_pj_ + model_.macs * point.hop_pj;
+  for (int k = 0; k < num_items_; ++k) pj += items_[k].PriceOf(items_[k].Asked(point));
+  double cycles = operations / point.product;
+  // Timeloop's counts are rounded (B8), and with any factors instances differ.
+  if (model_.exact && !model_.any) cycles = std::max(cycles, Cycles(point));
+  return {.more_pj = pj, .cycles = CeilCycles(cycles)};
+}
+
 double OperandCosts::SetFront(std::span<const ParallelPoint> points, double operations,
                               OperandFront& front) const {
   const double least = Least();
   double least_pj = kInfinity;
   front.count = 0;
   for (const ParallelPoint& point : points) {
-    double pj = fixed_pj_ + model_.macs * point.hop_pj;
-    for (int k = 0; k < num_items_; ++k) pj += items_[k].PriceOf(items_[k].Asked(point));
-    double cycles = operations / point.product;
-    // Timeloop's counts are rounded (B8), and with any factors instances differ.
-    if (model_.exact && !model_.any) cycles = std::max(cycles, Cycles(point));
-    pj = std::max(pj, least);
-    least_pj = std::min(least_pj, pj);
-    front.Add({.more_pj = pj, .cycles = CeilCycles(cycles)});
+    OperandPoint cost = CostOf(point, operations);
+    cost.more_pj = std::max(cost.more_pj, least);
+    least_pj = std::min(least_pj, cost.more_pj);
+    front.Add(cost);
   }
   for (int k = 0; k < front.count; ++k) front.points[k].more_pj -= least_pj;
   return least_pj;

@@ -96,6 +96,9 @@ class OperandCosts {
   double SetFront(std::span<const ParallelPoint> points, double operations,
                   OperandFront& front) const;
 
+  // What they cost with one choice of parallel factors, and the cycles that it takes. B15.
+  OperandPoint CostOf(const ParallelPoint& point, double operations) const;
+
  private:
   // Words of one tensor that are handed out, by parallel factors.
   struct Item {

@@ -1,0 +1,149 @@
+// What everything inside a level costs at least: the best tile that can be there, with the best
+// parallel factors, whatever the levels outside are like. docs/optimality.md, B21.
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/search/exact/bound.h"
+#include "tessera/search/exact/word_cost.h"
+
+namespace tessera::exact {
+namespace {
+
+// Tiles that are looked at, at most: a level that has more of them has no floor.
+constexpr int64_t kMostTiles = 4'000;
+
+// Instances of a level that one of the outermost level has.
+double InstancesOf(const Model& model, int level) {
+  double instances = 1;
+  for (int i = level + 1; i < model.num_levels; ++i) instances *= model.levels[i].fan;
+  return instances;
+}
+
+// A request that leaves a level for one that holds the tensor further out: it may serve all
+// instances on the way, and nothing is known of which are in use. Adds what is not paid by words.
+double PriceBeyond(const Model& model, int level, int v, double& fixed_pj) {
+  const TensorFacts& tensor = model.tensors[v];
+  double price = 0, served = 1;
+  for (int i = level + 1; i <= model.parent[level][v]; ++i) {
+    const double copies = InstancesOf(model, i);
+    served *= model.levels[i].fan;
+    const EnterCost enter = EnterCostOf(model, v, i, /*used=*/1, copies);
+    price += enter.word_pj / served;
+    fixed_pj += enter.fixed_pj;
+    if (i < model.parent[level][v]) continue;
+    const LevelFacts& holder = model.levels[i];
+    const ElementFacts& element = holder.of[v];
+    const double share = holder.least_share;
+    price += share * (tensor.read_write ? element.update_pj : element.read_pj) / served;
+    if (!tensor.read_write || !tensor.simple) continue;
+    price += share * element.read_rw_pj / served;
+    fixed_pj -= tensor.elements * copies * share * element.read_rw_pj;
+  }
+  return price;
+}
+
+}  // namespace
+
+// The levels outside as they cost least: all instances in use, one visit in all, and tensors that
+// come from further out at the price above.
+bool Bounder::SetFloor(int level, Floor& floor) {
+  std::vector<Frame> frames(static_cast<size_t>(model_.num_levels) + 1);
+  const uint32_t all = (1u << model_.num_dims) - 1;
+  const double instances = InstancesOf(model_, level);
+  for (int i = level + 1; i <= model_.num_levels; ++i) {
+    Frame& frame = frames[static_cast<size_t>(i)];
+    frame.level = i;
+    frame.parallel = i < model_.num_levels && model_.levels[i].fan > 1 ? all : 0;
+    for (int v = 0; v < model_.num_tensors; ++v) {
+      frame.tensors[v].copies_here = i < model_.num_levels ? InstancesOf(model_, i) : 1;
+    }
+  }
+  Frame& parent = frames[static_cast<size_t>(level) + 1];
+  parent.visits = 1 / instances;
+  parent.used_below = instances;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    parent.extents[d] = parent.least[d] = model_.bounds[d];
+    parent.positions[d] = static_cast<int16_t>(model_.divisors[d].values.size() - 1);
+  }
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    TensorFrame& tensor = parent.tensors[v];
+    tensor.copies = instances;
+    tensor.plain_visits = 1 / instances;
+    tensor.groups = 1;
+    if (model_.Keeps(level, v)) continue;
+    tensor.pending_pj = instances * PriceBeyond(model_, level, v, parent.fixed_pj);
+  }
+  Tile tile;
+  for (int d = 0; d < model_.num_dims; ++d) tile.extents[d] = 1;
+  if (!Fits(level - 1, tile.extents)) return false;
+  int64_t tiles = 0;
+  const auto choose = [&](const auto& self, int d) -> void {
+    if (tiles > kMostTiles) return;
+    if (d == model_.num_dims) {
+      Measure(tile);
+      AddToFloor(frames, level, tile, floor);
+      ++tiles;
+      return;
+    }
+    const DivisorTable& table = model_.divisors[d];
+    for (size_t k = 0; k < table.values.size(); ++k) {
+      tile.positions[d] = static_cast<int16_t>(k);
+      tile.extents[d] = table.values[k];
+      if (k > 0 && !Fits(level - 1, tile.extents)) break;
+      self(self, d + 1);
+    }
+    tile.positions[d] = 0;
+    tile.extents[d] = 1;
+  };
+  choose(choose, 0);
+  floor.level = level;
+  return tiles <= kMostTiles;
+}
+
+void Bounder::AddToFloor(std::span<const Frame> frames, int level, const Tile& tile, Floor& floor) {
+  Prepare(frames, level, tile, costs_);
+  // What B18 says of innermost loops is about levels that are decided.
+  costs_.innermost = (1u << model_.num_dims) - 1;
+  // Outside all levels each element is delivered once.
+  const Chain root = RootChain();
+  const ChainSummary outside = Summarize(frames, model_.num_levels, {&root, 1});
+  PartialSplit split = NothingDecided(level);
+  const Frame& parent = frames[static_cast<size_t>(level) + 1];
+  // Levels outside may have parallel factors, too.
+  costs_.least_ratio /= parent.used_below;
+  SplitBound(parent, outside, costs_, split, Goal::kEdp, kInfinity, &floor.front);
+}
+
+// Of the energy that a floor leaves out, what all mappings have: each element comes in once.
+double Bounder::OutsideFloor(int level) const {
+  double pj = model_.macs * model_.setup->machine.mac_pj;
+  const int outermost = model_.num_levels - 1;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    const int crossed = model_.parent[level][v];
+    pj += model_.tensors[v].elements *
+          (model_.inner_pj[outermost][v] - model_.inner_pj[crossed][v] -
+           (model_.inner_elided_pj[outermost][v] - model_.inner_elided_pj[crossed][v]));
+  }
+  return pj;
+}
+
+Floor Bounder::FindFloor(Goal goal) {
+  Floor best;
+  bool at_home = true;
+  for (int v = 0; v < model_.num_tensors; ++v) {
+    at_home = at_home && model_.home[v] + 1 == model_.num_levels;
+  }
+  if (!model_.exact || model_.any || model_.linked_level || !at_home) return best;
+  double most = 0;
+  for (int level = 1; level + 1 < model_.num_levels; ++level) {
+    Floor floor;
+    if (!SetFloor(level, floor)) continue;
+    const double value = ValueOf({.energy_pj = OutsideFloor(level)}, goal, floor.front);
+    if (best.level >= 0 && value <= most) continue;
+    most = value;
+    best = floor;
+  }
+  return best;
+}
+
+}  // namespace tessera::exact
