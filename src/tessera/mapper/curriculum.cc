@@ -287,16 +287,7 @@ class MachineDrawer {
     // The fan-out is below the next level, whichever that is.
     const size_t array = hierarchy_.levels.size();
     if (kind < 0.25) {
-      // Clusters of a part of a column, of a column, or of both.
-      constexpr std::array<int64_t, 3> kParts = {2, 4, 8};
-      const int64_t parts = rng_.Uniform() < 0.5 ? 1 : Pick(kParts, rng_);
-      const bool split = parts > 1 && y % parts == 0 && y > parts;
-      if (split) {
-        Place("LB", {.least = 5, .most = 12, .pj = 1, .words = 4, .x = x, .y = y / parts}, 2);
-      }
-      if (!split || rng_.Uniform() < 0.5) {
-        Place("CB", {.least = 9, .most = 13, .pj = 2, .words = 8, .x = x});
-      }
+      Place("LB", {.least = 9, .most = 13, .pj = 2, .doublings = 1, .words = 8, .x = x});
     } else if (kind < 0.35) {
       // Holds nothing: splits the fan-out, so that one dimension can use both axes.
       MemoryLevel column{.name = "Column", .entries = 0, .mesh_x = x};
@@ -349,7 +340,7 @@ class MachineDrawer {
   }
 
   // One memory for all tensors, or one for each of some.
-  void Place(const std::string& name, Ranges ranges, int64_t most_of_some = 3) {
+  void Place(const std::string& name, Ranges ranges) {
     if (rng_.Uniform() < 0.55) {
       ranges.least = std::max(ranges.least, std::min<int64_t>(ranges.most, 3));
       Add(Level(name, ranges), {kTensorNames.begin(), kTensorNames.end()});
@@ -357,7 +348,7 @@ class MachineDrawer {
     }
     std::array<size_t, 3> tensors = {0, 1, 2};
     rng_.Shuffle(std::span<size_t>(tensors));
-    const int64_t count = 1 + rng_.UniformInt(most_of_some);
+    const int64_t count = 1 + rng_.UniformInt(3);
     for (int64_t i = 0; i < count; ++i) {
       const std::string tensor(kTensorNames[tensors[static_cast<size_t>(i)]]);
       Add(Level(name + tensor, ranges), {tensor});
