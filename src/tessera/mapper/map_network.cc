@@ -96,7 +96,10 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
 }
 
 // Of a policy before proofs: in all, and at a time.
-constexpr int64_t kProposals = 16, kProposalBatch = 4;
+constexpr int64_t kProposals = 8, kProposalBatch = 4;
+
+// A gap that proposals are not asked to close: a few rounds do it.
+constexpr double kNearlyProved = 0.02;
 
 // Whether a policy proposes mappings of a layer, instead of the method.
 bool Proposes(const MapJob& job, const MappingProblem& problem) {
@@ -206,14 +209,17 @@ class NetworkMapper {
     LayerMapping& made = mapping_.layers[index];
     const bool settled = made.cost || (made.proof && made.proof->complete);
     const bool proved = started_ && prover_.Done(index) && settled;
-    if (proved && hooks_.directory == nullptr) {
-      made.search.stop = StopReason::kTarget;
+    const bool nearly =
+        settled && WantsProposals(job_) && made.gap() && *made.gap() <= kNearlyProved;
+    const StopReason stop = proved ? StopReason::kTarget : StopReason::kSamples;
+    if ((proved || nearly) && hooks_.directory == nullptr) {
+      made.search.stop = stop;
       return {};
     }
     const Result<std::unique_ptr<MappingProblem>> problem =
         SearchProblem(job_, made.layer, made.name);
     if (!problem) return problem.error();
-    if (proved) return TakeRecorded(index, **problem, made, StopReason::kTarget);
+    if (proved || nearly) return TakeRecorded(index, **problem, made, stop);
     // Layers whose turn comes after the time for searches have their first mapping, and what an
     // earlier part of the run found.
     const double whole = job_.settings.budget.seconds;

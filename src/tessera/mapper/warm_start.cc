@@ -55,10 +55,14 @@ std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& la
   return hints;
 }
 
-std::shared_ptr<const policy::Networks> PolicyOf(const MapJob& job) {
+bool WantsProposals(const MapJob& job) {
   const std::string& name = job.settings.policy;
-  const bool wanted = name.empty() ? job.method.has_value() : name != "none";
-  if (job.policy != nullptr || !job.prove || !wanted) return job.policy;
+  return job.prove && (name.empty() ? job.method.has_value() : name != "none");
+}
+
+std::shared_ptr<const policy::Networks> PolicyOf(const MapJob& job) {
+  if (job.policy != nullptr || !WantsProposals(job)) return job.policy;
+  const std::string& name = job.settings.policy;
   auto loaded = policy::LoadPolicy(name.empty() ? "default" : name, job.settings.model.info().name);
   return loaded ? *std::move(loaded) : nullptr;
 }
@@ -79,7 +83,7 @@ std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem,
 }
 
 const MethodChoice& PolicyChoice() {
-  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy")};
+  static const MethodChoice kChoice = *ParseMethodChoice("policy:first=64,each=8");
   return kChoice;
 }
 
