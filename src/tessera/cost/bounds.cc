@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
+#include "tessera/cost/array_bound.h"
 #include "tessera/cost/compute_cycles.h"
 #include "tessera/cost/keep_bounds.h"
 #include "tessera/cost/loopnest/machine.h"
@@ -520,9 +521,11 @@ Result<CostBounds> LeastBounds(const LoopProblem& problem, const Hierarchy& hier
   if (!machine) return machine.error();
   if (Result<void> fit = CheckCycles(*machine, problem); !fit) return fit.error();
   const ProblemData data = loopnest::MakeProblemData(problem);
+  const ArrayBound array(data, *machine);
   CostBounds least;
   for (const std::vector<uint8_t>& keep : keeps) {
-    const CostBounds bounds = KeepBounds(data, *machine, keep, compute_cycles);
+    CostBounds bounds = KeepBounds(data, *machine, keep, compute_cycles);
+    bounds.energy_pj = std::max(*bounds.energy_pj, array.Energy(keep));
     least.cycles = least.cycles ? std::min(*least.cycles, *bounds.cycles) : bounds.cycles;
     least.energy_pj =
         least.energy_pj ? std::min(*least.energy_pj, *bounds.energy_pj) : bounds.energy_pj;

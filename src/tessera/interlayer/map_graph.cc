@@ -23,10 +23,12 @@ namespace {
 
 // Of the time of a run: what single layers get before plans are made; of the rest what the plan
 // with every home outside gets, with which all others are compared; and of what is left then what
-// plans without slices get before those with.
+// plans without slices get before those with. Where there is a clock, the first two of these end
+// as soon as they are so close to their bounds.
 constexpr double kLayersShare = 0.1;
 constexpr double kNoneShare = 0.2;
-constexpr double kHomesShare = 0.5;
+constexpr double kHomesShare = 0.3;
+constexpr double kCloseGap = 0.01;
 
 constexpr int64_t kNodeBytes = 400;  // about what an open node of a proof takes
 constexpr int64_t kOpenProofs = 64;  // about so many are open at a time
@@ -64,7 +66,7 @@ class GraphMapper {
     if (Goal() != Objective::kEdp) {
       const double now = SteadySeconds();
       const double deadline = now + kNoneShare * (end_ - now);
-      if (Result<void> made = Make(Freedom::kNone, deadline, journal.get()); !made) {
+      if (Result<void> made = Make(Freedom::kNone, deadline, CloseGap(), journal.get()); !made) {
         return made.error();
       }
       none = optimized_.plan;
@@ -147,12 +149,18 @@ class GraphMapper {
     return {};
   }
 
-  Result<void> Make(Freedom freedom, double deadline, StaircaseJournal* journal) {
+  double TargetGap() const { return job_.settings.target_gap.value_or(0); }
+  double CloseGap() const {
+    return Reproducible() ? TargetGap() : std::max(TargetGap(), kCloseGap);
+  }
+
+  Result<void> Make(Freedom freedom, double deadline, double target_gap,
+                    StaircaseJournal* journal) {
     deadline_ = deadline;
     OptimizerOptions options{.objective = Goal(),
                              .freedom = freedom,
                              .deadline = deadline,
-                             .target_gap = job_.settings.target_gap.value_or(0),
+                             .target_gap = target_gap,
                              .stopped = [this] { return Stopped(); }};
     options.start = optimized_.plan;
     options.tell = [&](double value, double bound) { Tell(value, bound); };
@@ -167,10 +175,13 @@ class GraphMapper {
   Result<void> MakePlans(StaircaseJournal* journal) {
     const bool slices = job_.settings.inter_layer == InterLayer::kSlices;
     const double now = SteadySeconds();
-    const double homes_end = slices ? now + kHomesShare * (end_ - now) : end_;
-    if (Result<void> made = Make(Freedom::kHomes, homes_end, journal); !made) return made;
-    if (!slices || Stopped()) return {};
-    return Make(Freedom::kSlices, end_, journal);
+    if (!slices) return Make(Freedom::kHomes, end_, TargetGap(), journal);
+    const double homes_end = now + kHomesShare * (end_ - now);
+    if (Result<void> made = Make(Freedom::kHomes, homes_end, CloseGap(), journal); !made) {
+      return made;
+    }
+    if (Stopped()) return {};
+    return Make(Freedom::kSlices, end_, TargetGap(), journal);
   }
 
   void Tell(double value, double bound) {

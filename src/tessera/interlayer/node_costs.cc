@@ -343,7 +343,8 @@ std::unique_ptr<exact::Mapper> NodeCosts::MakeMapper(const Staircase& staircase,
   return *std::move(mapper);
 }
 
-// The step that has to be worked on for a room.
+// The step that has to be worked on for a room: the narrowest one around it, unless what is best
+// there does not fit the room.
 NodeCosts::Step& NodeCosts::StepFor(Staircase& staircase, const Room& room) {
   Step* narrowest = nullptr;
   for (Step& step : staircase.steps) {
@@ -351,13 +352,27 @@ NodeCosts::Step& NodeCosts::StepFor(Staircase& staircase, const Room& room) {
     if (step.given && !step.done && step.room != room) continue;
     if (narrowest == nullptr || Covers(narrowest->room, step.room)) narrowest = &step;
   }
-  // What is best with more room than there is does not fit: the room needs a step of its own.
-  if (narrowest == nullptr || (narrowest->done && narrowest->room != room)) {
+  const bool own =
+      narrowest == nullptr ||
+      (narrowest->room != room && (narrowest->done || !BestFits(staircase, narrowest->room, room)));
+  if (own) {
     const bool first = narrowest == nullptr && Covers(staircase.widest, room);
     staircase.steps.push_back({.room = first ? staircase.widest : room});
     return staircase.steps.back();
   }
   return *narrowest;
+}
+
+// Whether the best of the mappings that are known for one room fits another one, too. For EDP there
+// is no best one.
+bool NodeCosts::BestFits(const Staircase& staircase, const Room& room, const Room& other) const {
+  if (options_.objective == Objective::kEdp) return true;
+  const Found* best = nullptr;
+  for (const Found& found : staircase.found) {
+    if (!Fits(found, room)) continue;
+    if (best == nullptr || ValueOf(found.spent) < ValueOf(best->spent)) best = &found;
+  }
+  return best == nullptr || Fits(*best, other);
 }
 
 void NodeCosts::Advance(Staircase& staircase, Step& step, int64_t rounds, ThreadPool& pool) {

@@ -123,6 +123,7 @@ class NodeCosts {
   static StepView ViewOf(int staircase, const Step& step);
   void SetWidest(Staircase& staircase) const;
   Step& StepFor(Staircase& staircase, const Room& room);
+  bool BestFits(const Staircase& staircase, const Room& room, const Room& other) const;
   void Advance(Staircase& staircase, Step& step, int64_t rounds, ThreadPool& pool);
   void AdvanceFront(Staircase& staircase, Step& step, int64_t rounds, ThreadPool& pool);
   std::unique_ptr<exact::Mapper> MakeMapper(const Staircase& staircase, const Step& step,

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tessera/cost.h"
+#include "tessera/cost/array_bound.h"
 #include "tessera/cost/keep_bounds.h"
 #include "tessera/result.h"
 #include "tessera/search/exact/anneal.h"
@@ -161,6 +162,7 @@ struct Mapper::State {
           annealed = 0;                   // chains, rounds of them, evaluations meant for them
   int64_t stale = 0;                      // rounds of chains in a row without success
   std::optional<int64_t> compute_cycles;  // that arithmetic takes at least, once it is known
+  std::optional<ArrayBound> array;        // made when it is asked for
   int64_t rounds = 0;
   Counters counters;
 
@@ -519,10 +521,14 @@ void Mapper::State::StartOthers() {
 // Of all mappings of a choice, without search (docs/bounds.md); 0 under Timeloop's rules.
 double Mapper::State::ClosedBound(int32_t choice) {
   if (setup.semantics != loopnest::Semantics::kExact) return 0;
-  const CostBounds closed = KeepBounds(setup.data, setup.machine,
-                                       choices.sets[static_cast<size_t>(choice)], compute_cycles);
-  return Bound{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)}
-      .Value(options.goal);
+  const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
+  const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, compute_cycles);
+  double energy_pj = closed.energy_pj.value_or(0);
+  if (!options.any_factors && options.goal != Goal::kCycles) {
+    if (!array) array.emplace(setup.data, setup.machine);
+    energy_pj = std::max(energy_pj, array->Energy(keep));
+  }
+  return Bound{.energy_pj = energy_pj, .cycles = closed.cycles.value_or(0)}.Value(options.goal);
 }
 
 // The same loops with one tensor more or less at some level; true if that helps.
