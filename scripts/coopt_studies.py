@@ -4,6 +4,7 @@ scripts/results-agents runs and keeps them (studies times and scaling) and makes
 """
 import json
 import math
+import os
 import shlex
 import statistics
 import subprocess
@@ -113,3 +114,39 @@ def scaling_table(rows):
                      f"{seconds:.1f}"])
     return table(["network", "layers", "left out", "default hardware", "hardware decided", "throughput", "hardware",
                   "CPU-s"], body)
+
+
+# Ablations on fixed hardware: C2 to C11 of ResNet-18, as coopt_bench measures them.
+FIXED = {"dcoc": "all", "dcoc:team=one": "one agent", "dcoc:team=independent": "no central critic",
+         "dcoc:team=independent:reward=local": "the same, local rewards", "dcoc:sampling=uniform": "uniform sampling",
+         "dcoc:confidence=critic": "Confidence Sampling by the critic", "dcoc:roofline=false": "no analytical estimate",
+         "dcoc:roofline=false:team=one": "the same, one agent",
+         "dcoc:roofline=false:team=independent": "the same, no central critic",
+         "dcoc:roofline=false:transfer=false": "the same, no transfer",
+         "dcoc:transfer=false": "no transfer", "dcoc:ensemble=1": "one model",
+         "dcoc:roofline=false:confidence=critic:transfer=false:ensemble=1": "as published"}
+FIXED_SEEDS = 5
+
+
+def fixed(tessera, method):
+    command = [os.path.join(os.path.dirname(tessera), "bench/coopt_bench"), "fixed", str(FIXED_SEEDS), method]
+    output = subprocess.run(command, capture_output=True, text=True)
+    if output.returncode != 0:
+        sys.exit(f"results-agents: failed: {shlex.join(command)}\n{output.stderr}")
+    heads, values = (line.split() for line in output.stdout.splitlines()[1:3])
+    found = dict(zip(heads[1:], values[1:]))
+    return [{"command": shlex.join(["coopt_bench", *command[1:]]), "method": method, "seeds": FIXED_SEEDS,
+             "layers": {name: int(value) for name, value in found.items() if name.startswith("C")},
+             "sum": int(found["sum"]), "worst": int(found["worst"])}]
+
+
+def fixed_parts(tessera):
+    for method in FIXED:
+        yield ((method,), lambda m=method: fixed(tessera, m))
+
+
+def fixed_table(rows):
+    layers = [f"C{number}" for number in range(2, 12)]
+    body = [[FIXED[row["method"]], *(row["layers"][layer] for layer in layers), row["sum"], row["worst"]]
+            for method in FIXED for row in rows if row["method"] == method]
+    return table(["`dcoc` with", *layers, "sum", "worst"], body)

@@ -7,20 +7,20 @@ import random
 import statistics
 
 from pages import table
+from run_statistics import at, mean_ci, median_mean_ci
 
+# What learners of networks share.
+NETWORKS = {"steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01],
+            "entropy": [0, 0.01, 0.03, 0.1], "entropy_left": [0, 1], "reward": ["log", "inverse"]}
+LIVES = {"patience": [1000, 3000], "repeats": [0, 0.5, 0.7, 0.9], "entropy_later": [0, 0.03, 0.1],
+         "settled_first": [0.25, 0.5, 0.75], "settled": [0.5, 0.75]}
 # What may be set, and to what. Every method gets its default and DRAWS random settings.
 CHOICES = {
-    "marl": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "minibatches": [1, 2],
-             "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3],
-             "floor": [0.001, 0.01, 0.05], "patience": [250, 500, 1000, 3000], "settled_first": [0.25, 0.5, 0.75]},
-    "marl-elites": {"lanes": [4, 8, 16], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
-                    "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "imitate": [0.1, 0.3, 1],
-                    "elites": [1, 4, 8], "explore": [0.5, 1, 2], "patience": [250, 500, 1000, 3000],
-                    "settled_first": [0.25, 0.5, 0.75]},
-    "ppo": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
-            "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "deviation": [0.3, 0.5, 1], "penalty": [1, 3]},
-    "ppo-discrete": {"lanes": [8, 16, 32], "steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64],
-                     "rate": [0.001, 0.003, 0.01], "entropy": [0, 0.01, 0.1], "penalty": [1, 3]},
+    "marl": {"lanes": [4, 8, 16]} | NETWORKS | LIVES,
+    "ppo": {"lanes": [8, 16, 32]} | NETWORKS | {"deviation": [0.3, 0.5, 1]},
+    "ppo-discrete": {"lanes": [8, 16, 32]} | NETWORKS,
+    "marl-elites": {"lanes": [4, 8, 16]} | NETWORKS | LIVES | {"imitate": [0.1, 0.3, 1], "elites": [1, 4, 8],
+                                                             "explore": [0.5, 1, 2]},
     "marl-table": {"batch": [6, 8, 12], "rate": [0.8, 1.5, 2.5], "top": [0.2, 0.3, 0.5], "elites": [4, 8, 16],
                    "imitate": [0.4, 0.8, 1.5], "explore": [0.1, 0.2, 0.3], "explore_last": [0.03, 0.06, 0.1],
                    "smooth": [0.2, 0.4, 0.6], "settle": [250, 500], "patience": [70, 100, 150, 250, 1000]},
@@ -40,10 +40,29 @@ SAMPLES, SEEDS = 8_000, 4
 MARKS = (500, 1_000, 2_000, 4_000, 8_000)
 
 
+
+
+def marl_of(**changed):
+    """The paper's agents with what was registered before any of this, but for some settings, all spelt out."""
+    settings = {"lanes": 8, "steps": 2, "epochs": 8, "hidden": 32, "rate": 0.003, "entropy": 0, "entropy_left": 1,
+                "reward": "log", "patience": 3000, "repeats": 0, "entropy_later": 0, "settled_first": 0.75,
+                "settled": 0.75}
+    return "marl" + "".join(f":{name}={value}" for name, value in (settings | changed).items())
+
+
+# What was tried by hand before the draws, and the default of that time, which is the last of them.
+PILOT_LAYERS = ["vgg16-gamma 4", "mobilenet-v2-gamma 12"]
+PILOT = [{}, {"repeats": 0.9}, {"repeats": 0.7}, {"repeats": 0.5},
+         {"repeats": 0.7, "entropy_later": 0.03, "settled": 0.25},
+         {"repeats": 0.7, "entropy_later": 0.1, "settled": 0.25},
+         {"repeats": 0.7, "entropy_later": 0.1, "settled": 0.5}]
+DEFAULTS = {"marl": marl_of(**PILOT[-1])}
+
+
 def settings_of(method):
-    """The default and the random settings, in the order in which they are drawn."""
+    """The default of that time and the random settings, in the order in which they are drawn."""
     rng = random.Random(method)
-    settings = [method]
+    settings = [DEFAULTS.get(method, method)]
     while len(settings) <= DRAWS:
         text = method + "".join(f":{name}={rng.choice(values)}" for name, values in CHOICES[method].items())
         if text not in settings:
@@ -52,11 +71,33 @@ def settings_of(method):
 
 
 def tuning_parts(compare):
-    for method in CHOICES:
+    for method in sorted(CHOICES, key=lambda method: method == "marl-elites"):  # the slowest last
         for layer in LAYERS:
             for setting in settings_of(method):
                 yield ((layer, "edp", setting),
                        lambda l=layer, s=setting: compare(l, "edp", [s], SAMPLES, SEEDS))
+
+
+def pilot_parts(compare):
+    for layer in PILOT_LAYERS:
+        for setting in PILOT:
+            yield ((layer, "edp", marl_of(**setting)), lambda l=layer, s=setting: compare(l, "edp", [marl_of(**s)]))
+
+
+def pilot_table(rows, known):
+    """`known(layer, objective)` is the best value known."""
+    body = []
+    for layer in PILOT_LAYERS:
+        for setting in PILOT:
+            own = [row for row in rows if (row["layer"], row["method"]) == (layer, marl_of(**setting))]
+            if not own:
+                continue
+            best = known(layer, "edp")
+            over = [100 * (row["best"] / best - 1) for row in own]
+            back = [mean_ci([at(row, mark) * best / row["reference"] for row in own]) for mark in (5_000, 20_000)]
+            body.append([layer.replace("-gamma", ""), ", ".join(f"{name}={value}" for name, value in setting.items()) or "before",
+                         median_mean_ci(over), *back])
+    return table(["layer", "setting of `marl`", "end", "return at 5,000", "at 20,000"], body)
 
 
 def found_after(row, samples):
@@ -64,15 +105,24 @@ def found_after(row, samples):
     return min((value for n, value in row["curve"] if n <= samples), default=math.inf)
 
 
+def scores(rows, setting):
+    """What the runs of each seed find and return, as far as both are from the best value known: smaller is better.
+
+    The mean over marks of log2(best so far / best known), where what is not legal yet counts as 10, plus the mean over
+    every 1,000 samples of 1 - mean return / return of the best value known; means over layers.
+    """
+    known = {layer: min(row["best"] for row in rows if row["layer"] == layer) for layer in LAYERS}
+    made, of_setting = [], [row for row in rows if row["method"] == setting]
+    for seed in range(1, SEEDS + 1):
+        own = [row for row in of_setting if row["seed"] == seed]
+        found = [min(10.0, math.log2(found_after(row, mark) / known[row["layer"]])) for row in own for mark in MARKS]
+        returned = [1 - reward * known[row["layer"]] / row["reference"] for row in own for _, reward in row["returns"]]
+        made.append(statistics.fmean(found) + statistics.fmean(returned))
+    return made
+
+
 def score(rows, setting):
-    """Mean of log2(best so far / best known) over marks, layers and seeds; what is not legal yet counts as 10."""
-    excess = []
-    for layer in LAYERS:
-        known = min(row["best"] for row in rows if row["layer"] == layer)
-        for row in rows:
-            if (row["layer"], row["method"]) == (layer, setting):
-                excess += [min(10.0, math.log2(found_after(row, mark) / known)) for mark in MARKS]
-    return statistics.fmean(excess)
+    return statistics.fmean(scores(rows, setting))
 
 
 def ends(rows, setting):
@@ -102,16 +152,19 @@ def tuning_table(rows):
     body = []
     for method in CHOICES:
         order = ranked(rows, method)
-        best = order[0]
-        changed = best.removeprefix(method).removeprefix(":").replace(":", ", ") or "the default"
-        body.append([f"`{method}`", f"{score(rows, best):.3f}", f"{ends(rows, best):.4f}",
-                     f"{score(rows, method):.3f}", f"{ends(rows, method):.4f}",
-                     f"{order.index(method) + 1} of {len(order)}", changed])
-    return table(["method", "best: score", "end", "default: score", "end", "rank", "best setting"], body)
+        if not order:
+            continue
+        best, default = order[0], settings_of(method)[0]
+        body.append([f"`{method}`", mean_ci(scores(rows, best)), f"{ends(rows, best):.4f}",
+                     mean_ci(scores(rows, default)), f"{ends(rows, default):.4f}",
+                     f"{order.index(default) + 1} of {len(order)}"])
+    return table(["method", "best setting: score", "end", "default: score", "end", "rank of the default"], body)
 
 
-def settings_table(rows, method):
-    """All settings of a method, best first."""
-    return table(["setting", "score", "end / best"],
-                 [[f"`{setting}`", f"{score(rows, setting):.3f}", f"{ends(rows, setting):.4f}"]
-                  for setting in ranked(rows, method)])
+def settings_text(rows):
+    """All settings of all methods, the best first, too wide for tables."""
+    lines = ["```text", "score           end     setting"]
+    for method in CHOICES:
+        lines += [f"{mean_ci(scores(rows, setting)):<15} {ends(rows, setting):<7.4f} {setting}"
+                  for setting in ranked(rows, method)] + [""]
+    return "\n".join(lines[:-1] + ["```"]) + "\n"

@@ -77,7 +77,9 @@ std::string HomesText(const std::array<std::string, kTensors>& homes) {
 Result<Json> PlanJson(const MapJob& job, const InterLayerPlan& plan) {
   Json json;
   json["homes"] = Json::object();
-  for (const auto& [tensor, level] : plan.homes) json["homes"][tensor] = level;
+  // Each tensor comes once, and looking for its name among a hundred thousand takes long.
+  auto& homes = json["homes"].get_ref<Json::object_t&>();
+  for (const auto& [tensor, level] : plan.homes) homes.emplace_back(tensor, level);
   json["groups"] = Json::array();
   for (const PlanStage& stage : plan.stages) {
     if (stage.level.empty()) continue;

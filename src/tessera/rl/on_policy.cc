@@ -171,6 +171,10 @@ class Ppo final : public OnPolicyLearner {
     for (auto& unit : team_.units) unit->Explore(chance);
   }
 
+  void SetEntropy(double weight) override {
+    for (auto& unit : team_.units) unit->SetEntropy(weight);
+  }
+
   void Imitate(std::span<const float> actions, double weight) override {
     for (auto& unit : team_.units) unit->Imitate(actions, team_.spec.action_size(), weight);
   }

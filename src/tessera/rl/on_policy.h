@@ -49,6 +49,9 @@ class OnPolicyLearner : public Learner {
   // otherwise: its policy is that mixture, which gradients are those of. 0: the networks alone.
   virtual void Explore(double chance) = 0;
 
+  // From now on updates weigh the entropy of policies with this, whatever the options say.
+  virtual void SetEntropy(double weight) = 0;
+
   // From now on updates also raise the logarithm of the probability of these actions, rows of all
   // agents' ones, each in its turn, with this weight (self-imitation: what did best so far). For
   // agents that choose; 0: no longer.

@@ -172,6 +172,21 @@ TEST(OnPolicy, WhatIsImitatedBecomesLikely) {
   }
 }
 
+// With enough of it agents stay undecided, whatever is rewarded; without, they learn as ever.
+TEST(OnPolicy, EntropyKeepsAgentsUndecided) {
+  for (const double weight : {0.0, 10.0}) {
+    const auto set = [&](OnPolicyLearner& learner) { learner.SetEntropy(weight); };
+    const std::vector<float> actions = ActionsAfter(
+        Spec(false), UnitKind::kIndependent, {.reward = WantOneAndThree, .prepare = set}, 60);
+    const int64_t hits = Hits(actions, 0, 1) + Hits(actions, 1, 3);
+    if (weight > 0) {
+      EXPECT_LE(hits, kLanes);
+    } else {
+      EXPECT_GE(hits, 2 * kLanes - 4);
+    }
+  }
+}
+
 // What agent b gets for actions without an effect changes nothing about it.
 TEST(OnPolicy, ActionsWithoutAnEffectTeachNothing) {
   const EnvSpec spec = Spec(false);

@@ -71,8 +71,9 @@ class PolicyUnit {
   // The biases of a member's outputs become these numbers; nothing for one that is no member.
   void Prefer(int64_t member, std::span<const float> logarithms);
 
-  // Chance of a uniform choice, and what is imitated (rl/on_policy.h).
+  // Chance of a uniform choice, weight of entropy, and what is imitated (rl/on_policy.h).
   void Explore(double chance) { explored_ = static_cast<float>(chance); }
+  void SetEntropy(double weight) { options_.entropy = weight; }
   void Imitate(std::span<const float> actions, int64_t width, double weight);
 
   // Actor and critic without their optimisers and the rollout.
@@ -114,7 +115,7 @@ class PolicyUnit {
 
   double LearnCritic(const FeatureBatch& x, ThreadPool* pool);
 
-  const PpoOptions options_;
+  PpoOptions options_;
   const Kernels& kernels_;
   const std::vector<int64_t> members_;  // agents whose actions this unit chooses
   Result<void> CheckStoredActions(const std::string& name) const;

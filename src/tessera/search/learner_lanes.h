@@ -5,6 +5,7 @@
 #define TESSERA_SEARCH_LEARNER_LANES_H_
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -71,9 +72,10 @@ class LearnerLanes {
   // points have, in proportion to the points' weights; a part `unsure` of it goes to all values.
   void Prefer(std::span<const Point> points, std::span<const double> weights, double unsure);
 
-  // From now on: a chance of a uniform value for each choice, and a point whose choices updates
-  // make likelier (OnPolicyLearner).
+  // From now on: a chance of a uniform value for each choice, a weight of entropy, and points whose
+  // choices updates make likelier (OnPolicyLearner).
   void Explore(double chance) { learner_->Explore(chance); }
+  void SetEntropy(double weight) { learner_->SetEntropy(weight); }
   void Imitate(std::span<const Elites::Entry> elites, double weight);
   int64_t choices() const { return std::ssize(agents_.spec().agents); }
 
@@ -102,6 +104,12 @@ PpoOptions LearnerOptions(const Options& options) {
           .actor_rate = options.rate,
           .critic_rate = options.rate,
           .advantage_floor = options.floor};
+}
+
+// The weight of entropy when so much of the budget is spent: it falls to a part of itself.
+template <typename Options>
+double EntropyAfter(const Options& options, double spent) {
+  return options.entropy * std::lerp(1.0, options.entropy_left, spent);
 }
 
 // Points drawn together that are handed out a few at a time, and what they cost.

@@ -6,9 +6,11 @@
 // how often the proposals have each of its values instead of knowing nothing; from there it learns.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,13 +35,15 @@ struct MarlOptions {
   double warmup = 0.1;
   std::string critic = "own";
   std::string reward = "log";
-  int64_t lanes = 8;
+  int64_t lanes = 16;
   int64_t steps = 2;
-  int64_t epochs = 8;
+  int64_t epochs = 4;
   int64_t minibatches = 1;
-  int64_t hidden = 32;
-  double rate = 3e-3;
-  double entropy = 0.0;
+  int64_t hidden = 64;
+  double rate = 1e-2;
+  double entropy = 0.1;
+  double entropy_left = 0.0;
+  double entropy_later = 0.0;
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
@@ -48,6 +52,7 @@ struct MarlOptions {
   double explore = 0;
   double explore_last = 0.0;
   int64_t patience = 3000;
+  double repeats = 0.5;
   double settled_first = 0.75;
   double settled = 0.75;
   int64_t proposals = 16;
@@ -109,7 +114,9 @@ class MarlSearcher final : public Searcher {
     team.Note(round_.trials());
     if (options_.imitate > 0) team.lanes.Imitate(team.elites.entries(), options_.imitate);
     team.lanes.Learn(round_.trials(), scale_);
-    if (options_.patience > 0 && team_->waited() >= options_.patience) Settle();
+    const bool waited = options_.patience > 0 && team_->waited() >= options_.patience;
+    const bool repeats = options_.repeats > 0 && team_->Repeats() >= options_.repeats;
+    if (waited || repeats) Settle();
   }
 
   std::vector<Note> Notes() const override {
@@ -129,12 +136,17 @@ class MarlSearcher final : public Searcher {
     LearnerLanes lanes;
     double best = kInfeasibleCost;  // logarithm of the cost
     Elites elites;
+    bool later = false;  // others began before them
     int64_t samples = 0, improved = 0;
+    std::unordered_set<size_t> known = {};  // hashes of their points
+    std::deque<bool> repeated = {};         // of the last samples: whether they were known
 
     void Note(std::span<const Trial> trials) {
       constexpr double kGain = 1e-6;  // of the logarithm: what counts as better
       for (const Trial& trial : trials) {
         ++samples;
+        repeated.push_back(!known.insert(PointHash{}(trial.point)).second);
+        if (repeated.size() > kWindow) repeated.pop_front();
         const double cost = LogCost(trial.outcome);
         elites.Add(trial.point, cost);
         if (cost >= best - kGain) continue;
@@ -143,6 +155,15 @@ class MarlSearcher final : public Searcher {
       }
     }
     int64_t waited() const { return samples - improved; }
+
+    // Which part of the last samples brought nothing that was not known.
+    double Repeats() const {
+      if (repeated.size() < kWindow) return 0;
+      return static_cast<double>(std::ranges::count(repeated, true)) / kWindow;
+    }
+
+   private:
+    static constexpr size_t kWindow = 200;
   };
 
   MarlSearcher(const SearchSetup& setup, const MarlOptions& options, const Assignment& assignment)
@@ -201,6 +222,7 @@ class MarlSearcher final : public Searcher {
                                        LearnerOptions(options_), KindOf(options_)),
                  .elites = Elites(static_cast<size_t>(options_.elites))});
     // Those that come later look elsewhere.
+    team->later = lives_ > 1;
     if (lives_ > 1 || proposed_.empty()) return team;
     std::vector<double> weights;
     for (size_t i = 0; i < proposed_.size(); ++i) {
@@ -245,8 +267,11 @@ class MarlSearcher final : public Searcher {
   // Who plays next, and how much of it is chance.
   void BeginRound() {
     settled_turn_ = SettledTurn();
+    Team& team = Playing();
+    const double later = team.later ? options_.entropy_later * (1 - Spent()) : 0;
+    team.lanes.SetEntropy(EntropyAfter(options_, Spent()) + later);
     if (options_.explore <= 0 && options_.explore_last <= 0) return;
-    LearnerLanes& lanes = Playing().lanes;
+    LearnerLanes& lanes = team.lanes;
     const double choices = std::lerp(options_.explore, options_.explore_last, Spent());
     lanes.Explore(std::min(1.0, choices / static_cast<double>(lanes.choices())));
   }
@@ -273,9 +298,16 @@ class MarlSearcher final : public Searcher {
 // The paper's agents do neither: what helps them stands beside them, under a name of its own.
 struct ElitesOptions : MarlOptions {
   ElitesOptions() {
+    lanes = 8;
     steps = 1;
+    epochs = 8;
+    hidden = 32;
+    rate = 3e-3;
+    entropy = 0.0;
+    entropy_left = 1.0;
     imitate = 0.3;
     explore = 1.0;
+    repeats = 0;
   }
 };
 
@@ -296,7 +328,11 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"minibatches", &O::minibatches, Range{1, 64}, "parts of a pass"},
        {"hidden", &O::hidden, Range{1, 1024}, "width of the two hidden layers"},
        {"rate", &O::rate, Range{1e-7, 1}, "learning rate of policies and critics"},
-       {"entropy", &O::entropy, Range{0, 10}, "weight of a policy's entropy"},
+       {"entropy", &O::entropy, Range{0, 10}, "weight of a policy's entropy, at first"},
+       {"entropy_left", &O::entropy_left, Range{0, 1},
+        "part of that weight that is left when the budget is spent"},
+       {"entropy_later", &O::entropy_later, Range{0, 10},
+        "what new agents that follow settled ones get on top, falling to 0 with the budget"},
        {"clip", &O::clip, Range{0.01, 1}, "largest change of a probability ratio"},
        {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
        {"floor", &O::floor, Range{0, 10},
@@ -309,6 +345,10 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"explore_last", &O::explore_last, Range{0, 1000}, "the same when the budget is spent"},
        {"patience", &O::patience, Range{0, 1e9},
         "samples without a better point of their own after which new agents begin; 0: never"},
+       {"repeats", &O::repeats, Range{0, 1},
+        "part of the last 200 samples that repeat earlier ones from which on new agents begin, "
+        "too; "
+        "0: never"},
        {"settled_first", &O::settled_first, Range{0, 1},
         "part of the rounds in which the best agents that found nothing better go on, at first"},
        {"settled", &O::settled, Range{0, 1}, "the same when the budget is spent"},

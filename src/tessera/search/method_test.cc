@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include <gtest/gtest.h>
 
@@ -123,6 +124,64 @@ TEST(Methods, AreBetterThanChance) {
   const double random = BestAfter("random", 400, 1);
   for (const char* method : {"ga", "gamma", "sa", "bo", "marl-table", "team"}) {
     EXPECT_LT(BestAfter(method, 400, 1), random) << method;
+  }
+}
+
+struct Played {
+  size_t last_points = 0;  // different ones among the last samples
+  std::vector<Note> notes = {};
+};
+
+Played Play(const std::string& method) {
+  constexpr int64_t kSamples = 3000, kLast = 300;
+  const SyntheticProblem problem;
+  const auto searcher =
+      ParseMethodChoice(method)->Make({.space = problem.space(), .seed = 1, .samples = kSamples});
+  ThreadPool pool(1);
+  Evaluator evaluator(problem, pool);
+  std::unordered_set<Point, PointHash> last;
+  for (int64_t done = 0; done < kSamples;) {
+    std::vector<Trial> trials;
+    for (const Point& point : (*searcher)->Propose(kSamples - done)) trials.push_back({point, {}});
+    evaluator.Evaluate(trials);
+    (*searcher)->Observe(trials);
+    done += std::ssize(trials);
+    for (const Trial& trial : trials) {
+      if (done > kSamples - kLast) last.insert(trial.point);
+    }
+  }
+  return {last.size(), (*searcher)->Notes()};
+}
+
+size_t LastPoints(const std::string& method) { return Play(method).last_points; }
+
+int64_t Lives(const std::string& method) {
+  for (const Note& note : Play(method).notes) {
+    if (note.name == "lives") return std::get<int64_t>(note.value);
+  }
+  return 0;
+}
+
+// Nothing else settles these agents.
+TEST(Methods, AgentsThatRepeatThemselvesMakeRoom) {
+  const std::string patient = "marl:patience=0:entropy_later=0:repeats=";
+  EXPECT_EQ(Lives(patient + "0"), 1);
+  EXPECT_GT(Lives(patient + "0.7"), 1);
+  EXPECT_GE(Lives(patient + "0.4"), Lives(patient + "0.7"));
+}
+
+// Being unsure takes longer until all is repetition. Settled agents never play again here.
+TEST(Methods, LaterAgentsAreLessSure) {
+  const std::string alone = "marl:patience=0:repeats=0.5:settled_first=0:settled=0:entropy_later=";
+  EXPECT_GT(Lives(alone + "0"), Lives(alone + "3"));
+}
+
+TEST(Methods, EntropyFadesWithTheBudget) {
+  // One network with all decisions feels the sum of their entropies.
+  for (const std::string method :
+       {"marl:patience=0:repeats=0:entropy=0.3", "ppo-discrete:entropy=0.03", "ppo:entropy=0.3"}) {
+    EXPECT_LT(2 * LastPoints(method + ":entropy_left=0"), LastPoints(method + ":entropy_left=1"))
+        << method;
   }
 }
 

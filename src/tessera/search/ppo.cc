@@ -1,6 +1,7 @@
 // Proximal policy optimisation with a single agent that decides everything at once: `ppo` as in the
 // papers, a Gaussian over the normalised vector of all decisions, and `ppo-discrete`, one network
 // with a categorical head for each decision. The learner is the engine's own (rl/on_policy.h).
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ struct PpoSearchOptions {
   int64_t hidden = 32;
   double rate = 3e-3;
   double entropy = 0.0;
+  double entropy_left = 1.0;
   double clip = 0.2;
   double deviation = 1.0;
   double penalty = 1.0;
@@ -33,7 +35,10 @@ template <ActionForm kForm>
 class PpoSearcher final : public Searcher {
  public:
   PpoSearcher(const SearchSetup& setup, const PpoSearchOptions& options)
-      : space_(setup.space), scale_(options.penalty, options.reward == "log") {
+      : space_(setup.space),
+        options_(options),
+        samples_(static_cast<double>(std::max<int64_t>(1, setup.samples))),
+        scale_(options.penalty, options.reward == "log") {
     if (space_.open().empty()) return;
     PpoOptions learner = LearnerOptions(options);
     learner.initial_log_deviation = std::log(options.deviation);
@@ -50,11 +55,16 @@ class PpoSearcher final : public Searcher {
   void Observe(std::span<const Trial> trials) override {
     if (!lanes_ || !round_.Add(trials)) return;
     scale_.Add(round_.trials());
+    observed_ += static_cast<double>(round_.trials().size());
+    lanes_->SetEntropy(EntropyAfter(options_, std::min(1.0, observed_ / samples_)));
     lanes_->Learn(round_.trials(), scale_);
   }
 
  private:
   const DecisionSpace& space_;
+  const PpoSearchOptions options_;
+  const double samples_;  // of the budget
+  double observed_ = 0;
   CostScale scale_;
   std::optional<LearnerLanes> lanes_;
   Round round_;
@@ -69,7 +79,9 @@ const ParameterList<PpoSearchOptions>& Parameters() {
       {"minibatches", &O::minibatches, Range{1, 64}, "parts of a pass"},
       {"hidden", &O::hidden, Range{1, 1024}, "width of the two hidden layers"},
       {"rate", &O::rate, Range{1e-7, 1}, "learning rate of policy and value"},
-      {"entropy", &O::entropy, Range{0, 10}, "weight of the policy's entropy"},
+      {"entropy", &O::entropy, Range{0, 10}, "weight of the policy's entropy, at first"},
+      {"entropy_left", &O::entropy_left, Range{0, 1},
+       "part of that weight that is left when the budget is spent"},
       {"clip", &O::clip, Range{0.01, 1}, "largest change of a probability ratio"},
       {"deviation", &O::deviation, Range{0.01, 10}, "first deviation of a Gaussian policy"},
       {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
