@@ -422,8 +422,9 @@ struct PolicyTraining {
   std::vector<PolicyRow> rows = {};
   int64_t step = 0, steps = 0;
   int64_t exercises = 0;
-  std::string data_hash = {};  // of the exercises; empty if interrupted
-  std::string policy = {};     // the file
+  std::string data_hash = {};   // of the exercises; empty if interrupted
+  std::string label_hash = {};  // of what the first 32 of them were to teach; empty as well
+  std::string policy = {};      // the file
   bool interrupted = false;
 };
 

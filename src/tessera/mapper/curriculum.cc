@@ -267,46 +267,106 @@ Accelerator VariedArray(const Accelerator& preset, CounterRng& rng) {
   return Validate(made) ? made : preset;
 }
 
-// A machine from scratch: an array of PEs with registers, perhaps clusters, buffers, DRAM.
-Accelerator Sampled(CounterRng& rng) {
-  constexpr std::array<int64_t, 7> kSides = {4, 8, 12, 14, 16, 32, 64};
-  Accelerator made{.name = "sampled", .source = "drawn for training"};
-  Hierarchy hierarchy;
-  const int64_t x = Pick(kSides, rng), y = Pick(kSides, rng);
-  hierarchy.arithmetic.mesh_x = x;
-  hierarchy.arithmetic.mesh_y = y;
-  hierarchy.arithmetic.mac_pj = Scaled(Decimal(1), Factor(rng, 2));
-  const auto level = [&](std::string name, int64_t entries, double pj, double words, int64_t mesh_x,
-                         int64_t mesh_y) {
-    MemoryLevel made_level{
-        .name = std::move(name), .entries = entries, .mesh_x = mesh_x, .mesh_y = mesh_y};
-    made_level.read_pj = made_level.fill_pj = made_level.update_pj = Scaled(Decimal(1), pj);
-    if (rng.Uniform() < 0.8) {
-      made_level.read_words_per_cycle = made_level.write_words_per_cycle =
-          Scaled(Decimal(1), words);
+// A machine from scratch: an array of PEs with registers, perhaps clusters, buffers, DRAM. Tensors
+// share the memories of a place or have their own, some places have none, and words may pay for
+// the way through the array.
+class MachineDrawer {
+ public:
+  explicit MachineDrawer(CounterRng& rng) : rng_(rng) {}
+
+  Accelerator Draw() {
+    constexpr std::array<int64_t, 7> kSides = {4, 8, 12, 14, 16, 32, 64};
+    const int64_t x = Pick(kSides, rng_), y = Pick(kSides, rng_);
+    hierarchy_.arithmetic.mesh_x = x;
+    hierarchy_.arithmetic.mesh_y = y;
+    hierarchy_.arithmetic.mac_pj = Scaled(Decimal(1), Factor(rng_, 2));
+    hierarchy_.links = rng_.Uniform() < 0.1;
+    const bool hops = rng_.Uniform() < 0.5;
+    const double kind = rng_.Uniform();
+    Place("RF", {.most = 9, .pj = 0.3, .doublings = 2, .words = 4, .x = x, .y = y});
+    // The fan-out is below the next level, whichever that is.
+    const size_t array = hierarchy_.levels.size();
+    if (kind < 0.25) {
+      Place("LB", {.least = 9, .most = 13, .pj = 2, .doublings = 1, .words = 8, .x = x});
+    } else if (kind < 0.35) {
+      // Holds nothing: splits the fan-out, so that one dimension can use both axes.
+      MemoryLevel column{.name = "Column", .entries = 0, .mesh_x = x};
+      Add(column, {});
     }
-    return made_level;
+    Place("GLB", {.least = 12,
+                  .most = 19,
+                  .pj = 10,
+                  .doublings = 1.5,
+                  .words = static_cast<double>(int64_t{8} << rng_.UniformInt(4))});
+    if (kind > 0.9) Place("L3", {.least = 20, .most = 20, .pj = 25, .doublings = 1, .words = 32});
+    if (hops) {
+      for (size_t i = array; i < hierarchy_.levels.size(); ++i) Network(hierarchy_.levels[i]);
+    }
+    MemoryLevel dram =
+        Level("DRAM", {.pj = 200,
+                       .doublings = 1,
+                       .words = static_cast<double>(int64_t{2} << rng_.UniformInt(6))});
+    dram.entries.reset();
+    dram.reduces_in_place = false;
+    Add(dram, {kTensorNames.begin(), kTensorNames.end()});
+    return {.name = "sampled", .source = "drawn for training", .hierarchy = std::move(hierarchy_)};
+  }
+
+ private:
+  // Of the memories of a place: words are powers of two.
+  struct Ranges {
+    int64_t least = 0, most = 0;
+    double pj = 1, doublings = 1, words = 1;
+    int64_t x = 1, y = 1;
   };
-  const double kind = rng.Uniform();
-  hierarchy.levels.push_back(
-      level("RF", int64_t{8} << rng.UniformInt(7), 0.3 * Factor(rng, 2), 4, x, y));
-  if (kind < 0.3) {
-    hierarchy.levels.push_back(
-        level("LB", int64_t{512} << rng.UniformInt(5), 2 * Factor(rng, 1), 8, x, 1));
+
+  MemoryLevel Level(std::string name, const Ranges& ranges) {
+    const int64_t power = ranges.least + rng_.UniformInt(ranges.most - ranges.least + 1);
+    MemoryLevel level{.name = std::move(name),
+                      .entries = int64_t{1} << power,
+                      .mesh_x = ranges.x,
+                      .mesh_y = ranges.y};
+    const double pj = ranges.pj * Factor(rng_, ranges.doublings);
+    level.read_pj = level.fill_pj = level.update_pj = Scaled(Decimal(1), pj);
+    if (rng_.Uniform() < 0.8) {
+      level.read_words_per_cycle = level.write_words_per_cycle = Scaled(Decimal(1), ranges.words);
+    }
+    return level;
   }
-  hierarchy.levels.push_back(level("GLB", int64_t{8192} << rng.UniformInt(7), 10 * Factor(rng, 1.5),
-                                   static_cast<double>(int64_t{8} << rng.UniformInt(4)), 1, 1));
-  if (kind > 0.9) {
-    hierarchy.levels.push_back(level("L3", int64_t{1} << 20, 25 * Factor(rng, 1), 32, 1, 1));
+
+  void Add(const MemoryLevel& level, std::vector<std::string> keep) {
+    hierarchy_.levels.push_back(level);
+    hierarchy_.keeps.push_back(std::move(keep));
   }
-  MemoryLevel dram = level("DRAM", 0, 200 * Factor(rng, 1),
-                           static_cast<double>(int64_t{2} << rng.UniformInt(6)), 1, 1);
-  dram.entries.reset();
-  dram.reduces_in_place = false;
-  hierarchy.levels.push_back(dram);
-  made.hierarchy = std::move(hierarchy);
-  return made;
-}
+
+  // One memory for all tensors, or one for each of some.
+  void Place(const std::string& name, Ranges ranges) {
+    if (rng_.Uniform() < 0.55) {
+      ranges.least = std::max(ranges.least, std::min<int64_t>(ranges.most, 3));
+      Add(Level(name, ranges), {kTensorNames.begin(), kTensorNames.end()});
+      return;
+    }
+    std::array<size_t, 3> tensors = {0, 1, 2};
+    rng_.Shuffle(std::span<size_t>(tensors));
+    const int64_t count = 1 + rng_.UniformInt(3);
+    for (int64_t i = 0; i < count; ++i) {
+      const std::string tensor(kTensorNames[tensors[static_cast<size_t>(i)]]);
+      Add(Level(name + tensor, ranges), {tensor});
+    }
+  }
+
+  void Network(MemoryLevel& level) {
+    if (rng_.Uniform() < 0.4) return;
+    level.network.hop_pj = Scaled(Decimal(1), 0.1 * Factor(rng_, 4.5));
+    if (rng_.Uniform() < 0.3) level.network.router_pj = Scaled(Decimal(1), 0.02 * Factor(rng_, 2));
+    if (rng_.Uniform() < 0.3) level.network.ingress_pj = Scaled(Decimal(1), 0.05 * Factor(rng_, 2));
+  }
+
+  CounterRng& rng_;
+  Hierarchy hierarchy_;
+};
+
+Accelerator Sampled(CounterRng& rng) { return MachineDrawer(rng).Draw(); }
 
 // What a mapper sees of a layer; biases and names make no difference to it.
 std::string LoopsOf(const Layer& layer) {

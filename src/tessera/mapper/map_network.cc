@@ -96,7 +96,10 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
 }
 
 // Of a policy before proofs: in all, and at a time.
-constexpr int64_t kProposals = 16, kProposalBatch = 4;
+constexpr int64_t kProposals = 8, kProposalBatch = 4;
+
+// A gap that proposals are not asked to close: a few rounds do it.
+constexpr double kNearlyProved = 0.02;
 
 // Whether a policy proposes mappings of a layer, instead of the method.
 bool Proposes(const MapJob& job, const MappingProblem& problem) {
@@ -142,7 +145,8 @@ class NetworkMapper {
       if (Result<void> started = prover_.Start(seconds); !started) return started.error();
       started_ = true;
     }
-    if (job_.method || job_.policy != nullptr) {
+    const std::string& policy = job_.settings.policy;
+    if (job_.method || !(policy.empty() || policy == "none")) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
     if (job_.prove) {
@@ -204,12 +208,18 @@ class NetworkMapper {
   Result<void> Search(size_t index) {
     LayerMapping& made = mapping_.layers[index];
     const bool settled = made.cost || (made.proof && made.proof->complete);
+    const bool proved = started_ && prover_.Done(index) && settled;
+    const bool nearly =
+        settled && WantsProposals(job_) && made.gap() && *made.gap() <= kNearlyProved;
+    const StopReason stop = proved ? StopReason::kTarget : StopReason::kSamples;
+    if ((proved || nearly) && hooks_.directory == nullptr) {
+      made.search.stop = stop;
+      return {};
+    }
     const Result<std::unique_ptr<MappingProblem>> problem =
         SearchProblem(job_, made.layer, made.name);
     if (!problem) return problem.error();
-    if (started_ && prover_.Done(index) && settled) {
-      return TakeRecorded(index, **problem, made, StopReason::kTarget);
-    }
+    if (proved || nearly) return TakeRecorded(index, **problem, made, stop);
     // Layers whose turn comes after the time for searches have their first mapping, and what an
     // earlier part of the run found.
     const double whole = job_.settings.budget.seconds;
@@ -239,7 +249,7 @@ class NetworkMapper {
                             .samples = budget.samples,
                             .hints = std::move(hints),
                             .mapping = &problem,
-                            .policy = job_.policy};
+                            .policy = PolicyOf(job_)};
     std::optional<TrialJournal> journal;
     if (hooks_.directory != nullptr) {
       Result<TrialJournal> opened = TrialJournal::Open(SearchJournal(*hooks_.directory, index));
@@ -495,7 +505,7 @@ Result<std::optional<MethodWords>> WordsAfter(const MapJob& job, const MappingPr
                    .samples = proposes ? std::min(samples, kProposals) : samples,
                    .hints = PolicyHints(job, problem, seed),
                    .mapping = &problem,
-                   .policy = job.policy});
+                   .policy = PolicyOf(job)});
   if (!searcher) return searcher.error();
   const int64_t batch = proposes ? kProposalBatch : job.settings.points;
   while (!trials.empty()) {

@@ -404,30 +404,36 @@ Result<std::unique_ptr<CostModel>> ModelOf(const MapJob& job, const Layer& layer
 
 // A word instead of a file: one that ships, or what stands for one or none.
 static bool IsPolicyName(const std::string& policy) {
-  const auto shipped = Policies();
-  return policy == "default" || policy == "none" ||
-         std::ranges::find(shipped, policy, &PolicyInfo::name) != shipped.end();
+  return policy == "default" || policy == "none" || policy::FindShipped(policy) != nullptr;
 }
 
 // The policy that the settings name, or that their method takes by default. Of runs that do not
-// name one, methods with proofs took none when they were begun.
+// name one, methods with proofs took none when they were begun. What ships is loaded by PolicyOf
+// where a proof asks for it: most layers are proved before that.
 static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
-  std::string name = job.settings.policy;
+  const std::string_view model = job.settings.model.info().name;
   const bool acts = job.method && job.method->method->name == kPolicyMethod;
-  const bool helps = job.prove && job.method && folder.empty() &&
-                     policy::DefaultPolicy(job.settings.model.info().name) != nullptr;
-  if (name.empty()) name = acts || helps ? "default" : "none";
+  std::string name = job.settings.policy;
+  if (name.empty() && job.prove) {
+    if (job.method && !folder.empty()) job.settings.policy = "none";
+    return {};
+  }
+  if (name.empty()) name = acts ? "default" : "none";
   if (name == "none") {
     if (!acts) return {};
     return Error{.kind = ErrorKind::kUsage, .message = "method policy needs a policy"};
   }
+  const bool ships = IsPolicyName(name);
+  if (ships && job.prove && (name != "default" || policy::DefaultPolicy(model) != nullptr)) {
+    return {};
+  }
   // Files of a run lie in its folder; shipped policies have names.
-  if (!IsPolicyName(name)) {
+  if (!ships) {
     Result<std::string> path = InputFile(folder, name);
     if (!path) return path.error();
     name = *std::move(path);
   }
-  auto loaded = policy::LoadPolicy(name, job.settings.model.info().name);
+  auto loaded = policy::LoadPolicy(name, model);
   if (!loaded) return loaded.error();
   job.policy = *std::move(loaded);
   return {};
@@ -522,7 +528,10 @@ Result<SavedMapJob> SaveMapJob(const MapJob& job) {
         i == 0 ? "inputs/constraints.yaml" : fmt::format("inputs/constraints-{}.yaml", i + 1);
     if (Result<void> copied = copy(settings.constraints[i], to); !copied) return copied.error();
   }
-  if (settings.policy.empty() && job.prove && job.policy != nullptr) settings.policy = "default";
+  if (settings.policy.empty() && job.prove && job.method) {
+    const bool ships = policy::DefaultPolicy(settings.model.info().name) != nullptr;
+    settings.policy = ships ? "default" : "";
+  }
   if (!settings.policy.empty() && !IsPolicyName(settings.policy)) {
     Result<std::string> bytes = ReadFile(settings.policy);
     if (!bytes) return bytes.error();

@@ -234,12 +234,16 @@ Result<PolicyTraining> Train(const Curriculum& curriculum, uint64_t seed, int th
   Result<std::string> hash =
       interrupted ? Result<std::string>("") : (*trainer)->DataHash(hooks.stopped);
   if (!hash) return hash.error();
+  Result<std::string> labels =
+      interrupted ? Result<std::string>("") : (*trainer)->LabelHash(pool, hooks.stopped);
+  if (!labels) return labels.error();
   return PolicyTraining{.model = curriculum.model,
                         .rows = loop.rows(),
                         .step = at.step,
                         .steps = at.steps,
                         .exercises = curriculum.problems,
                         .data_hash = *std::move(hash),
+                        .label_hash = *std::move(labels),
                         .policy = writer.Bytes(),
                         .interrupted = interrupted};
 }

@@ -83,16 +83,21 @@ struct PolicyTrainer::State {
             all.begin() + static_cast<std::ptrdiff_t>(last)};
   }
 
-  void Label(size_t number, const std::function<bool()>& stopped) {
+  KnownMapping Label(size_t number, const std::function<bool()>& stopped) const {
+    KnownMapping known;
     const Exercise exercise = source.Draw(seed, number);
     const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(exercise, curriculum.model);
-    if (!problem) return;  // Not every layer fits every machine.
+    if (!problem) return known;  // Not every layer fits every machine.
     CounterRng rng(seed, StreamId("policy.teach"), number);
-    KnownMapping& known = best[number];
     if (rng.Uniform() < curriculum.taught) {
       known = TeachExactly(**problem, curriculum.rounds, stopped);
     }
-    ImproveNearBy(**problem, curriculum.improve, rng, known, stopped);
+    if (known.known) {
+      ImproveNearBy(**problem, curriculum.improve, rng, known, stopped);
+    } else {
+      known = TeachByWalks(**problem, curriculum.improve, rng, stopped);
+    }
+    return known;
   }
 
   struct Visit {
@@ -176,16 +181,17 @@ struct PolicyTrainer::State {
       }
       visit.lessons.Append(turns[i]);
     }
-    const policy::Turn choice = policy::ChoiceOf(drafts);
+    const policy::Turn choice = policy::ChoiceOf(game, drafts);
     visit.lessons.Add(choice, 0, 1);
     std::vector<float>& targets =
         visit.lessons.kinds[static_cast<size_t>(policy::AgentKind::kChoice)].targets;
-    constexpr double kSharp = 20;  // a twentieth worse is chosen e times less
+    // With a trust of 10, what is a twentieth worse is chosen e times less.
+    const double sharp = 2 * static_cast<double>(game.trust());
     double sum = 0;
-    for (const double value : logs) sum += std::exp(-kSharp * (value - least));
+    for (const double value : logs) sum += std::exp(-sharp * (value - least));
     for (size_t i = 0; i < logs.size(); ++i) {
       targets[targets.size() - logs.size() + i] =
-          static_cast<float>(std::exp(-kSharp * (logs[i] - least)) / sum);
+          static_cast<float>(std::exp(-sharp * (logs[i] - least)) / sum);
     }
   }
 
@@ -201,7 +207,7 @@ struct PolicyTrainer::State {
     pool.ParallelFor(std::ssize(numbers), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end) && !stopped(); ++i) {
         if (labels) {
-          Label(numbers[i], stopped);
+          best[numbers[i]] = Label(numbers[i], stopped);
         } else {
           visits[i] = imitation ? ImitateOne(numbers[i]) : ReinforceOne(numbers[i], step, stopped);
         }
@@ -331,6 +337,26 @@ Result<std::string> PolicyTrainer::DataHash(const std::function<bool()>& stopped
     const Exercise exercise = state_->source.Draw(state_->seed, static_cast<uint64_t>(i));
     all += fmt::format("{}|{}|{}|{}\n", ToString(exercise.layer), AcceleratorText(exercise.machine),
                        static_cast<int>(exercise.objective), exercise.bypass);
+  }
+  return Sha256Hex(all);
+}
+
+Result<std::string> PolicyTrainer::LabelHash(ThreadPool& pool,
+                                             const std::function<bool()>& asked) const {
+  constexpr int64_t kChecked = 32;
+  std::vector<KnownMapping> labels(
+      static_cast<size_t>(std::min(kChecked, state_->curriculum.problems)));
+  Wish wish(asked);
+  const std::function<bool()> stopped = std::ref(wish);
+  pool.ParallelFor(std::ssize(labels), 1, [&](int64_t begin, int64_t end, int /*worker*/) {
+    for (int64_t i = begin; i < end && !stopped(); ++i) {
+      labels[static_cast<size_t>(i)] = state_->Label(static_cast<size_t>(i), stopped);
+    }
+  });
+  if (stopped()) return Interrupted("looking at labels");
+  std::string all;
+  for (const KnownMapping& label : labels) {
+    all += fmt::format("{:.12g}|{}\n", label.value, fmt::join(label.point.indices(), ","));
   }
   return Sha256Hex(all);
 }

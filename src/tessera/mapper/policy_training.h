@@ -46,6 +46,10 @@ class PolicyTrainer {
   // What the exercises are: equal ones have equal hashes.
   Result<std::string> DataHash(const std::function<bool()>& stopped = {}) const;
 
+  // Of the labels of the first exercises, made anew: equal ones have equal hashes. A training that
+  // has other labels ends in another file.
+  Result<std::string> LabelHash(ThreadPool& pool, const std::function<bool()>& stopped = {}) const;
+
   // Everything that Step goes on from.
   void Save(TensorWriter& writer) const;
   Result<void> Load(const TensorReader& reader, const std::function<bool()>& stopped = {});
@@ -70,6 +74,12 @@ struct KnownMapping {
 // The best mapping that so many rounds of the exact mapper know. Unknown where it cannot take the
 // problem. `stopped`: some mapping or none.
 KnownMapping TeachExactly(const MappingProblem& problem, int64_t rounds,
+                          const std::function<bool()>& stopped = {});
+
+// The best one found by so many evaluations of walks from random starts, or by fewer if `stopped`:
+// a function of space, cost model and random numbers, whatever the exact mapper does. Unknown where
+// nothing is feasible.
+KnownMapping TeachByWalks(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
                           const std::function<bool()>& stopped = {});
 
 // The best one found by so many steps from neighbour to neighbour, or by fewer if `stopped`.

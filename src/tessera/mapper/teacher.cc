@@ -1,7 +1,9 @@
 // Mappings to learn from.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "tessera/mapper/policy_training.h"
 #include "tessera/search/exact/mapper.h"
@@ -53,6 +55,35 @@ void ImproveNearBy(const MappingProblem& problem, int64_t evaluations, CounterRn
     if (!outcome.feasible() || (known.known && outcome.value > known.value)) continue;
     known = {.point = point, .value = outcome.value, .known = true};
   }
+}
+
+// Many starts, of which the better ones go on: a walk from one start ends where that start led it.
+KnownMapping TeachByWalks(const MappingProblem& problem, int64_t evaluations, CounterRng& rng,
+                          const std::function<bool()>& stopped) {
+  constexpr int64_t kStarts = 16, kGoOn = 4;
+  const int64_t first = evaluations / (4 * kStarts), second = evaluations / (3 * kGoOn);
+  const auto better = [](const KnownMapping& a, const KnownMapping& b) {
+    return a.known != b.known ? a.known : a.value < b.value;
+  };
+  const std::unique_ptr<Problem::Workspace> workspace = problem.MakeWorkspace();
+  std::vector<KnownMapping> walks(kStarts);
+  for (KnownMapping& known : walks) {
+    if (stopped && stopped()) return walks.front();
+    for (int64_t i = 0; i < first / 4; ++i) {
+      const Point point = problem.space().Sample(rng, 0);
+      const Outcome outcome = problem.Evaluate(point, *workspace);
+      if (!outcome.feasible() || (known.known && outcome.value >= known.value)) continue;
+      known = {.point = point, .value = outcome.value, .known = true};
+    }
+    ImproveNearBy(problem, first - first / 4, rng, known, stopped);
+  }
+  std::stable_sort(walks.begin(), walks.end(), better);
+  walks.resize(kGoOn);
+  for (KnownMapping& known : walks) ImproveNearBy(problem, second, rng, known, stopped);
+  std::stable_sort(walks.begin(), walks.end(), better);
+  KnownMapping best = walks.front();
+  ImproveNearBy(problem, evaluations - kStarts * first - kGoOn * second, rng, best, stopped);
+  return best;
 }
 
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include "tessera/mapper/map_settings.h"
 #include "tessera/policy/game.h"
 #include "tessera/policy/play.h"
+#include "tessera/policy/shipped.h"
 #include "tessera/search.h"
 #include "tessera/space/translate.h"
 
@@ -54,10 +55,23 @@ std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& la
   return hints;
 }
 
+bool WantsProposals(const MapJob& job) {
+  const std::string& name = job.settings.policy;
+  return job.prove && (name.empty() ? job.method.has_value() : name != "none");
+}
+
+std::shared_ptr<const policy::Networks> PolicyOf(const MapJob& job) {
+  if (job.policy != nullptr || !WantsProposals(job)) return job.policy;
+  const std::string& name = job.settings.policy;
+  auto loaded = policy::LoadPolicy(name.empty() ? "default" : name, job.settings.model.info().name);
+  return loaded ? *std::move(loaded) : nullptr;
+}
+
 bool PolicyPlays(const MapJob& job, const MappingProblem& problem) {
-  if (job.policy == nullptr) return false;
+  const std::shared_ptr<const policy::Networks> networks = PolicyOf(job);
+  if (networks == nullptr) return false;
   const std::unique_ptr<policy::Game> game = policy::MakeGame(problem);
-  return game != nullptr && game->features() == job.policy->features();
+  return game != nullptr && game->features() == networks->features();
 }
 
 std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed) {
@@ -69,7 +83,7 @@ std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem,
 }
 
 const MethodChoice& PolicyChoice() {
-  static const MethodChoice kChoice = {.method = *SearchMethods().Find("policy")};
+  static const MethodChoice kChoice = *ParseMethodChoice("policy:first=64:each=8");
   return kChoice;
 }
 

@@ -3,6 +3,7 @@
 #define TESSERA_MAPPER_WARM_START_H_
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,13 @@ size_t WaveEnd(size_t begin, size_t layers);
 std::vector<Point> HintsOf(std::span<const LayerMapping> solved, const Layer& layer,
                            const MappingProblem& problem, const MapJob& job);
 
+// Whether a policy is to propose what proofs have to beat, if it makes such mappings.
+bool WantsProposals(const MapJob& job);
+
+// The job's policy; what ships is loaded when it is first asked for. Null: none, or the cost model
+// has none.
+std::shared_ptr<const policy::Networks> PolicyOf(const MapJob& job);
+
 // Whether the job has a policy that makes mappings of a problem: not of machines larger than its
 // games, nor of another cost model.
 bool PolicyPlays(const MapJob& job, const MappingProblem& problem);
@@ -34,7 +42,7 @@ bool PolicyPlays(const MapJob& job, const MappingProblem& problem);
 // then learn from there. Empty: there is no policy, or the method takes no hints.
 std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed);
 
-// Method policy with its defaults.
+// Method policy as it acts before proofs, with half of its drafts: a proof takes little time.
 const MethodChoice& PolicyChoice();
 
 }  // namespace tessera

@@ -59,6 +59,9 @@ class Game {
   virtual ~Game() = default;
   virtual std::unique_ptr<Episode> Begin() const = 0;
   virtual const FeatureCounts& features() const = 0;
+  // How much less likely the agent that chooses takes a mapping of twice the estimated cost before
+  // anything is learned, as a natural logarithm.
+  virtual float trust() const = 0;
 };
 
 // The game of a mapping problem; null where the form of its mappings has none, or its machine is

@@ -68,6 +68,21 @@ void FindLoops(const LoopProblem& problem, GameFacts& facts) {
   }
 }
 
+void FindRanks(const LoopProblem& problem, GameFacts& facts) {
+  for (size_t t = 0; t < kTensors; ++t) {
+    for (const TensorRank& rank : problem.tensors[facts.tensor[t]].view()) {
+      RankFacts made;
+      for (const RankTerm& term : rank.view()) {
+        for (size_t d = 0; d < facts.loops.size(); ++d) {
+          if (facts.loops[d].dimension != static_cast<size_t>(term.dimension)) continue;
+          made.terms.push_back({.loop = d, .coefficient = term.coefficient});
+        }
+      }
+      if (!made.terms.empty()) facts.ranks[t].push_back(std::move(made));
+    }
+  }
+}
+
 double PerCycle(const std::optional<Decimal>& words, const std::optional<Decimal>& shared,
                 double instances) {
   double least = 0;
@@ -98,11 +113,17 @@ void FindLevels(const MappingProblem::LoopForm& form, GameFacts& facts) {
     level.instances = static_cast<double>(machine.instances());
     const double block = static_cast<double>(machine.block_words);
     level.read_pj = machine.read_pj.ToDouble() / block;
-    level.write_pj = (machine.fill_pj.ToDouble() + machine.update_pj.ToDouble()) / (2 * block);
+    level.fill_pj = machine.fill_pj.ToDouble() / block;
+    level.update_pj = machine.update_pj.ToDouble() / block;
+    level.hop_pj = machine.network.hop_pj.ToDouble();
+    level.router_pj = machine.network.router_pj.ToDouble();
+    level.ingress_pj = machine.network.ingress_pj.ToDouble();
+    level.reduces = machine.reduces_in_place;
     level.read_words =
         PerCycle(machine.read_words_per_cycle, machine.shared_words_per_cycle, level.instances);
     level.write_words =
         PerCycle(machine.write_words_per_cycle, machine.shared_words_per_cycle, level.instances);
+    level.shared_words = PerCycle(machine.shared_words_per_cycle, std::nullopt, level.instances);
     const auto find = [&](const std::string& name) {
       const size_t found = space.Find(name);
       return found == space.size() ? kNone : found;
@@ -155,6 +176,9 @@ void FillContext(const MappingProblem& problem, GameFacts& facts) {
   context.push_back(Log(outermost.read_pj / std::max(facts.mac_pj, 1e-3), 10));
   // Uses of an outermost word with which the MACs are as busy as the outermost memory.
   context.push_back(outermost.read_words > 0 ? Log(facts.units / outermost.read_words, 10) : -1.0f);
+  double hop_pj = 0;
+  for (const LevelFacts& level : facts.levels) hop_pj += level.hop_pj;
+  context.push_back(Log(hop_pj / std::max(facts.mac_pj, 1e-3) + 1e-2, 8));
 }
 
 }  // namespace
@@ -165,6 +189,7 @@ bool FillFacts(const MappingProblem& problem, GameFacts& facts) {
   if (form == nullptr || facts.space == nullptr) return false;
   if (!FindTensors(form->problem, facts)) return false;
   FindLoops(form->problem, facts);
+  FindRanks(form->problem, facts);
   FindLevels(*form, facts);
   std::array<int64_t, kMaxDims> whole;
   whole.fill(1);

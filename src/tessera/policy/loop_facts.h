@@ -27,14 +27,20 @@ struct LevelFacts {
   std::array<double, kTensors> element_words = {1, 1, 1};  // the same in words
   int64_t fan_x = 1, fan_y = 1;
   double instances = 1;
-  double read_pj = 0, write_pj = 0;        // per word
-  double read_words = 0, write_words = 0;  // per cycle, of all instances; 0: no limit
+  double read_pj = 0, fill_pj = 0, update_pj = 0;  // per word
+  double read_words = 0, write_words = 0;          // per cycle, of all instances; 0: no limit
+  double shared_words = 0;                         // reads and writes together
+  bool reduces = true;                             // adds partial sums itself
+
+  // The network to the level below, per word.
+  double hop_pj = 0, router_pj = 0, ingress_pj = 0;
   std::array<size_t, kTensors> keep = {};  // the decision, or kNone
   uint8_t held = 0;                        // tensors it holds where that is no decision
   size_t order = kNone, spatial_order = kNone;
   std::array<size_t, kMaxDims> temporal = {}, spatial = {}, axis = {};  // by loop
 
   bool HasFan() const { return fan_x * fan_y > 1; }
+  bool HasNetwork() const { return hop_pj + router_pj + ingress_pj > 0; }
 };
 
 // A loop of the layer: a dimension of more than one step.
@@ -46,11 +52,21 @@ struct LoopFacts {
   bool slides = false;  // P or Q
 };
 
+// One coordinate of a tensor: the sum of loops' indices times coefficients.
+struct RankFacts {
+  struct Term {
+    size_t loop = 0;
+    int64_t coefficient = 1;
+  };
+  std::vector<Term> terms = {};
+};
+
 struct GameFacts {
   const LoopSpace* space = nullptr;
   std::vector<LoopFacts> loops = {};
-  std::vector<LevelFacts> levels = {};       // next to the MACs first
-  std::array<size_t, kTensors> tensor = {};  // in the problem
+  std::vector<LevelFacts> levels = {};                      // next to the MACs first
+  std::array<size_t, kTensors> tensor = {};                 // in the problem
+  std::array<std::vector<RankFacts>, kTensors> ranks = {};  // those that loops move
   std::array<double, kTensors> total_words = {};
   double macs = 1, mac_pj = 0, units = 1;
   std::vector<float> context = {};  // features that every value shares

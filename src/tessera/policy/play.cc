@@ -47,8 +47,6 @@ size_t HashOf(const std::vector<float>& outline) {
 
 // The first numbers of an outline are logarithms of what the mapping costs by estimate.
 constexpr size_t kCompared = 3;
-// What the estimate is worth before anything is learned: seven percent more, half as likely.
-constexpr float kTrust = 10;
 
 // One of the drafts in the making.
 struct Player {
@@ -153,7 +151,7 @@ bool Imitate(const Game& game, const Point& target, float weight, Lessons& lesso
 
 // What counts is how drafts compare. The agent corrects what the estimate alone would choose, and
 // only between drafts that it knows such cases of: far worse ones look all the same to it.
-Turn ChoiceOf(const std::vector<Draft>& drafts) {
+Turn ChoiceOf(const Game& game, const std::vector<Draft>& drafts) {
   Turn turn{.kind = AgentKind::kChoice, .values = drafts.size()};
   std::array<float, kCompared> least;
   least.fill(std::numeric_limits<float>::max());
@@ -166,7 +164,7 @@ Turn ChoiceOf(const std::vector<Draft>& drafts) {
     for (size_t f = 0; f < kCompared; ++f) {
       turn.rows[first + f] = std::min(1.0f, draft.outline[f] - least[f]);
     }
-    turn.priors.push_back(-kTrust * (draft.outline.front() - least.front()));
+    turn.priors.push_back(-game.trust() * (draft.outline.front() - least.front()));
   }
   return turn;
 }
@@ -178,7 +176,12 @@ void Actor::Refill(int64_t count, bool first) {
   std::vector<Draft> drafts =
       Play(game_, networks_,
            {.count = count, .seed = first ? 0 : seed_, .stream = rounds_++, .greedy_first = first});
-  const Turn choice = ChoiceOf(drafts);
+  const Turn choice = ChoiceOf(game_, drafts);
+  // Priors compare the drafts of a turn; what is left of other turns has to compare with them.
+  float least = drafts.empty() ? least_ : drafts.front().outline.front();
+  for (const Draft& draft : drafts) least = std::min(least, draft.outline.front());
+  if (first) least_ = least;
+  const float shift = game_.trust() * (least - least_);
   std::vector<float> scratch, scores;
   networks_.Score(AgentKind::kChoice, choice.values, choice.rows.data(), scratch, scores);
   CounterRng rng(seed_, StreamId("policy.choose"), rounds_);
@@ -188,7 +191,8 @@ void Actor::Refill(int64_t count, bool first) {
     // What amounts to the same as an earlier draft is tried last.
     constexpr double kAgain = 8;
     const bool again = !nests_.insert(HashOf(drafts[i].outline)).second;
-    const double key = scores[i] + choice.priors[i] + (first ? 0 : noise) - (again ? kAgain : 0);
+    const double key =
+        scores[i] + choice.priors[i] - shift + (first ? 0 : noise) - (again ? kAgain : 0);
     pool_.push_back({.draft = std::move(drafts[i]), .key = key});
   }
   std::stable_sort(pool_.begin(), pool_.end(),
@@ -196,7 +200,7 @@ void Actor::Refill(int64_t count, bool first) {
 }
 
 std::vector<Point> Actor::Propose(int64_t count) {
-  constexpr int64_t kMost = 512, kTries = 4;
+  constexpr int64_t kMost = 1024, kTries = 4;
   std::vector<Point> points;
   const auto take = [&] {
     points.push_back(pool_.front().draft.point);

@@ -63,15 +63,15 @@ std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOp
 // value ends it: false.
 bool Imitate(const Game& game, const Point& target, float weight, Lessons& lessons);
 
-// The turn of the agent that chooses between drafts.
-Turn ChoiceOf(const std::vector<Draft>& drafts);
+// The turn of the agent that chooses between drafts of a game.
+Turn ChoiceOf(const Game& game, const std::vector<Draft>& drafts);
 
 struct ActorOptions {
-  // Drafts from which the first proposal is chosen. Default: 64.
-  int64_t first = 64;
+  // Drafts from which the first proposal is chosen. Default: 128.
+  int64_t first = 128;
 
-  // Drafts for each of the next ones. Default: 8.
-  int64_t each = 8;
+  // Drafts for each of the next ones. Default: 16.
+  int64_t each = 16;
 };
 
 // Proposals without repetition. The first one is the most probable of the drafts that are played
@@ -97,6 +97,7 @@ class Actor {
   const uint64_t seed_;
   const ActorOptions options_;
   uint64_t rounds_ = 0;
+  float least_ = 0;  // estimated cost of the first drafts
   std::vector<Candidate> pool_;
   std::unordered_set<size_t> seen_, nests_;  // points, and what they amount to
   bool begun_ = false;

@@ -1,4 +1,5 @@
 // Games, agents and networks of policies.
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <set>
@@ -103,6 +104,28 @@ TEST(LoopGame, AnyLegalPointCanBePlayed) {
 }
 
 // Dataflows: legal in their space as they are drawn, and all that fit the memories within reach.
+// The estimate that drafts are chosen by is near what they cost: windows, words that several units
+// ask for and hops are counted, ragged windows and half-empty vectors are not.
+TEST(LoopGame, EstimatesAreNearCosts) {
+  std::vector<Case> cases = Cases();
+  cases.push_back({"shidiannao", cases[0].layer});
+  cases.push_back({"eyeriss-168", cases[2].layer});
+  for (const Case& c : cases) {
+    const std::unique_ptr<MappingProblem> problem = ProblemOf(c);
+    const std::unique_ptr<Game> game = MakeGame(*problem);
+    std::vector<double> off;
+    for (const Draft& draft : Play(*game, Untrained(*game), {.count = 40, .seed = 3})) {
+      const Outcome outcome = problem->Evaluate(draft.point);
+      if (outcome.feasible()) off.push_back(std::log2(outcome.value) - draft.outline.front());
+    }
+    ASSERT_GE(off.size(), 30u) << c.machine;
+    std::ranges::sort(off);
+    const double middle = off[off.size() / 2];  // What is the same for all mappings of a layer.
+    EXPECT_LT(off[off.size() - 4] - middle, 0.15) << c.machine << ' ' << ToString(c.layer);
+    EXPECT_LT(middle - off[3], 0.15) << c.machine << ' ' << ToString(c.layer);
+  }
+}
+
 TEST(MaestroGame, DrawsAreLegalAndAnyPointCanBePlayed) {
   const Layer conv{.k = 64, .c = 24, .y = 30, .x = 30, .r = 3, .s = 3};
   const Layer depthwise{.k = 96, .c = 96, .y = 30, .x = 30, .r = 3, .s = 3, .groups = 96};

@@ -93,6 +93,13 @@ const std::vector<ShippedPolicy>& ShippedPolicies() {
   return kPolicies;
 }
 
+const ShippedPolicy* FindShipped(std::string_view name) {
+  for (const ShippedPolicy& policy : Embedded()) {
+    if (policy.name == name) return &policy;
+  }
+  return nullptr;
+}
+
 const ShippedPolicy* DefaultPolicy(std::string_view model) {
   for (const ShippedPolicy& policy : Embedded()) {
     if (policy.model == model) return &policy;
@@ -109,9 +116,7 @@ Result<std::shared_ptr<const Networks>> LoadPolicy(const std::string& name_or_pa
                  .message = fmt::format("no policy for model {} ships with the program", model),
                  .hint = "train one (docs/policies.md), or take another method"};
   }
-  for (const ShippedPolicy& policy : Embedded()) {
-    if (policy.name == name_or_path) return LoadShipped(policy);
-  }
+  if (const ShippedPolicy* shipped = FindShipped(name_or_path)) return LoadShipped(*shipped);
   const Result<TensorReader> reader = TensorReader::Open(name_or_path);
   if (!reader) return reader.error();
   Result<Networks> made = Networks::Load(*reader);

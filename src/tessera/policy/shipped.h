@@ -27,6 +27,9 @@ struct ShippedPolicy {
 // Sorted by name.
 const std::vector<ShippedPolicy>& ShippedPolicies();
 
+// One by its name, without its hash; null: there is none.
+const ShippedPolicy* FindShipped(std::string_view name);
+
 // The policy that "default" stands for with a cost model; null: there is none.
 const ShippedPolicy* DefaultPolicy(std::string_view model);
 

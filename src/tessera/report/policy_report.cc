@@ -52,9 +52,13 @@ Result<RunView> ViewOfPolicy(const PolicyRunResult& result) {
   const Table rows = RowsTable(training);
   const std::string sha256 = Sha256Hex(training.policy);
   RunView view{.interrupted = training.interrupted};
-  view.json = {{"model", training.model},         {"steps", training.step},
-               {"exercises", training.exercises}, {"data_hash", training.data_hash},
-               {"policy_sha256", sha256},         {"interrupted", training.interrupted},
+  view.json = {{"model", training.model},
+               {"steps", training.step},
+               {"exercises", training.exercises},
+               {"data_hash", training.data_hash},
+               {"label_hash", training.label_hash},
+               {"policy_sha256", sha256},
+               {"interrupted", training.interrupted},
                {"progress", ToJson(rows)}};
   view.text = ToText(rows) + fmt::format("policy {}, exercises {}\n", sha256.substr(0, 16),
                                          training.data_hash.substr(0, 16));

@@ -18,8 +18,8 @@ namespace tessera {
 namespace {
 
 struct PretrainedOptions {
-  int64_t first = 64;
-  int64_t each = 8;
+  int64_t first = 128;
+  int64_t each = 16;
 };
 
 class PretrainedSearcher final : public Searcher {
