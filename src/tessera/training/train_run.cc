@@ -97,9 +97,9 @@ class TrainLoop {
   }
 
   Result<void> Prepare() {
-    const Result<TrainingConfig> config =
-        hooks_.directory == nullptr ? settings_.config
-                                    : ConfigInFolder(*hooks_.directory, settings_.config);
+    const Result<TrainingConfig> config = hooks_.directory == nullptr
+                                              ? settings_.config
+                                              : ConfigInFolder(*hooks_.directory, settings_.config);
     if (!config) return config.error();
     Result<Training> training = MakeTraining(*config, threads_, profiler_.get(), device_);
     if (!training) return training.error();
