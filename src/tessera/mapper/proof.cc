@@ -148,10 +148,9 @@ Result<void> Prover::Start(double seconds) {
 
 // Layers that are not done; only who works on one may ask whether it is.
 size_t Prover::Open() const {
-  return static_cast<size_t>(
-      std::count_if(provers_.begin(), provers_.end(), [](const auto& prover) {
-        return prover != nullptr && (prover->busy || !prover->done());
-      }));
+  return static_cast<size_t>(std::count_if(
+      provers_.begin(), provers_.end(),
+      [](const auto& prover) { return prover != nullptr && (prover->busy || !prover->done()); }));
 }
 
 // The most urgent layer that nobody works on; null if there is none.
