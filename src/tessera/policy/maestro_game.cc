@@ -150,7 +150,7 @@ class MaestroEpisode final : public Episode {
     Plan();
   }
 
-  bool Next(Turn& turn) override {
+  bool Find(Turn& turn) override {
     while (at_ < plan_.size()) {
       choices_.clear();
       witnesses_.clear();
@@ -161,12 +161,29 @@ class MaestroEpisode final : public Episode {
         ListValues(ask);
       }
       if (choices_.size() > 1) {
-        Describe(ask, turn);
+        turn.kind = ask.kind;
+        turn.values = choices_.size();
         return true;
       }
       Take(0);
     }
     return false;
+  }
+
+  void Describe(Turn& turn) override {
+    const Ask& ask = plan_[at_];
+    turn.rows.clear();
+    turn.priors.clear();
+    for (const int32_t choice : choices_) {
+      turn.rows.insert(turn.rows.end(), facts_.context.begin(), facts_.context.end());
+      const auto add = [&](double value) { turn.rows.push_back(static_cast<float>(value)); };
+      switch (ask.kind) {
+        case AgentKind::kTile: DescribeTile(ask, choice, add); break;
+        case AgentKind::kOrder: DescribeOrder(ask, choice, add); break;
+        default: DescribeSpread(ask, choice, add); break;
+      }
+    }
+    TESSERA_CHECK(turn.rows.size() == turn.values * kCounts[static_cast<size_t>(turn.kind)]);
   }
 
   void Take(size_t value) override {
@@ -382,23 +399,6 @@ class MaestroEpisode final : public Episode {
     return words * (level == 0 ? Spread(0) : 1);
   }
   // ---- Features
-
-  void Describe(const Ask& ask, Turn& turn) {
-    turn.kind = ask.kind;
-    turn.values = choices_.size();
-    turn.rows.clear();
-    turn.priors.clear();
-    for (const int32_t choice : choices_) {
-      turn.rows.insert(turn.rows.end(), facts_.context.begin(), facts_.context.end());
-      const auto add = [&](double value) { turn.rows.push_back(static_cast<float>(value)); };
-      switch (ask.kind) {
-        case AgentKind::kTile: DescribeTile(ask, choice, add); break;
-        case AgentKind::kOrder: DescribeOrder(ask, choice, add); break;
-        default: DescribeSpread(ask, choice, add); break;
-      }
-    }
-    TESSERA_CHECK(turn.rows.size() == turn.values * kCounts[static_cast<size_t>(turn.kind)]);
-  }
 
   void DescribeLoop(size_t d, const auto& add) const {
     const bool real = d < facts_.dims.size();
