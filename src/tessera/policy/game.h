@@ -70,6 +70,8 @@ class Game {
   // How much less likely the agent that chooses takes a mapping of twice the estimated cost before
   // anything is learned, as a natural logarithm.
   virtual float trust() const = 0;
+  // Whether the estimate is so near the cost that it pays to look for mappings of a low one.
+  virtual bool near() const = 0;
 };
 
 // The game of a mapping problem; null where the form of its mappings has none, or its machine is

@@ -763,6 +763,7 @@ class LoopGame final : public Game {
   const FeatureCounts& features() const override { return kFeatures; }
   // Seven percent more, a twentieth as likely: the estimate is within two percent nearly always.
   float trust() const override { return 30; }
+  bool near() const override { return true; }
 
  private:
   const GameFacts facts_;

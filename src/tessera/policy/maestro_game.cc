@@ -535,6 +535,8 @@ class MaestroGame final : public Game {
   const FeatureCounts& features() const override { return kCounts; }
   // Seven percent more, half as likely.
   float trust() const override { return 10; }
+  // What is best by estimate is best because of what the estimate leaves out.
+  bool near() const override { return false; }
 
  private:
   const Facts facts_;

@@ -243,6 +243,7 @@ Actor::Actor(const Game& game, const Networks& networks, uint64_t seed, const Ac
 void Actor::Rethink(std::vector<Draft>& drafts, uint64_t seed) const {
   constexpr int64_t kOfShape = 8;
   constexpr size_t kFollowed = 24;
+  if (!game_.near()) return;
   const auto cost = [&](size_t i) { return drafts[i].cost(); };
   std::vector<size_t> order;  // of drafts, cheapest first
   for (int64_t round = 0; round < options_.rethink; ++round) {
@@ -300,6 +301,8 @@ void Actor::Refill(int64_t count, bool first) {
 
 std::vector<Point> Actor::Propose(int64_t count) {
   constexpr int64_t kTogether = 256, kMost = 1024, kTries = 4;
+  // Drafts that are thought about together end up alike.
+  const int64_t together = game_.near() && options_.rethink > 0 ? kTogether : kMost;
   std::vector<Point> points;
   const auto take = [&] {
     points.push_back(pool_.front().draft.point);
@@ -314,9 +317,8 @@ std::vector<Point> Actor::Propose(int64_t count) {
   if (more <= 0) return points;
   const int64_t wanted = std::min(kMost, options_.each * more);
   for (int64_t i = 0; i < kTries && (i == 0 || std::ssize(pool_) < more); ++i) {
-    // Drafts that are thought about together end up alike.
-    for (int64_t left = wanted; left > 0; left -= kTogether) {
-      Refill(std::min(kTogether, left), /*first=*/false);
+    for (int64_t left = wanted; left > 0; left -= together) {
+      Refill(std::min(together, left), /*first=*/false);
     }
   }
   while (std::ssize(points) < count && !pool_.empty()) take();

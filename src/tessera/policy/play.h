@@ -84,7 +84,8 @@ struct ActorOptions {
   // Drafts for each of the next ones. Default: 16.
   int64_t each = 16;
 
-  // How often agents think again about the best drafts before one is chosen. Default: 64.
+  // How often agents think again about the best drafts before one is chosen, in games whose
+  // estimate is near the cost. Default: 64.
   int64_t rethink = 64;
 };
 
