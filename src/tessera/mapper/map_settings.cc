@@ -3,6 +3,7 @@
 #include "tessera/map.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -27,6 +28,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPolicyMethod = "policy";
+// Methods that act by a policy or begin with it, beside those that take hints and those that prove.
+constexpr std::array<std::string_view, 2> kPolicyMethods = {kPolicyMethod, "marl"};
 
 // Reads the keys of run.json one after another; after the first error the others are left alone.
 class SettingsReader {
@@ -417,13 +420,14 @@ static Error OfAnotherModel(const std::string& policy) {
 // A policy that somebody names for a new search: one that would not be asked for anything is an
 // error.
 static Result<void> CheckPolicyWanted(const MapJob& job, const std::string& name) {
-  const bool takes = job.prove || (job.method && (job.method->method->takes_hints ||
-                                                  job.method->method->name == kPolicyMethod ||
-                                                  job.method->method->name == "marl"));
-  if (!takes) {
-    return Error{.kind = ErrorKind::kUsage,
-                 .message = fmt::format("method {} takes no policy", job.method->method->name),
-                 .hint = "methods auto, exact, policy, marl and team do"};
+  if (!job.prove && job.method) {
+    const MethodInfo& method = *job.method->method;
+    const bool begins = std::ranges::find(kPolicyMethods, method.name) != kPolicyMethods.end();
+    if (!method.takes_hints && !begins) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = fmt::format("method {} takes no policy", method.name),
+                   .hint = "methods auto, exact, policy, marl and team do"};
+    }
   }
   const policy::ShippedPolicy* shipped = policy::FindShipped(name);
   if (shipped != nullptr && shipped->model != job.settings.model.info().name) {

@@ -238,8 +238,8 @@ Turn ChoiceOf(const Game& game, const std::vector<Draft>& drafts) {
 Actor::Actor(const Game& game, const Networks& networks, uint64_t seed, const ActorOptions& options)
     : game_(game), networks_(networks), seed_(seed), options_(options) {}
 
-// The best drafts are thought about again, round after round, but only a few of each shape: with one
-// way to spread loops alone, what is better spread in another way is never found.
+// The best drafts are thought about again, round after round, but only a few of each shape: with
+// one way to spread loops alone, what is better spread in another way is never found.
 void Actor::Rethink(std::vector<Draft>& drafts, uint64_t seed) const {
   constexpr int64_t kOfShape = 8;
   constexpr size_t kFollowed = 24;
@@ -271,9 +271,8 @@ void Actor::Rethink(std::vector<Draft>& drafts, uint64_t seed) const {
 
 void Actor::Refill(int64_t count, bool first) {
   const uint64_t seed = first ? 0 : seed_;
-  std::vector<Draft> drafts =
-      Play(game_, networks_,
-           {.count = count, .seed = seed, .stream = rounds_, .greedy_first = first});
+  std::vector<Draft> drafts = Play(
+      game_, networks_, {.count = count, .seed = seed, .stream = rounds_, .greedy_first = first});
   Rethink(drafts, seed);
   ++rounds_;
   const Turn choice = ChoiceOf(game_, drafts);

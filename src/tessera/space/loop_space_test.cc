@@ -238,7 +238,8 @@ TEST(LoopSpace, CountsWhatWindowsTouch) {
       const auto inputs = static_cast<size_t>(
           std::ranges::find(conv.tensor_view(), TensorRole::kInput, &LoopTensor::role) -
           conv.tensor_view().begin());
-      for (const auto& [r, p] : {std::pair(1, 12), {2, 1}, {2, 6}, {3, 4}, {7, 1}, {7, 5}, {4, 2}}) {
+      for (const auto& [r, p] :
+           {std::pair(1, 12), {2, 1}, {2, 6}, {3, 4}, {7, 1}, {7, 5}, {4, 2}}) {
         std::array<int64_t, LoopSpace::kMaxDims> extent;
         extent.fill(1);
         extent[static_cast<size_t>(*FindDimension(conv, "R"))] = r;
