@@ -41,7 +41,10 @@ std::vector<Flag> Flags(SweepArguments& arguments) {
        .target = &arguments.objective,
        .help = "what each layer is mapped for",
        .value = "OBJECTIVE",
-       .choices = [] { return std::vector<std::string>{"latency", "energy", "edp"}; },
+       .choices =
+           [] {
+             return std::vector<std::string>{"latency", "energy", "edp"};
+           },
        .closed = true},
       {.name = "--time-limit",
        .target = &arguments.seconds,
@@ -55,8 +58,7 @@ std::vector<Flag> Flags(SweepArguments& arguments) {
        .least = 0}};
   flags.insert(flags.end(), more.begin(), more.end());
   for (const Flag& flag :
-       MachineMapFlags(arguments.map,
-                       "what a layer may cost at most: cycles, energy_pj, edp")) {
+       MachineMapFlags(arguments.map, "what a layer may cost at most: cycles, energy_pj, edp")) {
     flags.push_back(flag);
   }
   return flags;
