@@ -91,6 +91,9 @@ Result<Json> PlanJson(const MapJob& job, const InterLayerPlan& plan) {
   json["none"] = {{"cycles", Whole(plan.none_cycles)},
                   {"energy_pj", plan.none_energy_pj},
                   {"edp", plan.none_cycles * plan.none_energy_pj}};
+  json["without_slices"] = {{"cycles", Whole(plan.homes_cycles)},
+                            {"energy_pj", plan.homes_energy_pj},
+                            {"edp", plan.homes_cycles * plan.homes_energy_pj}};
   json["stages"] = Json::array();
   for (const PlanStage& stage : plan.stages) {
     Result<Json> made = StageJson(job, stage);
