@@ -322,15 +322,15 @@ TEST(InterLayer, AStoppedRunHasABoundForPlansWithSlices) {
   GraphMaker maker;
   const int32_t image = maker.Tensor({1, 2, 8, 4}, TensorKind::kInput);
   Layer first{.k = 4, .c = 2, .y = 8, .x = 4, .r = 3};
-  first.pad = {1, 1, 0, 0};
+  first.pad.top = first.pad.bottom = 1;
   const int32_t wide = maker.Macs(first, image, {1, 4, 8, 4});
   maker.Macs({.k = 2, .c = 4, .y = 8, .x = 4}, wide, {1, 2, 8, 4});
   Hierarchy machine;
   machine.arithmetic.mac_pj = 1;
   machine.arithmetic.mesh_x = 4;
-  for (const auto& [name, entries, pj] :
-       {std::tuple("RF", std::optional<int64_t>(8), 1), std::tuple("GLB", std::optional<int64_t>(96), 6),
-        std::tuple("DRAM", std::optional<int64_t>(), 100)}) {
+  for (const auto& [name, entries, pj] : {std::tuple("RF", std::optional<int64_t>(8), 1),
+                                          std::tuple("GLB", std::optional<int64_t>(96), 6),
+                                          std::tuple("DRAM", std::optional<int64_t>(), 100)}) {
     MemoryLevel level{.name = name, .entries = entries};
     level.read_pj = level.fill_pj = level.update_pj = pj;
     if (level.name == "RF") level.mesh_x = 4;
@@ -351,7 +351,7 @@ TEST(InterLayer, AStoppedRunHasABoundForPlansWithSlices) {
   ASSERT_LE(whole->inter_layer->homes_energy_pj, whole->inter_layer->none_energy_pj);
   int plans = 0;
   bool ended = false;
-  for (int after = 0; !ended; ++after) {
+  for (int after = 0; !ended; after += 1 + after / 4) {
     int calls = 0;
     RunHooks hooks;
     hooks.stopped = [&] { return ++calls > after; };
