@@ -351,7 +351,7 @@ TEST(InterLayer, AStoppedRunHasABoundForPlansWithSlices) {
   ASSERT_LE(whole->inter_layer->homes_energy_pj, whole->inter_layer->none_energy_pj);
   int plans = 0;
   bool ended = false;
-  for (int after = 0; !ended; after += 1 + after / 4) {
+  for (int after = 0; !ended; after = 2 * after + 1) {
     int calls = 0;
     RunHooks hooks;
     hooks.stopped = [&] { return ++calls > after; };

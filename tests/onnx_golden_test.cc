@@ -77,11 +77,8 @@ TEST(OnnxGolden, ExportsOfLanguageModelsHaveTheMacsOfTheirConfigs) {
     for (std::string word; std::getline(words, word, ',');) {
       const size_t equals = word.find('=');
       const std::string value = word.substr(equals + 1);
-      if (value == "decode") {
-        settings[word.substr(0, equals)] = value;
-      } else {
-        settings[word.substr(0, equals)] = std::stoll(value);
-      }
+      settings[word.substr(0, equals)] =
+          value == "decode" ? Binding(value) : Binding(std::stoi(value));
     }
     const Result<Network> built = ParseNetwork(facts["config"].dump(), "config.json", settings);
     ASSERT_TRUE(built) << built.error();
