@@ -60,7 +60,7 @@ TEST(OnnxEdges, ActivationsBehindConstantsStayActivations) {
   EXPECT_EQ(GraphOf("input x [4] weight w [6,3] weight p [6] output o "
                     "c = Concat<axis=0>({0.5,1.5}, x)  a = Add(c, p)  r = Reshape(a, {1,6}) "
                     "o = MatMul(r, w)"),
-            "c=concat(,x) [a=bias(c)] [r=reshape(a)] o=fc(r,w)");
+            "c=concat(operand1,x) [a=bias(c)] [r=reshape(a)] o=fc(r,w)");
 }
 
 TEST(OnnxEdges, TablesGiveTheRowsThatAreLookedUp) {
