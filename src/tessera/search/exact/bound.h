@@ -22,6 +22,7 @@
 #include "tessera/search/exact/least_hops.h"
 #include "tessera/search/exact/model.h"
 #include "tessera/search/exact/parallel.h"
+#include "tessera/search/exact/ragged_floor.h"
 #include "tessera/search/exact/tile_terms.h"
 
 namespace tessera::exact {
@@ -89,6 +90,7 @@ struct Shared {
 struct Floor {
   int level = -1;  // -1: not known
   OperandFront front = {};
+  std::shared_ptr<const RaggedFloor> ragged = {};  // with any factors: tile by tile. R5
 };
 
 // Scratch and arithmetic of one thread.
@@ -187,6 +189,14 @@ class Bounder {
                     const PartialSplit& split, Goal goal, double limit = kInfinity,
                     OperandFront* floor = nullptr);
   PartialSplit NothingDecided(int level) const;
+
+  // With any factors, above the tiles that the floor knows: bounds of a tile, and of one with all
+  // parallel factors of its level; 0 elsewhere. R5.
+  double RaggedTileBound(const Frame& parent, const ChainSummary& outside, const Tile& tile,
+                         Goal goal) const;
+  double RaggedSplitBound(const Frame& parent, const ChainSummary& outside, const Tile& tile,
+                          const int32_t* spatial, const int32_t* temporal, Goal goal) const;
+  bool KnowsTiles(int level) const { return floor_.ragged && level == floor_.level; }
   // The factors of the next dimension; `left` children are for the others.
   void Decide(const TileCosts& costs, const SplitFactors& factors, double left,
               PartialSplit& split) const;
@@ -219,7 +229,9 @@ class Bounder {
               const Energy& least_energy, OperandFront& front);
 
   // floor.cc
+  void SetOutermost(int level, std::vector<Frame>& frames);
   bool SetFloor(int level, Floor& floor);
+  bool SetRaggedFloor(int level, Floor& floor);
   void AddToFloor(std::span<const Frame> frames, int level, const Tile& tile, Floor& floor);
   double OutsideFloor(int level) const;
 

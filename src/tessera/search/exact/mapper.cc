@@ -461,6 +461,8 @@ bool Mapper::State::StartFullest() {
     stopped = tree.stopped();
   }
   std::vector<Branch> children;
+  // With any factors even the first split takes long without it.
+  if (options.any_factors && !stopped) SetFloor(root.tree);
   tree.SetLimit(best.value);
   Tree::Rest rest;
   if (!stopped) {

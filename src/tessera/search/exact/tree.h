@@ -193,6 +193,7 @@ class Tree {
   void SetOutside(int level);
   void BeginSplit(int level);
   bool Decide(int level, int dim, int32_t spatial, int32_t temporal);
+  bool MayBeBetter(int level, const int32_t* spatial, const int32_t* temporal);
   bool CloseTiles(int level, const int32_t* spatial, const int32_t* temporal,
                   std::vector<Opened>& opened);
   void OpenTiles(const std::vector<Opened>& opened);
