@@ -1,7 +1,8 @@
 // Time to the proof: every distinct layer of networks, or a matrix product, on a machine, by the
 // exact mapper. Not a ratio against a baseline: optima and seconds are what users ask for.
 //
-//   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK] [--goal energy]
+//   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK |
+//                --pointwise YxXxCxK] [--goal energy]
 //               [--semantics timeloop3] [--threads 1] [--seconds 60] [--json 1]
 //               [--anneal 0]   samples of method sa that supply a first mapping
 //               [--bypass 0]   1: levels may pass tensors by
@@ -34,7 +35,7 @@ namespace tessera {
 namespace {
 
 struct Arguments {
-  std::string machine = "simple3", network, gemm, layer, goal = "energy", semantics = "timeloop3";
+  std::string machine = "simple3", network, gemm, pointwise, layer, goal = "energy", semantics = "timeloop3";
   int threads = 1;
   bool verbose = false, json = false, bypass = false, list = false, any = false;
   double seconds = 60;
@@ -68,6 +69,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.network = value;
     else if (flag == "--gemm")
       arguments.gemm = value;
+    else if (flag == "--pointwise")
+      arguments.pointwise = value;
     else if (flag == "--layer")
       arguments.layer = value;
     else if (flag == "--goal")
@@ -107,6 +110,13 @@ std::vector<Job> Jobs(const Arguments& arguments) {
     jobs.push_back(
         {arguments.gemm,
          Must(MakeLoopProblem("gemm", {{"M", size(0)}, {"N", size(1)}, {"K", size(2)}}))});
+  }
+  if (!arguments.pointwise.empty()) {
+    const std::vector<std::string_view> sizes = Split(arguments.pointwise, 'x');
+    if (sizes.size() != 4) Fail("--pointwise takes YxXxCxK");
+    const auto size = [&](size_t k) { return std::stoll(std::string(sizes[k])); };
+    const Layer layer{.type = LayerType::kConv, .k = size(3), .c = size(2), .y = size(0), .x = size(1)};
+    jobs.push_back({arguments.pointwise, Must(MakeLoopProblem(layer)), layer});
   }
   if (arguments.network.empty()) return jobs;
   const std::vector<std::string_view> wanted = Split(arguments.layer, ',');

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -93,6 +94,15 @@ struct Floor {
   std::shared_ptr<const RaggedFloor> ragged = {};  // with any factors: tile by tile. R5
 };
 
+// What may be spent on one with any factors.
+struct FloorEffort {
+  // Tiles times choices of parallel factors. 10^8 take about a second. Default: 1.5e8.
+  double most_pairs = 1.5e8;
+
+  // Asked all the time; true ends it without a floor. Default: never.
+  std::function<bool()> stopped = {};
+};
+
 // Scratch and arithmetic of one thread.
 class Bounder {
  public:
@@ -127,7 +137,7 @@ class Bounder {
   const Model& model() const { return model_; }
 
   // Finds the floor that says most; takes some milliseconds. Bounds know of it once it is set.
-  Floor FindFloor(Goal goal);
+  Floor FindFloor(Goal goal, const FloorEffort& effort = {});
   void SetFloor(const Floor& floor) { floor_ = floor; }
 
   // The state outside the outermost level.
@@ -231,7 +241,7 @@ class Bounder {
   // floor.cc
   void SetOutermost(int level, std::vector<Frame>& frames);
   bool SetFloor(int level, Floor& floor);
-  bool SetRaggedFloor(int level, Floor& floor);
+  bool SetRaggedFloor(int level, const FloorEffort& effort, Floor& floor);
   void AddToFloor(std::span<const Frame> frames, int level, const Tile& tile, Floor& floor);
   double OutsideFloor(int level) const;
 

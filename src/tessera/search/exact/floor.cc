@@ -122,7 +122,7 @@ void Bounder::AddToFloor(std::span<const Frame> frames, int level, const Tile& t
 }
 
 // With any factors, where one instance of the level is all there is. R5.
-bool Bounder::SetRaggedFloor(int level, Floor& floor) {
+bool Bounder::SetRaggedFloor(int level, const FloorEffort& effort, Floor& floor) {
   if (InstancesOf(model_, level) > 1 || !model_.disjoint) return false;
   for (int v = 0; v < model_.num_tensors; ++v) {
     if (!model_.tensors[v].simple) return false;
@@ -143,7 +143,9 @@ bool Bounder::SetRaggedFloor(int level, Floor& floor) {
       .inside = [&](const int32_t* extents) -> RaggedFloor::Inside {
         prepare(extents);
         return {.fixed_pj = costs_.operands_pj, .at_once = costs_.inside};
-      }};
+      },
+      .most_pairs = effort.most_pairs,
+      .stopped = effort.stopped};
   int32_t ones[kMaxDims];
   std::fill_n(ones, kMaxDims, 1);
   if (!Fits(level - 1, ones)) return false;
@@ -231,7 +233,7 @@ double Bounder::OutsideFloor(int level) const {
   return pj;
 }
 
-Floor Bounder::FindFloor(Goal goal) {
+Floor Bounder::FindFloor(Goal goal, const FloorEffort& effort) {
   Floor best;
   bool at_home = true;
   for (int v = 0; v < model_.num_tensors; ++v) {
@@ -241,7 +243,9 @@ Floor Bounder::FindFloor(Goal goal) {
   double most = 0;
   for (int level = 1; level + 1 < model_.num_levels; ++level) {
     Floor floor;
-    if (!(model_.any ? SetRaggedFloor(level, floor) : SetFloor(level, floor))) continue;
+    const bool found =
+        model_.any ? SetRaggedFloor(level, effort, floor) : SetFloor(level, floor);
+    if (!found) continue;
     const double value = ValueOf({.energy_pj = OutsideFloor(level)}, goal, floor.front);
     if (best.level >= 0 && value <= most) continue;
     most = value;

@@ -225,7 +225,10 @@ struct Mapper::State {
   void SetFloor(int32_t choice) {
     Searched& of = SearchedOf(choice);
     if (of.floor) return;
-    of.floor = TreeOf(0, choice).FindFloor();
+    FloorEffort effort{.stopped = Stopped()};
+    constexpr double kMostOfMany = 3e6;
+    if (choices.sets.size() > 1) effort.most_pairs = kMostOfMany;
+    of.floor = TreeOf(0, choice).FindFloor(effort);
     for (const std::unique_ptr<Tree>& tree : of.trees) {
       if (tree) tree->SetFloor(*of.floor);
     }

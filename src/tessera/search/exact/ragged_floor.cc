@@ -10,9 +10,8 @@
 namespace tessera::exact {
 namespace {
 
-// Tiles, parallel factors, and both together, that are looked at, at most: 10^8 take about a second.
+// Tiles and parallel factors that are looked at, at most.
 constexpr size_t kMostTiles = 60'000, kMostFactors = 20'000;
-constexpr double kMostPairs = 1.5e8;
 
 }  // namespace
 
@@ -141,9 +140,9 @@ RaggedFloor::Products RaggedFloor::With(const Products& before, int dim, int32_t
 
 // At most one tensor stays at a visit. What they save together, if the parts of the visits at which
 // they do add up to `measure`.
-double RaggedFloor::MostSaved(const Terms* terms, int count, double measure, int without) {
+double RaggedFloor::MostSaved(const Terms* terms, int count, double measure) {
   double saved = 0;
-  uint32_t left = ((1u << count) - 1) & ~(without < 0 ? 0 : 1u << without);
+  uint32_t left = (1u << count) - 1;
   while (left != 0 && measure > 0) {
     // Those that save most at a visit come first.
     int best = -1;
@@ -278,8 +277,11 @@ bool RaggedFloor::Build(const Source& source) {
   choose(choose, 0);
   const double pairs =
       static_cast<double>(tiles.size()) * static_cast<double>(factors_.back().size());
-  if (tiles.size() > kMostTiles || pairs > kMostPairs) return false;
-  for (const std::vector<int32_t>& tile : tiles) AddTile(tile.data());
+  if (tiles.size() > kMostTiles || pairs > source.most_pairs) return false;
+  for (const std::vector<int32_t>& tile : tiles) {
+    if (source.stopped && source.stopped()) return false;
+    AddTile(tile.data());
+  }
   source_ = nullptr;
   return true;
 }
@@ -319,18 +321,10 @@ OperandPoint RaggedFloor::CostOf(const Tile& tile, const Decided& decided) const
     double most = loops == 0 ? saved : 0;
     for (int d = 0; d < num_dims_; ++d) {
       if (!Has(loops, d)) continue;
-      int stays = -1;
+      double sum = 0;
       for (int k = 0; k < num_counted_; ++k) {
-        if (!Has(counted_[k].dims, d)) stays = k;
-      }
-      double sum = stays < 0 ? 0 : std::max(0.0, of[stays].full - of[stays].least);
-      if (decided.once[d] > 0) {
-        const int32_t index = class_of_[d][static_cast<size_t>(tile.extents[d])];
-        const Dealt& dealt = DealtOf(d, index, decided.spatial[d]);
-        const double tiles = classes_[d][static_cast<size_t>(index)].tiles;
-        const double part = decided.once[d] + 1 / tiles + 1 / dealt.rounds;
-        sum += MostSaved(of, num_counted_,
-                         products.measure * std::min(1.0, part / dealt.measure), stays);
+        const double part = Has(counted_[k].dims, d) ? decided.once[d] : 1;
+        sum += std::max(0.0, std::min(part * of[k].full, of[k].full - of[k].least));
       }
       most = std::max(most, std::min(sum, saved));
     }

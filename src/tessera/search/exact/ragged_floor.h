@@ -39,6 +39,8 @@ class RaggedFloor {
     // Whether tiles of these extents fit; and what the largest ones that are as many add.
     std::function<bool(const int32_t* extents)> fits;
     std::function<Inside(const int32_t* extents)> inside;
+    double most_pairs = 0;              // of tiles and parallel factors, that are looked at
+    std::function<bool()> stopped = {};  // asked after each tile; empty: never
   };
 
   // What is known of a tile with all factors of its level.
@@ -50,7 +52,8 @@ class RaggedFloor {
     double arrive[kMaxTensors] = {}, handed_out[kMaxTensors] = {};
   };
 
-  // False if there are too many tiles or too many choices of parallel factors to look at.
+  // False if there are too many tiles or too many choices of parallel factors to look at, or if it
+  // was stopped.
   bool Build(const Source& source);
 
   // Energy and cycles of all mappings: none is better than all points in both.
@@ -116,7 +119,7 @@ class RaggedFloor {
   template <typename Saved>
   OperandPoint CostOf(const AllTerms& terms, const Products& products, const Inside& inside,
                       const Saved& saved) const;
-  static double MostSaved(const Terms* terms, int count, double measure, int without = -1);
+  static double MostSaved(const Terms* terms, int count, double measure);
   void AddTile(const int32_t* classes);
   uint64_t KeyOf(const Tile& tile) const;
 

@@ -113,7 +113,7 @@ class Tree {
   bool stopped() const { return stopped_; }
 
   // What everything inside some level costs at least, for all bounds from now on. B21.
-  Floor FindFloor() { return bounder_.FindFloor(options_.goal); }
+  Floor FindFloor(const FloorEffort& effort) { return bounder_.FindFloor(options_.goal, effort); }
   void SetFloor(const Floor& floor) { bounder_.SetFloor(floor); }
   // The bound of a node, by what is known now.
   double BoundOf(const Branch& node);
