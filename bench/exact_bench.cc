@@ -6,7 +6,8 @@
 //               [--semantics timeloop3] [--threads 1] [--seconds 60] [--json 1]
 //               [--anneal 0]   samples of method sa that supply a first mapping
 //               [--bypass 0]   1: levels may pass tensors by
-//               [--any 0]      1: factors need not divide; first, for a third of the time, those that do
+//               [--any 0]      1: factors need not divide; first, for a third of the time, those
+//               that do
 //               [--layer A,B]  these layers only
 //               [--list 1]     names of the layers, one to a line
 //               [--challenge 0]   samples of method sa, dealt out to four runs with seeds of their
@@ -35,7 +36,8 @@ namespace tessera {
 namespace {
 
 struct Arguments {
-  std::string machine = "simple3", network, gemm, pointwise, layer, goal = "energy", semantics = "timeloop3";
+  std::string machine = "simple3", network, gemm, pointwise, layer, goal = "energy",
+              semantics = "timeloop3";
   int threads = 1;
   bool verbose = false, json = false, bypass = false, list = false, any = false;
   double seconds = 60;
@@ -115,7 +117,8 @@ std::vector<Job> Jobs(const Arguments& arguments) {
     const std::vector<std::string_view> sizes = Split(arguments.pointwise, 'x');
     if (sizes.size() != 4) Fail("--pointwise takes YxXxCxK");
     const auto size = [&](size_t k) { return std::stoll(std::string(sizes[k])); };
-    const Layer layer{.type = LayerType::kConv, .k = size(3), .c = size(2), .y = size(0), .x = size(1)};
+    const Layer layer{
+        .type = LayerType::kConv, .k = size(3), .c = size(2), .y = size(0), .x = size(1)};
     jobs.push_back({arguments.pointwise, Must(MakeLoopProblem(layer)), layer});
   }
   if (arguments.network.empty()) return jobs;
@@ -176,8 +179,10 @@ double Challenge(const Job& job, const Accelerator& machine, exact::Goal goal,
 std::optional<LoopMapping> WithPerfectFactors(const Job& job, const Hierarchy& machine,
                                               const exact::MapperOptions& options, double seconds,
                                               ThreadPool& pool) {
-  const auto mapper = Must(exact::Mapper::Make(job.problem, machine, options));
   const double begin = CpuSeconds();
+  exact::MapperOptions stopping = options;
+  stopping.stopped = [&] { return CpuSeconds() - begin >= seconds; };
+  const auto mapper = Must(exact::Mapper::Make(job.problem, machine, stopping));
   while (CpuSeconds() - begin < seconds && mapper->Step(pool)) {
   }
   const exact::Progress progress = mapper->progress();
@@ -210,6 +215,9 @@ int Run(const Arguments& arguments) {
     if (arguments.any) {
       divides = WithPerfectFactors(job, *machine.hierarchy, options, arguments.seconds / 3, pool);
       options.any_factors = true;
+      constexpr int64_t kSplitSteps = 500'000;  // as commands have it
+      options.split_steps = kSplitSteps;
+      options.stopped = [&] { return CpuSeconds() - begin >= arguments.seconds; };
     }
     const auto mapper = Must(exact::Mapper::Make(job.problem, *machine.hierarchy, options));
     if (divides) mapper->Offer(*divides);

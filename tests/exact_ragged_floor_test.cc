@@ -115,12 +115,11 @@ TEST(ExactRaggedFloor, NoMappingCostsLess) {
     const LoopLevel& loops = mapping.levels[static_cast<size_t>(floor.level)];
     double of_tile = kInfinity, of_split = kInfinity;
     for (const Chain& chain : way.chains) {
-      const ChainSummary outside =
-          bounder.Summarize(way.frames, floor.level + 1, {&chain, 1});
+      const ChainSummary outside = bounder.Summarize(way.frames, floor.level + 1, {&chain, 1});
       of_tile = std::min(of_tile, bounder.RaggedTileBound(parent, outside, way.tile, goal));
-      of_split = std::min(of_split, bounder.RaggedSplitBound(parent, outside, way.tile,
-                                                             loops.spatial.data(),
-                                                             loops.temporal.data(), goal));
+      of_split = std::min(of_split,
+                          bounder.RaggedSplitBound(parent, outside, way.tile, loops.spatial.data(),
+                                                   loops.temporal.data(), goal));
     }
     SCOPED_TRACE(fmt::format("case {}: {}, level {}\n{}", k, ToString(problem), floor.level,
                              PrintLoopNest(mapping, problem, setup->machine.level_names)));
@@ -131,8 +130,8 @@ TEST(ExactRaggedFloor, NoMappingCostsLess) {
     for (int d = 0; d < model.num_dims; ++d) {
       int64_t product = 1;
       for (const LoopLevel& level : mapping.levels) {
-        product *= int64_t{level.spatial[static_cast<size_t>(d)]} *
-                   level.temporal[static_cast<size_t>(d)];
+        product *=
+            int64_t{level.spatial[static_cast<size_t>(d)]} * level.temporal[static_cast<size_t>(d)];
       }
       if (product == model.bounds[d]) continue;
       ++ragged;

@@ -241,6 +241,7 @@ class Bounder {
   // floor.cc
   void SetOutermost(int level, std::vector<Frame>& frames);
   bool SetFloor(int level, Floor& floor);
+  RaggedFloor::Inside::Sums SumsInside(int level, const Tile& tile, int v) const;
   bool SetRaggedFloor(int level, const FloorEffort& effort, Floor& floor);
   void AddToFloor(std::span<const Frame> frames, int level, const Tile& tile, Floor& floor);
   double OutsideFloor(int level) const;

@@ -121,6 +121,26 @@ void Bounder::AddToFloor(std::span<const Frame> frames, int level, const Tile& t
   SplitBound(parent, outside, costs_, split, Goal::kEdp, kInfinity, &floor.front);
 }
 
+// What first sums save where the MACs ask for them; as OperandCosts has it, with all the children
+// that one word can serve.
+RaggedFloor::Inside::Sums Bounder::SumsInside(int level, const Tile& tile, int v) const {
+  const TensorFacts& tensor = model_.tensors[v];
+  int innermost = 0;
+  while (!model_.Keeps(innermost, v)) ++innermost;
+  if (!tensor.read_write || innermost >= level || !model_.Keeps(level - 1, v)) return {};
+  double idle_extents = 1;
+  for (int d = 0; d < model_.num_dims; ++d) {
+    if (!Has(tensor.dims, d)) idle_extents *= tile.extents[d];
+  }
+  const Multicast most = MostMulticast(model_, v, tile.extents, model_.fan_below[innermost + 1]);
+  const LevelFacts& facts = model_.levels[innermost];
+  const double further_in = model_.fan_below[level] / model_.fan_below[innermost + 1];
+  return {.asked = model_.macs / most.Most(),
+          .first = tensor.elements * std::min(further_in, idle_extents),
+          .read_pj = facts.of[v].read_rw_pj * facts.least_share,
+          .instances = costs_.tensors[v].most_multicast};
+}
+
 // With any factors, where one instance of the level is all there is. R5.
 bool Bounder::SetRaggedFloor(int level, const FloorEffort& effort, Floor& floor) {
   if (InstancesOf(model_, level) > 1 || !model_.disjoint) return false;
@@ -142,7 +162,9 @@ bool Bounder::SetRaggedFloor(int level, const FloorEffort& effort, Floor& floor)
       .fits = [&](const int32_t* extents) { return Fits(level - 1, extents); },
       .inside = [&](const int32_t* extents) -> RaggedFloor::Inside {
         prepare(extents);
-        return {.fixed_pj = costs_.operands_pj, .at_once = costs_.inside};
+        RaggedFloor::Inside inside{.fixed_pj = costs_.operands_pj, .at_once = costs_.inside};
+        for (int v = 0; v < model_.num_tensors; ++v) inside.sums[v] = SumsInside(level, tile, v);
+        return inside;
       },
       .most_pairs = effort.most_pairs,
       .stopped = effort.stopped};
@@ -183,9 +205,8 @@ double Bounder::RaggedTileBound(const Frame& parent, const ChainSummary& outside
   return least;
 }
 
-double Bounder::RaggedSplitBound(const Frame& parent, const ChainSummary& outside,
-                                 const Tile& tile, const int32_t* spatial, const int32_t* temporal,
-                                 Goal goal) const {
+double Bounder::RaggedSplitBound(const Frame& parent, const ChainSummary& outside, const Tile& tile,
+                                 const int32_t* spatial, const int32_t* temporal, Goal goal) const {
   RaggedFloor::Decided decided;
   double delivered[kMaxDims];
   for (int d = 0; d < model_.num_dims; ++d) {
@@ -243,8 +264,7 @@ Floor Bounder::FindFloor(Goal goal, const FloorEffort& effort) {
   double most = 0;
   for (int level = 1; level + 1 < model_.num_levels; ++level) {
     Floor floor;
-    const bool found =
-        model_.any ? SetRaggedFloor(level, effort, floor) : SetFloor(level, floor);
+    const bool found = model_.any ? SetRaggedFloor(level, effort, floor) : SetFloor(level, floor);
     if (!found) continue;
     const double value = ValueOf({.energy_pj = OutsideFloor(level)}, goal, floor.front);
     if (best.level >= 0 && value <= most) continue;

@@ -55,8 +55,8 @@ void SetRagged(const Model& model, const Frame& parent, int v, Frame& frame);
 // Operations below the child that the first MAC belongs to, which works whenever any does. R2.
 double RaggedOperations(const Model& model, const Frame& frame);
 
-// RaggedDim::once_below of a frame whose extent is decided, where `level` further in deals it out in
-// tiles of `extent` with a parallel factor.
+// RaggedDim::once_below of a frame whose extent is decided, where `level` further in deals it out
+// in tiles of `extent` with a parallel factor.
 double OnceOutside(const Model& model, const Frame& frame, int level, int dim, int32_t extent,
                    int32_t spatial);
 

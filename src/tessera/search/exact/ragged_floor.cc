@@ -23,8 +23,7 @@ void RaggedFloor::ListClasses() {
     class_of_[d].assign(static_cast<size_t>(bound) + 1, 0);
     for (int32_t least = 1; least <= bound;) {
       const auto tiles = static_cast<int32_t>(CeilDiv(bound, least));
-      const int32_t most =
-          tiles == 1 ? bound : static_cast<int32_t>(CeilDiv(bound, tiles - 1)) - 1;
+      const int32_t most = tiles == 1 ? bound : static_cast<int32_t>(CeilDiv(bound, tiles - 1)) - 1;
       for (int32_t e = least; e <= most; ++e) {
         class_of_[d][static_cast<size_t>(e)] = static_cast<int16_t>(classes_[d].size());
       }
@@ -98,8 +97,7 @@ int32_t RaggedFloor::AddFactors(int dim, std::vector<int32_t>& chosen) {
     leaves += AddFactors(dim + 1, chosen);
     chosen.pop_back();
     list[k].begin = static_cast<int32_t>(inside);
-    list[k].end =
-        last ? 0 : static_cast<int32_t>(factors_[static_cast<size_t>(dim) + 1].size());
+    list[k].end = last ? 0 : static_cast<int32_t>(factors_[static_cast<size_t>(dim) + 1].size());
     if (leaves > static_cast<int32_t>(kMostFactors)) return leaves;
   }
   return leaves;
@@ -165,8 +163,7 @@ RaggedFloor::AllTerms RaggedFloor::TermsOf(const Products& products, const Insid
   terms.pj = fixed_pj_ + inside.fixed_pj;
   for (int k = 0; k < num_counted_; ++k) {
     const Counted& tensor = counted_[k];
-    const double arrive =
-        decided != nullptr ? decided->arrive[tensor.v] : products.copies[k];
+    const double arrive = decided != nullptr ? decided->arrive[tensor.v] : products.copies[k];
     const double handed_out = decided != nullptr ? decided->handed_out[tensor.v] : 1;
     const double fill = tensor.elements * tensor.prices.fill_pj;
     const double ask = tensor.elements * tensor.prices.ask_pj;
@@ -174,6 +171,9 @@ RaggedFloor::AllTerms RaggedFloor::TermsOf(const Products& products, const Insid
                        .least = arrive * fill + handed_out * ask};
     terms.pj +=
         terms.energy[k].full - tensor.elements * products.copies[k] * tensor.prices.elided_pj;
+    const Inside::Sums& sums = inside.sums[tensor.v];
+    terms.pj += sums.read_pj * (std::max(0.0, sums.asked - products.copies[k] * sums.first) -
+                                std::max(0.0, sums.asked - sums.instances * sums.first));
     // Sums are read and written, but the first of each element is not read.
     const double asked = tensor.elements * products.rounds[k];
     const double times = tensor.read_write ? 2 : 1;
@@ -289,8 +289,7 @@ bool RaggedFloor::Build(const Source& source) {
 uint64_t RaggedFloor::KeyOf(const Tile& tile) const {
   uint64_t key = 0;
   for (int d = 0; d < num_dims_; ++d) {
-    key += strides_[d] *
-           static_cast<uint64_t>(class_of_[d][static_cast<size_t>(tile.extents[d])]);
+    key += strides_[d] * static_cast<uint64_t>(class_of_[d][static_cast<size_t>(tile.extents[d])]);
   }
   return key;
 }

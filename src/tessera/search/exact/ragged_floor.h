@@ -28,7 +28,14 @@ class RaggedFloor {
 
   // What a tile adds that does not depend on the parallel factors of the level.
   struct Inside {
+    // With as many first sums as there can be.
     double fixed_pj = 0;
+    // Of a tensor of sums: words that the MACs ask for, first ones of them in each instance of the
+    // tile that works on an element, what reading them costs, and the instances of fixed_pj. B5.
+    struct Sums {
+      double asked = 0, first = 0, read_pj = 0, instances = 0;
+    };
+    Sums sums[kMaxTensors] = {};
     double at_once = 1;  // MACs below one child that can work at a time
   };
 
@@ -39,7 +46,7 @@ class RaggedFloor {
     // Whether tiles of these extents fit; and what the largest ones that are as many add.
     std::function<bool(const int32_t* extents)> fits;
     std::function<Inside(const int32_t* extents)> inside;
-    double most_pairs = 0;              // of tiles and parallel factors, that are looked at
+    double most_pairs = 0;               // of tiles and parallel factors, that are looked at
     std::function<bool()> stopped = {};  // asked after each tile; empty: never
   };
 

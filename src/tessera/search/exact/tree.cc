@@ -143,7 +143,8 @@ bool Tree::CloseTiles(int level, const int32_t* spatial, const int32_t* temporal
       opened.push_back({k, d, frame.extents[d], frame.least[d], frame.open[d], frame.ragged[d]});
       frame.extents[d] = frame.least[d] = extent;
       frame.open[d] = 0;
-      frame.ragged[d].once_below = OnceOutside(model_, frame, level, d, tile.extents[d], spatial[d]);
+      frame.ragged[d].once_below =
+          OnceOutside(model_, frame, level, d, tile.extents[d], spatial[d]);
       last = std::max(last, k);
     }
   }
