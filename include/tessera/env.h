@@ -128,6 +128,15 @@ class Env {
 //
 // One descriptor per environment: training, --help, lists and bindings read it.
 
+// A setting that may name a file. A run keeps a copy of it and reads nothing else.
+struct FileSetting {
+  std::string_view name;
+  // Whether a value names a file, and not a part of the program or a word of the setting.
+  bool (*is_file)(const std::string& value);
+  // What a copy of it holds: text that needs no further file.
+  Result<std::string> (*copy)(const std::string& value);
+};
+
 struct EnvInfo {
   std::string_view name;
   std::string_view summary;
@@ -136,6 +145,8 @@ struct EnvInfo {
   // A batch of environments. The pool, if any, must outlive it.
   Result<std::unique_ptr<Env>> (*make)(const Assignments& assignments, int64_t batch,
                                        ThreadPool* pool);
+  // Default: none of its settings names a file.
+  std::span<const FileSetting> files = {};
 };
 
 // All environments, in the order of `tessera list envs`.

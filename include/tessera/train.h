@@ -84,11 +84,16 @@ struct TrainSettings {
   int64_t checkpoint_every = 5'000;
 };
 
-// A new run, the settings of one, and other lengths for one.
+// A new run, the settings of one, and other lengths for one. Files of the environment are copied
+// into the folder, and its settings name the copies.
 Result<RunDirectory> CreateTrainRun(const std::string& path, const TrainSettings& settings,
                                     const RunOrigin& origin);
 Result<TrainSettings> LoadTrainSettings(const RunDirectory& directory);
 Result<void> ChangeTrainSettings(const TrainSettings& settings, RunDirectory& directory);
+
+// The config of a run as MakeTraining takes it, with the copies where the folder is now. Errors:
+// files that are none of the run's inputs.
+Result<TrainingConfig> ConfigInFolder(const RunDirectory& directory, const TrainingConfig& config);
 
 struct TrainOutcome {
   TrainSettings settings = {};

@@ -27,6 +27,9 @@ RUNS = {
     "explore": "explore graph.yaml --machine template.yaml --objective edp",
     "sweep": "sweep graph.yaml --accelerator simple3 --no-bypass --vary levels.GLB.entries=1K..4K:x2",
     "train-policy": "train --env mapping --curriculum curriculum.yaml",
+    "train-mapping": "train --env mapping --env-set network=graph.yaml --env-set accelerator=chip.yaml --algo ppo "
+                     "--episodes 4 --report-every 2 --checkpoint-every 2 --env-set horizon=4 --set hidden=8 "
+                     "--set steps=4",
 }
 HOSTILE = (0, -1, 1, 2, -7, 129, 1e9, 2**31 - 1, 2**31, 2**53, 2**63 - 1, -2**63, 2**64, 1e300, -1e300,
            0.5, 1e-300, None, True, "", "x" * 5000, "\u009b31m", "../../x", [], {}, "nan")
@@ -221,6 +224,8 @@ REFUSED = {
                    "alu_startup_cycles": 7, "read_delay_cycles": 129},  # other measurements
     "explore": {"networks": ["../graph.yaml"], "machine": "../template.yaml", "seconds": -1, "samples": 0},
     "sweep": {"networks": ["../graph.yaml"], "accelerator": "../chip.yaml", "seconds": -1},
+    "train-mapping": {"config.env_settings.network": "graph.yaml", "config.env_settings.accelerator": "chip.yaml",
+                      "config.env_settings.constraints": "/etc/passwd", "config.env_settings.agents": "/etc/passwd"},
 }
 
 # Words of a result that its numbers do not show.

@@ -88,6 +88,14 @@ RUNS = {
     "train": "train --env cooperative_navigation --episodes 60 --report-every 20 "
              "--checkpoint-every 20 --set batch=32 --set warmup=100 --set capacity=500",
     "study": "study study.yaml",
+    "map-policy": "map net.yaml --layer b --accelerator simple3 --method policy --samples 40",
+    "map-between": "map graph.yaml --accelerator chip.yaml --objective energy --method exact --no-bypass "
+                   "--inter-layer slices",
+    "cooptimize-agents": "cooptimize net.yaml --layer b --budget-macs 64 --generator reference "
+                         "--measurements 4 --method dcoc",
+    "explore": "explore graph.yaml --machine template.yaml --objective edp",
+    "sweep": "sweep graph.yaml --accelerator simple3 --no-bypass --vary levels.GLB.entries=1K..4K:x2",
+    "train-policy": "train --env mapping --curriculum curriculum.yaml",
 }
 # The same where the clock decides how far a run gets.
 CLOCKED = {

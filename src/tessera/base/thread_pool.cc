@@ -58,6 +58,14 @@ struct ThreadPool::Shared {
     }
   }
 
+  void Stop() {
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+    }
+    start.notify_all();
+  }
+
   void Work(int worker) {
     uint64_t seen = 0;
     std::unique_lock lock(mutex);
@@ -76,18 +84,18 @@ struct ThreadPool::Shared {
 ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
   TESSERA_CHECK(threads >= 0);
   const int total = threads == 0 ? UsableCores() : threads;
-  for (int worker = 1; worker < total; ++worker) {
-    shared_->workers.emplace_back([this, worker] { shared_->Work(worker); });
+  try {
+    for (int worker = 1; worker < total; ++worker) {
+      shared_->workers.emplace_back([this, worker] { shared_->Work(worker); });
+    }
+  } catch (...) {
+    // The system has no more threads; those that there are would be waited for in vain.
+    shared_->Stop();
+    throw;
   }
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->stop = true;
-  }
-  shared_->start.notify_all();
-}
+ThreadPool::~ThreadPool() { shared_->Stop(); }
 
 int ThreadPool::threads() const { return static_cast<int>(shared_->workers.size()) + 1; }
 

@@ -120,7 +120,9 @@ Result<void> PlayRun(const EnvArguments& arguments, Context& context) {
   if (!directory) return directory.error();
   const Result<TrainSettings> settings = LoadTrainSettings(*directory);
   if (!settings) return settings.error();
-  Result<Training> training = MakeTraining(settings->config, context.options.threads, nullptr);
+  const Result<TrainingConfig> config = ConfigInFolder(*directory, settings->config);
+  if (!config) return config.error();
+  Result<Training> training = MakeTraining(*config, context.options.threads, nullptr);
   if (!training) return training.error();
   const Result<TensorReader> reader = TensorReader::Open(directory->File(kCheckpoint));
   if (!reader) return reader.error();

@@ -107,7 +107,12 @@ class Invocation {
                    .message = fmt::format("out of memory: {}", error.what()),
                    .hint = "no machine has room for what the settings ask for"};
     } catch (const std::system_error& error) {  // threads and folders of the standard library
-      return Error{.kind = ErrorKind::kIo, .message = error.what()};
+      if (error.code() != std::errc::resource_unavailable_try_again) {
+        return Error{.kind = ErrorKind::kIo, .message = error.what()};
+      }
+      return Error{.kind = ErrorKind::kIo,
+                   .message = fmt::format("the system gives no more threads: {}", error.what()),
+                   .hint = "ask for fewer with --threads"};
     }
   }
 

@@ -17,6 +17,7 @@
 #include "tessera/env.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
+#include "tessera/workload/copy.h"
 
 namespace tessera::coopt {
 namespace {
@@ -268,11 +269,15 @@ Result<std::unique_ptr<Env>> Make(const Assignments& assignments, int64_t batch,
   return std::unique_ptr<Env>(std::move(env));
 }
 
+constexpr std::array<FileSetting, 1> kFiles = {
+    {{"network", [](const std::string& value) { return !IsZooNetwork(value); }, NetworkCopy}}};
+
 const EnvInfo kCooptimizeEnv = {
     .name = "cooptimize",
     .summary = "hardware and schedules of a layer: three agents move knobs, what is fast is good",
     .parameters = [] { return Describe(Parameters()); },
-    .make = Make};
+    .make = Make,
+    .files = kFiles};
 
 }  // namespace
 

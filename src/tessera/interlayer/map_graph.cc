@@ -118,7 +118,7 @@ class GraphMapper {
                     .bound = layer.bound.value_or(0),
                     .done = layer.status == MapStatus::kOptimal};
       step.room.fill(kUnlimitedWords);
-      for (size_t h = 0; h < problem_.homes.size() && h < kMaxHomes; ++h) {
+      for (size_t h = 0; h < problem_.homes.size(); ++h) {
         step.room[h] = problem_.EntriesOf(h);
       }
       costs_.Bound(step);
@@ -348,7 +348,7 @@ class GraphMapper {
                         .homes = HomesOf(key),
                         .bound = step.bound,
                         .proved = step.done};
-      for (size_t h = 0; h < problem_.homes.size() && h < kMaxHomes; ++h) {
+      for (size_t h = 0; h < problem_.homes.size(); ++h) {
         out.room.emplace_back(LevelName(problem_.homes[h]), step.room[h]);
       }
       double least = std::numeric_limits<double>::infinity();

@@ -38,7 +38,7 @@ struct NodeKey {
 };
 
 // Words that are left for tiles at each home, by index of GraphProblem::homes.
-inline constexpr size_t kMaxHomes = 8;
+inline constexpr size_t kMaxHomes = LoopMapping::kMaxLevels - 1;
 using Room = std::array<int64_t, kMaxHomes>;
 
 // A mapping with its price. Tiles: words at each home, tensors that live there aside.

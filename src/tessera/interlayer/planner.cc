@@ -82,7 +82,7 @@ class PlanSearch {
         options_(planner.options_),
         side_(side),
         code_(problem_.tensors.size(), 0),
-        num_homes_(static_cast<int>(std::min(problem_.homes.size(), kMaxHomes))) {}
+        num_homes_(static_cast<int>(problem_.homes.size())) {}
 
   Plan Run(double* bound) {
     const size_t count = problem_.nodes.size();

@@ -1,7 +1,9 @@
 // Lines of the journal: {"layer":0,"rows":56,"homes":[2,2,1],"mapping":...} or ..."room":[...],...
 #include "tessera/interlayer/staircase_journal.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,6 +16,12 @@
 
 namespace tessera::interlayer {
 namespace {
+
+// Of a room, at least so many numbers are written, whatever the machine has: those behind the last
+// home are without a limit.
+constexpr size_t kLeastRoom = 8;
+
+size_t RoomSize(const GraphProblem& problem) { return std::max(kLeastRoom, problem.homes.size()); }
 
 std::optional<int64_t> WholeAt(const Json& line, const char* key) {
   if (!line.contains(key) || !line[key].is_number_integer()) return std::nullopt;
@@ -100,7 +108,7 @@ Result<void> StaircaseJournal::Restore(const JournalText& text, const std::strin
     }
     const auto room = WholesAt(line, "room");
     const auto rounds = WholeAt(line, "rounds");
-    if (!room || !rounds || room->size() != kMaxHomes || !line.contains("bound") ||
+    if (!room || !rounds || room->size() != RoomSize(problem_) || !line.contains("bound") ||
         !line["bound"].is_number() || !line.contains("done") || !line["done"].is_boolean() ||
         !line.contains("infeasible") || !line["infeasible"].is_boolean()) {
       return bad;
@@ -110,7 +118,8 @@ Result<void> StaircaseJournal::Restore(const JournalText& text, const std::strin
                   .done = line["done"].get<bool>(),
                   .infeasible = line["infeasible"].get<bool>(),
                   .rounds = *rounds};
-    for (size_t h = 0; h < kMaxHomes; ++h) step.room[h] = (*room)[h];
+    step.room.fill(kUnlimitedWords);
+    std::ranges::copy(*room, step.room.begin());
     costs_.Bound(step);
   }
   return {};
@@ -136,9 +145,10 @@ Result<void> StaircaseJournal::Write() {
       lines.push_back(fmt::format("{},\"mapping\":{}}}", KeyText(change.staircase), *mapping));
       continue;
     }
+    const std::span room = std::span(change.step.room).first(RoomSize(problem_));
     lines.push_back(
         fmt::format("{},\"room\":[{}],\"bound\":{},\"done\":{},\"infeasible\":{},\"rounds\":{}}}",
-                    KeyText(change.staircase), fmt::join(change.step.room, ","),
+                    KeyText(change.staircase), fmt::join(room, ","),
                     change.step.infeasible ? 0 : change.step.bound, change.step.done,
                     change.step.infeasible, change.step.rounds));
   }

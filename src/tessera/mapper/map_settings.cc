@@ -3,6 +3,7 @@
 #include "tessera/map.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "tessera/mapper/any_factors.h"
 #include "tessera/network.h"
 #include "tessera/part.h"
+#include "tessera/policy/game.h"
 #include "tessera/policy/shipped.h"
 #include "tessera/record/run_inputs.h"
 
@@ -26,6 +28,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPolicyMethod = "policy";
+// Methods that act by a policy or begin with it, beside those that take hints and those that prove.
+constexpr std::array<std::string_view, 2> kPolicyMethods = {kPolicyMethod, "marl"};
 
 // Reads the keys of run.json one after another; after the first error the others are left alone.
 class SettingsReader {
@@ -407,6 +411,40 @@ static bool IsPolicyName(const std::string& policy) {
   return policy == "default" || policy == "none" || policy::FindShipped(policy) != nullptr;
 }
 
+static Error OfAnotherModel(const std::string& policy) {
+  return Error{.kind = ErrorKind::kUsage,
+               .message = fmt::format("policy {} was trained for another cost model", policy),
+               .hint = "'tessera list policies' names those that ship with the program"};
+}
+
+// A policy that somebody names for a new search: one that would not be asked for anything is an
+// error.
+static Result<void> CheckPolicyWanted(const MapJob& job, const std::string& name) {
+  if (!job.prove && job.method) {
+    const MethodInfo& method = *job.method->method;
+    const bool begins = std::ranges::find(kPolicyMethods, method.name) != kPolicyMethods.end();
+    if (!method.takes_hints && !begins) {
+      return Error{.kind = ErrorKind::kUsage,
+                   .message = fmt::format("method {} takes no policy", method.name),
+                   .hint = "methods auto, exact, policy, marl and team do"};
+    }
+  }
+  const policy::ShippedPolicy* shipped = policy::FindShipped(name);
+  if (shipped != nullptr && shipped->model != job.settings.model.info().name) {
+    return OfAnotherModel(name);
+  }
+  return {};
+}
+
+// Whether a policy from a file knows the mappings of this job; those larger than its games aside.
+static Result<void> CheckPolicyPlays(const MapJob& job) {
+  const NetworkLayer& first = job.network.layers.front();
+  const Result<std::unique_ptr<MappingProblem>> problem = ProblemOf(job, first.layer, first.name);
+  const std::unique_ptr<policy::Game> game = problem ? policy::MakeGame(**problem) : nullptr;
+  if (game == nullptr || game->features() == job.policy->features()) return {};
+  return OfAnotherModel(job.settings.policy);
+}
+
 // The policy that the settings name, or that their method takes by default. Of runs that do not
 // name one, methods with proofs took none when they were begun. What ships is loaded by PolicyOf
 // where a proof asks for it: most layers are proved before that.
@@ -423,6 +461,10 @@ static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
     if (!acts) return {};
     return Error{.kind = ErrorKind::kUsage, .message = "method policy needs a policy"};
   }
+  const bool fresh = folder.empty() && !job.settings.policy.empty();
+  if (fresh) {
+    if (Result<void> wanted = CheckPolicyWanted(job, name); !wanted) return wanted;
+  }
   const bool ships = IsPolicyName(name);
   if (ships && job.prove && (name != "default" || policy::DefaultPolicy(model) != nullptr)) {
     return {};
@@ -436,7 +478,7 @@ static Result<void> TakePolicy(const std::string& folder, MapJob& job) {
   auto loaded = policy::LoadPolicy(name, model);
   if (!loaded) return loaded.error();
   job.policy = *std::move(loaded);
-  return {};
+  return fresh ? CheckPolicyPlays(job) : Result<void>();
 }
 
 Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelerator accelerator,

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/accelerator.h"
+#include "tessera/arch/copy.h"
 #include "tessera/base/file.h"
 #include "tessera/base/json_text.h"
 #include "tessera/base/stop.h"
@@ -20,10 +20,10 @@
 #include "tessera/map.h"
 #include "tessera/mapper/curriculum.h"
 #include "tessera/mapper/policy_training.h"
-#include "tessera/network.h"
 #include "tessera/record/clock.h"
 #include "tessera/record/run_inputs.h"
 #include "tessera/training/training_log.h"
+#include "tessera/workload/copy.h"
 
 namespace tessera {
 namespace {
@@ -141,40 +141,25 @@ Result<Curriculum> ReadCurriculum(const std::string& file) {
   return ParseCurriculum(*text, file);
 }
 
-bool IsZooNetwork(const std::string& name) {
-  return LoadZooNetwork(name.substr(0, name.find(':'))).ok();
-}
-
-bool IsPreset(const std::string& name) {
-  return std::ranges::find(AcceleratorPresets(), name, &EmbeddedFile::name) !=
-         AcceleratorPresets().end();
-}
-
 // Copies of the user's own networks and machines; where they are by the names in the curriculum.
 Result<nlohmann::ordered_json> CopyOwnFiles(const Curriculum& curriculum,
                                             RunDirectory::Files& inputs) {
   nlohmann::ordered_json files = nlohmann::ordered_json::object();
-  const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
-  if (!format) return format.error();
-  const auto put = [&](const std::string& name, std::string text) {
+  const auto put = [&](const std::string& name, Result<std::string> text) -> Result<void> {
+    if (!text) return text.error();
     files[name] = fmt::format("inputs/own-{}.yaml", files.size() + 1);
-    inputs[files[name]] = std::move(text);
+    inputs[files[name]] = *std::move(text);
+    return {};
   };
   for (const std::vector<std::string>* names : {&curriculum.networks, &curriculum.held_out}) {
     for (const std::string& name : *names) {
       if (IsZooNetwork(name) || files.contains(name)) continue;
-      const Result<Network> network = LoadNetwork(name);
-      if (!network) return network.error();
-      const Result<Export> text = (*format)->write(*network);
-      if (!text) return text.error();
-      put(name, text->files.front().contents);
+      if (Result<void> copied = put(name, NetworkCopy(name)); !copied) return copied.error();
     }
   }
   for (const std::string& name : curriculum.presets) {
     if (IsPreset(name) || files.contains(name)) continue;
-    const Result<Accelerator> machine = LoadAccelerator(name);
-    if (!machine) return machine.error();
-    put(name, AcceleratorText(*machine));
+    if (Result<void> copied = put(name, AcceleratorCopy(name)); !copied) return copied.error();
   }
   return files;
 }

@@ -146,17 +146,18 @@ Result<void> Prover::Start(double seconds) {
   return {};
 }
 
+// Layers that are not done; only who works on one may ask whether it is.
 size_t Prover::Open() const {
-  return static_cast<size_t>(
-      std::count_if(provers_.begin(), provers_.end(),
-                    [](const auto& prover) { return prover != nullptr && !prover->done(); }));
+  return static_cast<size_t>(std::count_if(
+      provers_.begin(), provers_.end(),
+      [](const auto& prover) { return prover != nullptr && (prover->busy || !prover->done()); }));
 }
 
 // The most urgent layer that nobody works on; null if there is none.
 LayerProver* Prover::Next() {
   LayerProver* next = nullptr;
   for (const auto& prover : provers_) {
-    if (prover == nullptr || prover->done() || prover->busy) continue;
+    if (prover == nullptr || prover->busy || prover->done()) continue;
     if (next == nullptr || prover->Urgency() > next->Urgency()) next = prover.get();
   }
   return next;

@@ -83,7 +83,7 @@ std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem,
 }
 
 const MethodChoice& PolicyChoice() {
-  static const MethodChoice kChoice = *ParseMethodChoice("policy:first=64:each=8");
+  static const MethodChoice kChoice = *ParseMethodChoice("policy:first=64:each=8:rethink=0");
   return kChoice;
 }
 

@@ -41,8 +41,16 @@ class Episode {
  public:
   virtual ~Episode() = default;
 
-  // Fills in the next turn; false once everything is decided.
-  virtual bool Next(Turn& turn) = 0;
+  // Finds the next turn: who decides, and between how many values. False once everything is
+  // decided.
+  virtual bool Find(Turn& turn) = 0;
+  // Fills in what the values of the turn that was found mean.
+  virtual void Describe(Turn& turn) = 0;
+  bool Next(Turn& turn) {
+    if (!Find(turn)) return false;
+    Describe(turn);
+    return true;
+  }
   // Takes a value of the turn.
   virtual void Take(size_t value) = 0;
   // The value of the turn that `target` has; turn.values if it is not among them.
@@ -62,6 +70,8 @@ class Game {
   // How much less likely the agent that chooses takes a mapping of twice the estimated cost before
   // anything is learned, as a natural logarithm.
   virtual float trust() const = 0;
+  // Whether the estimate is so near the cost that it pays to look for mappings of a low one.
+  virtual bool near() const = 0;
 };
 
 // The game of a mapping problem; null where the form of its mappings has none, or its machine is

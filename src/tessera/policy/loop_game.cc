@@ -73,7 +73,7 @@ class LoopEpisode final : public Episode {
     }
   }
 
-  bool Next(Turn& turn) override {
+  bool Find(Turn& turn) override {
     while (phase_ != Phase::kDone) {
       choices_.clear();
       witnesses_.clear();
@@ -86,7 +86,8 @@ class LoopEpisode final : public Episode {
         case Phase::kDone: break;
       }
       if (choices_.size() > 1) {
-        Describe(turn);
+        turn.kind = Asked();
+        turn.values = choices_.size();
         return true;
       }
       if (choices_.size() == 1) {
@@ -96,6 +97,21 @@ class LoopEpisode final : public Episode {
       }
     }
     return false;
+  }
+
+  void Describe(Turn& turn) override {
+    turn.rows.clear();
+    for (const Choice& choice : choices_) {
+      turn.rows.insert(turn.rows.end(), facts_.context.begin(), facts_.context.end());
+      Row row(turn.rows);
+      switch (turn.kind) {
+        case AgentKind::kKeep: DescribeKeep(choice, row); break;
+        case AgentKind::kSpread: DescribeSpread(choice, row); break;
+        case AgentKind::kTile: DescribeTile(choice, row); break;
+        default: DescribeOrder(choice, row); break;
+      }
+    }
+    TESSERA_CHECK(turn.rows.size() == turn.values * kFeatures[static_cast<size_t>(turn.kind)]);
   }
 
   void Take(size_t value) override {
@@ -183,6 +199,15 @@ class LoopEpisode final : public Episode {
 
   const LevelFacts& Level() const { return facts_.levels[level_]; }
 
+  AgentKind Asked() const {
+    switch (phase_) {
+      case Phase::kKeep: return AgentKind::kKeep;
+      case Phase::kSpread: return AgentKind::kSpread;
+      case Phase::kTile: return AgentKind::kTile;
+      default: return AgentKind::kOrder;
+    }
+  }
+
   void Set(size_t position, int32_t index) {
     point_[position] = index;
     if (!decided_.empty()) decided_[position] = true;
@@ -238,8 +263,8 @@ class LoopEpisode final : public Episode {
       StartOrder(Phase::kOrder);
       return;
     }
-    reach_x_.emplace(nest_, Level().fan_x);
-    reach_y_.emplace(nest_, Level().fan_y);
+    reach_x_.reset();
+    reach_y_.reset();
   }
 
   void StartOrder(Phase phase) {
@@ -257,7 +282,7 @@ class LoopEpisode final : public Episode {
         if (level_ > 0 && nest_.Keeps(level_ - 1, t)) stays_[t] = true;
       }
       stayed_before_ = stays_;
-      FillWeights();
+      weighed_ = false;
     }
     if (left_.empty()) FinishOrder();
   }
@@ -434,28 +459,6 @@ class LoopEpisode final : public Episode {
 
   // ---- Features
 
-  void Describe(Turn& turn) {
-    turn.values = choices_.size();
-    turn.rows.clear();
-    switch (phase_) {
-      case Phase::kKeep: turn.kind = AgentKind::kKeep; break;
-      case Phase::kSpread: turn.kind = AgentKind::kSpread; break;
-      case Phase::kTile: turn.kind = AgentKind::kTile; break;
-      default: turn.kind = AgentKind::kOrder; break;
-    }
-    for (const Choice& choice : choices_) {
-      turn.rows.insert(turn.rows.end(), facts_.context.begin(), facts_.context.end());
-      Row row(turn.rows);
-      switch (turn.kind) {
-        case AgentKind::kKeep: DescribeKeep(choice, row); break;
-        case AgentKind::kSpread: DescribeSpread(choice, row); break;
-        case AgentKind::kTile: DescribeTile(choice, row); break;
-        default: DescribeOrder(choice, row); break;
-      }
-    }
-    TESSERA_CHECK(turn.rows.size() == turn.values * kFeatures[static_cast<size_t>(turn.kind)]);
-  }
-
   // 10 numbers.
   void DescribeLevel(Row& row) const {
     const LevelFacts& level = Level();
@@ -530,7 +533,12 @@ class LoopEpisode final : public Episode {
     row.Add(choice.on_x ? 1 : 0);
     row.AddLog(static_cast<double>(x) / static_cast<double>(level.fan_x), 8);
     row.AddLog(static_cast<double>(y) / static_cast<double>(level.fan_y), 8);
-    // How full the units can still get.
+    // How full the units can still get. Made when first asked for: loops that come later are still
+    // as they were when the level's first one came.
+    if (!reach_x_) {
+      reach_x_.emplace(nest_, level.fan_x);
+      reach_y_.emplace(nest_, level.fan_y);
+    }
     const double reach_x = static_cast<double>(x) * reach_x_->Of(at_ + 1, level.fan_x / x);
     const double reach_y = static_cast<double>(y) * reach_y_->Of(at_ + 1, level.fan_y / y);
     row.AddLog(reach_x / static_cast<double>(level.fan_x), 2);
@@ -641,6 +649,7 @@ class LoopEpisode final : public Episode {
 
   // What the tile inside a level's loops costs if it is fetched anew at every step.
   void FillWeights() {
+    weighed_ = true;
     Extents inside = nest_.extent[level_];
     double trips = 1;
     for (size_t d = 0; d < facts_.loops.size(); ++d) {
@@ -677,6 +686,7 @@ class LoopEpisode final : public Episode {
   }
 
   void DescribeOrder(const Choice& choice, Row& row) {
+    if (!weighed_) FillWeights();
     const size_t d = static_cast<size_t>(choice.index);
     const bool temporal = phase_ == Phase::kOrder;
     const auto& factors = temporal ? nest_.temporal[level_] : nest_.spatial[level_];
@@ -740,6 +750,7 @@ class LoopEpisode final : public Episode {
   std::optional<Reach> reach_x_, reach_y_;
   std::vector<uint8_t> placed_, left_;  // of an order
   std::array<bool, kTensors> stays_ = {true, true, true}, stayed_before_ = {true, true, true};
+  bool weighed_ = false;  // the next three are those of this level
   std::array<double, kTensors> weight_ = {}, stall_ = {}, words_per_mac_ = {};
   std::vector<Choice> choices_;
   std::vector<Point> witnesses_;
@@ -752,6 +763,7 @@ class LoopGame final : public Game {
   const FeatureCounts& features() const override { return kFeatures; }
   // Seven percent more, a twentieth as likely: the estimate is within two percent nearly always.
   float trust() const override { return 30; }
+  bool near() const override { return true; }
 
  private:
   const GameFacts facts_;

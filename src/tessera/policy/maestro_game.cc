@@ -150,7 +150,7 @@ class MaestroEpisode final : public Episode {
     Plan();
   }
 
-  bool Next(Turn& turn) override {
+  bool Find(Turn& turn) override {
     while (at_ < plan_.size()) {
       choices_.clear();
       witnesses_.clear();
@@ -161,12 +161,29 @@ class MaestroEpisode final : public Episode {
         ListValues(ask);
       }
       if (choices_.size() > 1) {
-        Describe(ask, turn);
+        turn.kind = ask.kind;
+        turn.values = choices_.size();
         return true;
       }
       Take(0);
     }
     return false;
+  }
+
+  void Describe(Turn& turn) override {
+    const Ask& ask = plan_[at_];
+    turn.rows.clear();
+    turn.priors.clear();
+    for (const int32_t choice : choices_) {
+      turn.rows.insert(turn.rows.end(), facts_.context.begin(), facts_.context.end());
+      const auto add = [&](double value) { turn.rows.push_back(static_cast<float>(value)); };
+      switch (ask.kind) {
+        case AgentKind::kTile: DescribeTile(ask, choice, add); break;
+        case AgentKind::kOrder: DescribeOrder(ask, choice, add); break;
+        default: DescribeSpread(ask, choice, add); break;
+      }
+    }
+    TESSERA_CHECK(turn.rows.size() == turn.values * kCounts[static_cast<size_t>(turn.kind)]);
   }
 
   void Take(size_t value) override {
@@ -383,23 +400,6 @@ class MaestroEpisode final : public Episode {
   }
   // ---- Features
 
-  void Describe(const Ask& ask, Turn& turn) {
-    turn.kind = ask.kind;
-    turn.values = choices_.size();
-    turn.rows.clear();
-    turn.priors.clear();
-    for (const int32_t choice : choices_) {
-      turn.rows.insert(turn.rows.end(), facts_.context.begin(), facts_.context.end());
-      const auto add = [&](double value) { turn.rows.push_back(static_cast<float>(value)); };
-      switch (ask.kind) {
-        case AgentKind::kTile: DescribeTile(ask, choice, add); break;
-        case AgentKind::kOrder: DescribeOrder(ask, choice, add); break;
-        default: DescribeSpread(ask, choice, add); break;
-      }
-    }
-    TESSERA_CHECK(turn.rows.size() == turn.values * kCounts[static_cast<size_t>(turn.kind)]);
-  }
-
   void DescribeLoop(size_t d, const auto& add) const {
     const bool real = d < facts_.dims.size();
     for (size_t t = 0; t < kTensorCount; ++t) add(real && facts_.relevant[d][t] ? 1 : 0);
@@ -535,6 +535,8 @@ class MaestroGame final : public Game {
   const FeatureCounts& features() const override { return kCounts; }
   // Seven percent more, half as likely.
   float trust() const override { return 10; }
+  // What is best by estimate is best because of what the estimate leaves out.
+  bool near() const override { return false; }
 
  private:
   const Facts facts_;

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "tessera/part.h"
@@ -36,6 +39,21 @@ size_t DrawFrom(const std::vector<double>& logs, CounterRng& rng) {
   return logs.size() - 1;
 }
 
+// Any value but one, which may be none of them.
+size_t DrawOther(const std::vector<double>& logs, size_t barred, CounterRng& rng) {
+  double all = 0;
+  for (size_t k = 0; k < logs.size(); ++k) all += k == barred ? 0 : std::exp(logs[k]);
+  double left = rng.Uniform() * all;
+  size_t last = barred;
+  for (size_t k = 0; k < logs.size(); ++k) {
+    if (k == barred) continue;
+    last = k;
+    left -= std::exp(logs[k]);
+    if (left < 0) break;
+  }
+  return last;
+}
+
 size_t HashOf(const std::vector<float>& outline) {
   size_t hash = 0xcbf29ce484222325u;
   for (const float value : outline) {
@@ -52,9 +70,48 @@ constexpr size_t kCompared = 3;
 struct Player {
   std::unique_ptr<Episode> episode;
   CounterRng rng;
+  const Draft* follow = nullptr;
+  std::vector<int64_t> again = {};  // turns of it to decide in another way
   Turn turn = {};
-  size_t first = 0;  // of its rows among those of its kind
+  size_t barred = 0;  // the value it has there
+  size_t first = 0;   // of its rows among those of its kind
+  int64_t turns = 0;
+  size_t shape = 0xcbf29ce484222325u;
   bool active = true;
+
+  void DrawTurns() {
+    constexpr int64_t kMost = 2;
+    if (follow == nullptr || follow->turns == 0) return;
+    for (int64_t more = 1 + rng.UniformInt(kMost); more > 0; --more) {
+      again.push_back(rng.UniformInt(follow->turns));
+    }
+  }
+
+  // The next turn that somebody has to decide; false: none.
+  bool Seek() {
+    while (episode->Find(turn)) {
+      barred = turn.values;
+      if (follow != nullptr) {
+        const size_t kept = episode->Match(follow->point);
+        if (kept < turn.values && std::ranges::find(again, turns) == again.end()) {
+          Take(kept);
+          continue;
+        }
+        barred = kept;
+      }
+      episode->Describe(turn);
+      return true;
+    }
+    return false;
+  }
+
+  void Take(size_t value) {
+    if (turn.kind == AgentKind::kKeep || turn.kind == AgentKind::kSpread) {
+      shape = (shape ^ (static_cast<size_t>(turns) * 4096 + value)) * 0x100000001b3u;
+    }
+    ++turns;
+    episode->Take(value);
+  }
 };
 
 }  // namespace
@@ -89,11 +146,14 @@ void Lessons::Add(const Turn& turn, size_t chosen, float weight) {
 std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOptions& options,
                         std::vector<Lessons>* lessons) {
   const auto count = static_cast<size_t>(options.count);
+  const bool follows = !options.follow.empty();
+  const auto stream = StreamId(follows ? "policy.rethink" : "policy.play");
   std::vector<Player> players;
   for (size_t i = 0; i < count; ++i) {
-    players.push_back(
-        {.episode = game.Begin(),
-         .rng = CounterRng(options.seed, StreamId("policy.play"), options.stream * 4096 + i)});
+    players.push_back({.episode = game.Begin(),
+                       .rng = CounterRng(options.seed, stream, options.stream * 4096 + i),
+                       .follow = follows ? options.follow[i] : nullptr});
+    players.back().DrawTurns();
   }
   std::vector<Draft> drafts(count);
   if (lessons != nullptr) lessons->assign(count, {});
@@ -105,7 +165,7 @@ std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOp
     for (std::vector<float>& kind : rows) kind.clear();
     for (Player& player : players) {
       if (!player.active) continue;
-      if (!player.episode->Next(player.turn)) {
+      if (!player.Seek()) {
         player.active = false;
         --active;
         continue;
@@ -124,15 +184,21 @@ std::vector<Draft> Play(const Game& game, const Networks& networks, const PlayOp
       if (!player.active) continue;
       const float* own = scores[static_cast<size_t>(player.turn.kind)].data() + player.first;
       size_t value = LogSoftmax(own, player.turn.values, options.temperature, logs);
-      if (!options.greedy_first || i > 0) value = DrawFrom(logs, player.rng);
+      if (follows) {
+        value = DrawOther(logs, player.barred, player.rng);
+      } else if (!options.greedy_first || i > 0) {
+        value = DrawFrom(logs, player.rng);
+      }
       drafts[i].log_probability += logs[value];
       if (lessons != nullptr) (*lessons)[i].Add(player.turn, value, 1);
-      player.episode->Take(value);
+      player.Take(value);
     }
   }
   for (size_t i = 0; i < count; ++i) {
     drafts[i].point = players[i].episode->point();
     players[i].episode->Outline(drafts[i].outline);
+    drafts[i].turns = players[i].turns;
+    drafts[i].shape = players[i].shape;
   }
   return drafts;
 }
@@ -172,10 +238,43 @@ Turn ChoiceOf(const Game& game, const std::vector<Draft>& drafts) {
 Actor::Actor(const Game& game, const Networks& networks, uint64_t seed, const ActorOptions& options)
     : game_(game), networks_(networks), seed_(seed), options_(options) {}
 
+// The best drafts are thought about again, round after round, but only a few of each shape: with
+// one way to spread loops alone, what is better spread in another way is never found.
+void Actor::Rethink(std::vector<Draft>& drafts, uint64_t seed) const {
+  constexpr int64_t kOfShape = 8;
+  constexpr size_t kFollowed = 24;
+  if (!game_.near()) return;
+  const auto cost = [&](size_t i) { return drafts[i].cost(); };
+  std::vector<size_t> order;  // of drafts, cheapest first
+  for (int64_t round = 0; round < options_.rethink; ++round) {
+    const auto known = std::ssize(order);
+    for (size_t i = order.size(); i < drafts.size(); ++i) order.push_back(i);
+    std::ranges::stable_sort(order.begin() + known, order.end(), {}, cost);
+    std::ranges::inplace_merge(order, order.begin() + known, {}, cost);
+    std::unordered_map<size_t, int64_t> shapes;
+    std::unordered_set<size_t> nests;
+    std::vector<const Draft*> follow;
+    for (const size_t i : order) {
+      if (follow.size() == kFollowed) break;
+      if (!nests.insert(HashOf(drafts[i].outline)).second) continue;
+      if (++shapes[drafts[i].shape] <= kOfShape) follow.push_back(&drafts[i]);
+    }
+    const uint64_t stream = rounds_ * static_cast<uint64_t>(options_.rethink);
+    std::vector<Draft> made = Play(game_, networks_,
+                                   {.count = std::ssize(follow),
+                                    .seed = seed,
+                                    .stream = stream + static_cast<uint64_t>(round),
+                                    .follow = follow});
+    std::ranges::move(made, std::back_inserter(drafts));
+  }
+}
+
 void Actor::Refill(int64_t count, bool first) {
-  std::vector<Draft> drafts =
-      Play(game_, networks_,
-           {.count = count, .seed = first ? 0 : seed_, .stream = rounds_++, .greedy_first = first});
+  const uint64_t seed = first ? 0 : seed_;
+  std::vector<Draft> drafts = Play(
+      game_, networks_, {.count = count, .seed = seed, .stream = rounds_, .greedy_first = first});
+  Rethink(drafts, seed);
+  ++rounds_;
   const Turn choice = ChoiceOf(game_, drafts);
   // Priors compare the drafts of a turn; what is left of other turns has to compare with them.
   float least = drafts.empty() ? least_ : drafts.front().outline.front();
@@ -200,7 +299,9 @@ void Actor::Refill(int64_t count, bool first) {
 }
 
 std::vector<Point> Actor::Propose(int64_t count) {
-  constexpr int64_t kMost = 1024, kTries = 4;
+  constexpr int64_t kTogether = 256, kMost = 1024, kTries = 4;
+  // Drafts that are thought about together end up alike.
+  const int64_t together = game_.near() && options_.rethink > 0 ? kTogether : kMost;
   std::vector<Point> points;
   const auto take = [&] {
     points.push_back(pool_.front().draft.point);
@@ -215,7 +316,9 @@ std::vector<Point> Actor::Propose(int64_t count) {
   if (more <= 0) return points;
   const int64_t wanted = std::min(kMost, options_.each * more);
   for (int64_t i = 0; i < kTries && (i == 0 || std::ssize(pool_) < more); ++i) {
-    Refill(wanted, /*first=*/false);
+    for (int64_t left = wanted; left > 0; left -= together) {
+      Refill(std::min(together, left), /*first=*/false);
+    }
   }
   while (std::ssize(points) < count && !pool_.empty()) take();
   return points;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct Draft {
   Point point = {};
   double log_probability = 0;  // of the agents' choices
   std::vector<float> outline = {};
+  int64_t turns = 0;
+  size_t shape = 0;  // a hash of what is kept and spread where
+
+  // What it costs by estimate, as a logarithm to base 2.
+  float cost() const { return outline.front(); }
 };
 
 struct PlayOptions {
@@ -49,6 +55,11 @@ struct PlayOptions {
 
   // Divides scores: below 1, probable values become more probable. Default: 1.
   double temperature = 1;
+
+  // What drafts follow, one each, where agents think again about something that is already there: a
+  // few turns, which are drawn, are decided in another way, and so is what is no longer legal
+  // after that. All other values stay. Empty: drafts begin with nothing.
+  std::span<const Draft* const> follow = {};
 
   // Asked before every turn: then there are no drafts. May be empty.
   std::function<bool()> stopped = {};
@@ -72,6 +83,10 @@ struct ActorOptions {
 
   // Drafts for each of the next ones. Default: 16.
   int64_t each = 16;
+
+  // How often agents think again about the best drafts before one is chosen, in games whose
+  // estimate is near the cost. Default: 64.
+  int64_t rethink = 64;
 };
 
 // Proposals without repetition. The first one is the most probable of the drafts that are played
@@ -91,6 +106,7 @@ class Actor {
     double key = 0;
   };
   void Refill(int64_t count, bool first);
+  void Rethink(std::vector<Draft>& drafts, uint64_t seed) const;
 
   const Game& game_;
   const Networks& networks_;

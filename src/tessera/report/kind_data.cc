@@ -220,7 +220,9 @@ Json TrainData(const RunDirectory& run, const Json& times) {
   }
   const Result<TrainSettings> settings = LoadTrainSettings(run);
   if (!settings) return json;
-  Result<Training> training = MakeTraining(settings->config, /*threads=*/1, nullptr);
+  const Result<TrainingConfig> config = ConfigInFolder(run, settings->config);
+  if (!config) return json;
+  Result<Training> training = MakeTraining(*config, /*threads=*/1, nullptr);
   const Result<TensorReader> reader = TensorReader::Open(run.File(kCheckpoint));
   if (!training || !reader || !training->learner->Load("learner.", *reader) ||
       !training->env->Load("env.", *reader)) {

@@ -20,6 +20,7 @@ namespace {
 struct PretrainedOptions {
   int64_t first = 128;
   int64_t each = 16;
+  int64_t rethink = 64;
 };
 
 class PretrainedSearcher final : public Searcher {
@@ -43,7 +44,8 @@ class PretrainedSearcher final : public Searcher {
     }
     made->actor_ = std::make_unique<policy::Actor>(
         *made->game_, *made->networks_, setup.seed,
-        policy::ActorOptions{.first = options.first, .each = options.each});
+        policy::ActorOptions{
+            .first = options.first, .each = options.each, .rethink = options.rethink});
     return std::unique_ptr<Searcher>(std::move(made));
   }
 
@@ -104,7 +106,9 @@ MethodInfo PolicyMethod() {
       {.name = "policy",
        .summary = "agents trained before: the most probable mapping, then draws; learns nothing"},
       {{"first", &O::first, Range{1, 512}, "mappings that agents make before the first is chosen"},
-       {"each", &O::each, Range{1, 64}, "mappings that agents make for each of the next ones"}});
+       {"each", &O::each, Range{1, 64}, "mappings that agents make for each of the next ones"},
+       {"rethink", &O::rethink, Range{0, 256},
+        "how often agents think again about the best of these"}});
 }
 
 std::vector<PolicyInfo> Policies() {

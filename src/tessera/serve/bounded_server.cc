@@ -13,6 +13,7 @@
 #include <functional>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -104,7 +105,12 @@ thread_local bool refusing = false;            // there is no thread for this co
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
   explicit ConnectionThreads(size_t count) {
-    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
+    threads_.reserve(count);
+    try {
+      for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      // Fewer connections, where the system gives no more threads.
+    }
   }
 
   void enqueue(std::function<void()> task) override {

@@ -119,7 +119,8 @@ Result<std::vector<std::string>> WordsOf(const Json& body) {
     if (word.starts_with("--out") || word.starts_with("--resume")) {
       return Wrong("the folder of a run is chosen by its name");
     }
-    if (word.find("exec:") != std::string::npos) {
+    // A study names its programs in a file.
+    if (word.find("exec:") != std::string::npos || word.starts_with("--allow-exec")) {
       return Wrong("other programs are not started from here");
     }
   }

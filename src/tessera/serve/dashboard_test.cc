@@ -184,7 +184,9 @@ TEST_F(DashboardTest, ActsOnlyWithTheToken) {
         R"({"name":"a","command":["map"]})", R"({"name":"b","command":["serve"]})",
         R"({"name":"b","command":["map","--out","/x"]})",
         R"({"name":"b","command":["map","--out=/x"]})", R"({"name":"b","command":"map"})",
-        R"({"name":"b","command":["map","--model","exec:rm"]})", R"({"name":"b","command":[1]})"}) {
+        R"({"name":"b","command":["map","--model","exec:rm"]})",
+        R"({"name":"b","command":["study","study.yaml","--allow-exec"]})",
+        R"({"name":"b","command":[1]})"}) {
     EXPECT_EQ(StatusOf(Post("/api/start", body, dashboard_->token())), "400") << body;
   }
   EXPECT_EQ(StatusOf(Post(run + "/stop", "{}", dashboard_->token())), "400");  // nobody runs it

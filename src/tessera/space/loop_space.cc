@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -21,6 +22,20 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 Error Broken(std::string inequality) {
   return Error{.kind = ErrorKind::kInfeasible, .message = std::move(inequality)};
+}
+
+// Words of a window that slides by more than one, for what searches ask most; none: not in closed
+// form.
+std::optional<int64_t> WindowWords(const TensorRank& rank,
+                                   const std::array<int64_t, LoopSpace::kMaxDims>& extent) {
+  if (rank.num_terms != 2) return std::nullopt;
+  const RankTerm* coarse = &rank.terms[0];
+  const RankTerm* fine = &rank.terms[1];
+  if (coarse->coefficient < fine->coefficient) std::swap(coarse, fine);
+  if (fine->coefficient != 1) return std::nullopt;
+  const int64_t steps = extent[static_cast<size_t>(coarse->dimension)],
+                width = extent[static_cast<size_t>(fine->dimension)];
+  return (steps - 1) * std::min(coarse->coefficient, width) + width;
 }
 
 // Items of an order, outermost first, turned into all dimensions of a problem, innermost first.
@@ -103,6 +118,7 @@ int64_t LoopSpace::RankWords(const TensorRank& rank,
     holes = holes || term.coefficient > 1;
   }
   if (store_holes_ || !holes) return span;
+  if (const std::optional<int64_t> words = WindowWords(rank, extent)) return *words;
   const loopnest::RankShape shape = loopnest::MakeRankShape(rank);
   loopnest::TouchedBox box;
   for (int k = 0; k < shape.num_terms; ++k) {

@@ -38,7 +38,8 @@ bool OrderMatters(const Hierarchy& hierarchy, size_t level) {
 Error TooManyDecisions(size_t count) {
   return Error{.kind = ErrorKind::kUnsupported,
                .message = fmt::format("the space has {} decisions, but a point holds {}", count,
-                                      Point::kCapacity)};
+                                      Point::kCapacity),
+               .hint = "leave levels of the machine out, or search without bypass (--no-bypass)"};
 }
 
 // Names that dimensions of built-in layers have. One that a layer does not have is of size 1 there.

@@ -1,8 +1,11 @@
 // The loop space: legal by construction, decoded and encoded without loss, and counted.
 #include "tessera/space/loop_space.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -222,6 +225,34 @@ TEST(LoopSpace, HolesOfStridesAreStoredUnderTimeloopsRulesOnly) {
   EXPECT_FALSE(MakeSpace(strided, machine)->Encode(Mapping(mapping)));
   const auto touched = MakeSpace(strided, machine, {.store_holes = false})->Encode(mapping);
   EXPECT_TRUE(touched) << touched.error();
+}
+
+// Words of a window, against indices one by one.
+TEST(LoopSpace, CountsWhatWindowsTouch) {
+  for (const int64_t stride : {1, 2, 3, 5}) {
+    for (const int64_t dilation : {1, 2, 3}) {
+      const LoopProblem conv = *MakeLoopProblem(
+          "conv", {{"R", 7}, {"S", 1}, {"P", 12}, {"Q", 1}, {"C", 1}, {"K", 1}, {"N", 1}},
+          {{"Wstride", stride}, {"Wdilation", dilation}});
+      const auto space = MakeSpace(conv, ThreeLevels(), {.store_holes = false});
+      const auto inputs = static_cast<size_t>(
+          std::ranges::find(conv.tensor_view(), TensorRole::kInput, &LoopTensor::role) -
+          conv.tensor_view().begin());
+      for (const auto& [r, p] :
+           {std::pair(1, 12), {2, 1}, {2, 6}, {3, 4}, {7, 1}, {7, 5}, {4, 2}}) {
+        std::array<int64_t, LoopSpace::kMaxDims> extent;
+        extent.fill(1);
+        extent[static_cast<size_t>(*FindDimension(conv, "R"))] = r;
+        extent[static_cast<size_t>(*FindDimension(conv, "P"))] = p;
+        std::set<int64_t> touched;
+        for (int64_t i = 0; i < r; ++i) {
+          for (int64_t j = 0; j < p; ++j) touched.insert(i * dilation + j * stride);
+        }
+        EXPECT_EQ(space->WordsOf(inputs, extent), std::ssize(touched))
+            << stride << ' ' << dilation << ' ' << r << ' ' << p;
+      }
+    }
+  }
 }
 
 TEST(LoopSpace, HonoursConstraints) {

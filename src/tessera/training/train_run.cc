@@ -15,7 +15,9 @@
 #include "tessera/base/json.h"
 #include "tessera/base/sha256.h"
 #include "tessera/base/stop.h"
+#include "tessera/env.h"
 #include "tessera/record/clock.h"
+#include "tessera/record/run_inputs.h"
 #include "tessera/rl/profiler.h"
 #include "tessera/rl/trainer.h"
 #include "tessera/training/config.h"
@@ -40,6 +42,19 @@ std::string SettingsText(const TrainSettings& settings) {
               {"episodes", settings.episodes},
               {"checkpoint_every", settings.checkpoint_every}}
       .dump();
+}
+
+// Calls `visit` for every setting of the environment that names a file.
+template <typename Visit>
+Result<void> EachFile(TrainingConfig& config, const Visit& visit) {
+  const Result<const EnvInfo*> env = FindEnv(config.env);
+  if (!env) return env.error();
+  for (auto& [name, value] : config.env_settings) {
+    const auto setting = std::ranges::find((*env)->files, name, &FileSetting::name);
+    if (setting == (*env)->files.end() || !setting->is_file(value)) continue;
+    if (Result<void> visited = visit(*setting, value); !visited) return visited;
+  }
+  return {};
 }
 
 // The episode of the next row of the log.
@@ -82,7 +97,11 @@ class TrainLoop {
   }
 
   Result<void> Prepare() {
-    Result<Training> training = MakeTraining(settings_.config, threads_, profiler_.get(), device_);
+    const Result<TrainingConfig> config = hooks_.directory == nullptr
+                                              ? settings_.config
+                                              : ConfigInFolder(*hooks_.directory, settings_.config);
+    if (!config) return config.error();
+    Result<Training> training = MakeTraining(*config, threads_, profiler_.get(), device_);
     if (!training) return training.error();
     training_ = *std::move(training);
     Result<std::unique_ptr<Trainer>> trainer =
@@ -219,12 +238,34 @@ Result<bool> CheckRows(const TrainSettings& settings, const std::vector<Training
 
 Result<RunDirectory> CreateTrainRun(const std::string& path, const TrainSettings& settings,
                                     const RunOrigin& origin) {
+  TrainSettings saved = settings;
+  RunDirectory::Files inputs;
+  const auto copy = [&](const FileSetting& setting, std::string& value) -> Result<void> {
+    Result<std::string> text = setting.copy(value);
+    if (!text) return text.error();
+    value = fmt::format("inputs/{}.yaml", setting.name);
+    inputs[value] = *std::move(text);
+    return {};
+  };
+  if (Result<void> copied = EachFile(saved.config, copy); !copied) return copied.error();
   return RunDirectory::Create(path,
                               {.kind = std::string(kTrainRun),
                                .origin = origin,
-                               .settings = SettingsText(settings),
+                               .settings = SettingsText(saved),
                                .seed = static_cast<int64_t>(settings.config.seed)},
-                              {});
+                              inputs);
+}
+
+Result<TrainingConfig> ConfigInFolder(const RunDirectory& directory, const TrainingConfig& config) {
+  TrainingConfig found = config;
+  const auto find = [&](const FileSetting&, std::string& value) -> Result<void> {
+    Result<std::string> path = InputFile(directory.path(), value);
+    if (!path) return path.error();
+    value = *std::move(path);
+    return {};
+  };
+  if (Result<void> all = EachFile(found, find); !all) return all.error();
+  return found;
 }
 
 Result<TrainSettings> LoadTrainSettings(const RunDirectory& directory) {
@@ -263,12 +304,14 @@ Result<TrainOutcome> TrainAgain(const RunDirectory& directory, const VerifyOptio
   const double deadline = SteadySeconds() + options.seconds;
   const Result<TrainSettings> settings = LoadTrainSettings(directory);
   if (!settings) return settings.error();
+  const Result<TrainingConfig> config = ConfigInFolder(directory, settings->config);
+  if (!config) return config.error();
   Result<std::vector<TrainingRow>> rows = ReadTrainingRows(directory);
   if (!rows) return rows.error();
   const auto fresh = [&]() -> Result<Training> {
     const AbandonScope scope(
         [&] { return SteadySeconds() >= deadline + kSecondsToMake || StopRequested(); });
-    Result<Training> made = MakeTraining(settings->config, options.threads, nullptr);
+    Result<Training> made = MakeTraining(*config, options.threads, nullptr);
     if (!scope.abandoned()) return made;
     if (StopRequested()) return made;
     return Error{.kind = ErrorKind::kBadValue,

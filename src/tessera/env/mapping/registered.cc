@@ -1,19 +1,24 @@
 // The mapping environment by name: method `marl` seen from the side of reinforcement learning, with
 // the choices of `tessera map` as its parameters.
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "tessera/accelerator.h"
 #include "tessera/agents/assignment.h"
+#include "tessera/arch/copy.h"
 #include "tessera/cost.h"
 #include "tessera/env.h"
 #include "tessera/env/decision_env.h"
 #include "tessera/env/found_mapping.h"
 #include "tessera/network.h"
+#include "tessera/part.h"
 #include "tessera/space.h"
+#include "tessera/workload/copy.h"
 
 namespace tessera {
 namespace {
@@ -155,14 +160,20 @@ Result<DecisionGroups> Grouped(const MappingProblem& problem, int64_t agents, in
   return Apply(study->assignment, problem.space()).agents;
 }
 
+// A positive number of agents, if the setting is one.
+std::optional<int64_t> NumberOf(const std::string& agents) {
+  int64_t number = 0;
+  const char* const end = agents.data() + agents.size();
+  const auto parsed = std::from_chars(agents.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number > 0) return number;
+  return std::nullopt;
+}
+
 Result<DecisionGroups> GroupsOf(const Options& options, const MappingProblem& problem) {
   if (options.agents == "each") return AgentForEach(problem.space());
   if (options.agents == "one") return OneAgent(problem.space());
-  int64_t number = 0;
-  const char* const end = options.agents.data() + options.agents.size();
-  const auto parsed = std::from_chars(options.agents.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end && number > 0) {
-    return Grouped(problem, number, options.assignment_samples);
+  if (const std::optional<int64_t> number = NumberOf(options.agents)) {
+    return Grouped(problem, *number, options.assignment_samples);
   }
   const Result<Assignment> assignment = ReadAssignment(options.agents);
   if (assignment) return Apply(*assignment, problem.space()).agents;
@@ -226,12 +237,25 @@ Result<std::unique_ptr<Env>> Make(const Assignments& assignments, int64_t batch,
       batch, pool);
 }
 
+Result<std::string> TextCopy(const std::string& file) { return ReadTextFile(file); }
+
+constexpr std::array<FileSetting, 4> kFiles = {
+    {{"network", [](const std::string& value) { return !IsZooNetwork(value); }, NetworkCopy},
+     {"accelerator", [](const std::string& value) { return !IsPreset(value); }, AcceleratorCopy},
+     {"constraints", [](const std::string& value) { return !value.empty(); }, TextCopy},
+     {"agents",
+      [](const std::string& value) {
+        return value != "each" && value != "one" && !NumberOf(value);
+      },
+      TextCopy}}};
+
 }  // namespace
 
 extern const EnvInfo kMappingEnv = {
     .name = "mapping",
     .summary = "mapping a layer: an action is a mapping, the reward is high where it costs little",
     .parameters = AllParameters,
-    .make = Make};
+    .make = Make,
+    .files = kFiles};
 
 }  // namespace tessera
