@@ -46,8 +46,9 @@ ray: build  ## a study on a Ray cluster of two nodes, a worker and a node killed
 wheel: build  ## sdist and wheel as users get them: isolated build, audits, clean environments
 	@scripts/check-wheel
 
-torch: build  ## agents trained here act in PyTorch, Stable-Baselines3 learns in tessera/Mapping-v0 (3 GB from PyPI)
+torch: build  ## agents trained here act in PyTorch, exported language models have their MACs (3 GB from PyPI)
 	@scripts/check-torch
+	@scripts/check-exports
 
 mutants: setup  ## takes single rules out of model loopnest and checks that the tests notice
 	@scripts/mutants

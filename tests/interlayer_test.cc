@@ -316,6 +316,57 @@ TEST(InterLayer, ABottleneckRunsInSlices) {
   EXPECT_EQ(*totals[0].bound, *totals[1].bound);
 }
 
+// Whenever a run is stopped, what it says is right: a plan that is no worse than the one it started
+// from, and a bound that the best plan with slices is not below.
+TEST(InterLayer, AStoppedRunHasABoundForPlansWithSlices) {
+  GraphMaker maker;
+  const int32_t image = maker.Tensor({1, 2, 8, 4}, TensorKind::kInput);
+  Layer first{.k = 4, .c = 2, .y = 8, .x = 4, .r = 3};
+  first.pad.top = first.pad.bottom = 1;
+  const int32_t wide = maker.Macs(first, image, {1, 4, 8, 4});
+  maker.Macs({.k = 2, .c = 4, .y = 8, .x = 4}, wide, {1, 2, 8, 4});
+  Hierarchy machine;
+  machine.arithmetic.mac_pj = 1;
+  machine.arithmetic.mesh_x = 4;
+  for (const auto& [name, entries, pj] : {std::tuple("RF", std::optional<int64_t>(8), 1),
+                                          std::tuple("GLB", std::optional<int64_t>(96), 6),
+                                          std::tuple("DRAM", std::optional<int64_t>(), 100)}) {
+    MemoryLevel level{.name = name, .entries = entries};
+    level.read_pj = level.fill_pj = level.update_pj = pj;
+    if (level.name == "RF") level.mesh_x = 4;
+    machine.levels.push_back(std::move(level));
+  }
+  MapSettings settings;
+  settings.objective = Objective::kEnergy;
+  settings.method = ProofMethod(ProofUse::kAlone);
+  settings.bypass = false;
+  settings.inter_layer = InterLayer::kSlices;
+  const Result<MapJob> job =
+      MakeMapJob(settings, maker.Take(), {.name = "small", .hierarchy = machine});
+  ASSERT_TRUE(job) << job.error();
+  const Result<NetworkMapping> whole = MapGraph(*job, 1);
+  ASSERT_TRUE(whole) << whole.error();
+  ASSERT_EQ(whole->inter_layer->status, MapStatus::kOptimal);
+  ASSERT_LT(whole->total.energy_pj, whole->inter_layer->homes_energy_pj);
+  ASSERT_LE(whole->inter_layer->homes_energy_pj, whole->inter_layer->none_energy_pj);
+  int plans = 0;
+  bool ended = false;
+  for (int after = 0; !ended; after = 2 * after + 1) {
+    int calls = 0;
+    RunHooks hooks;
+    hooks.stopped = [&] { return ++calls > after; };
+    const Result<NetworkMapping> mapped = MapGraph(*job, 1, hooks);
+    ASSERT_TRUE(mapped) << mapped.error();
+    ended = calls <= after;
+    if (!mapped->inter_layer) continue;
+    ++plans;
+    EXPECT_LE(*mapped->total.bound, whole->total.energy_pj * (1 + 1e-9)) << after;
+    EXPECT_GE(mapped->total.energy_pj, whole->total.energy_pj * (1 - 1e-9)) << after;
+    EXPECT_LE(mapped->total.energy_pj, mapped->inter_layer->none_energy_pj) << after;
+  }
+  EXPECT_GT(plans, 2);
+}
+
 // Two rows of the first layer of MobileNet-v2, whose best mapping wants more room than a group of
 // six nodes leaves.
 TEST(InterLayer, ARoomThatTheBestMappingDoesNotFitGetsAProofOfItsOwn) {

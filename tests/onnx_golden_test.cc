@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,35 @@ TEST(OnnxGolden, ParametersIncludeTheBiasesThatFollowAProduct) {
   const Result<Network> vit = ReadNetwork((Golden() / "vit_b_16.dynamo.onnx").string());
   ASSERT_TRUE(vit) << vit.error();
   EXPECT_EQ(TotalParameters(*vit), 86'567'656 - 25 * 2 * 768 - 768 - 197 * 768);
+}
+
+// Language models of transformers as PyTorch exports them, against PyTorch's own count of their
+// MACs and against what their configs make (scripts/check-exports writes them).
+TEST(OnnxGolden, ExportsOfLanguageModelsHaveTheMacsOfTheirConfigs) {
+  const fs::path folder = fs::path(TESSERA_SOURCE_DIR) / "tests/golden/llm";
+  const Json expected = Json::parse(std::ifstream(folder / "expected.json"));
+  std::map<std::string, int> exports;
+  for (const auto& [file, facts] : expected.items()) {
+    const Result<Network> network = ReadNetwork((folder / file).string());
+    ASSERT_TRUE(network) << network.error();
+    EXPECT_EQ(TotalMacs(*network), facts["macs"]) << file;
+    EXPECT_EQ(network->unknown.size(), 0u) << file;
+    EXPECT_FALSE(network->graph.empty()) << file;
+    ++exports[facts["config"]["model_type"]];
+    Bindings settings;
+    std::stringstream words(facts["setting"].get<std::string>());
+    for (std::string word; std::getline(words, word, ',');) {
+      const size_t equals = word.find('=');
+      const std::string value = word.substr(equals + 1);
+      settings[word.substr(0, equals)] =
+          value == "decode" ? Binding(value) : Binding(std::stoi(value));
+    }
+    const Result<Network> built = ParseNetwork(facts["config"].dump(), "config.json", settings);
+    ASSERT_TRUE(built) << built.error();
+    EXPECT_EQ(TotalMacs(*built), facts["macs"]) << file;
+  }
+  EXPECT_EQ(exports.size(), 10u);
+  for (const auto& [family, count] : exports) EXPECT_GE(count, 2) << family;
 }
 
 // Where the package's graphs are: in .venv, unless the environment names another folder.

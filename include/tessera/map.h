@@ -324,6 +324,8 @@ struct InterLayerPlan {
   std::vector<std::pair<std::string, std::string>> homes = {};  // on chip: tensor, level
   std::vector<PlanStage> stages = {};                           // in execution order
   double none_cycles = 0, none_energy_pj = 0;  // all homes outside, the same vector nodes
+  // Of the best plan without slices that was found, from which those with slices start.
+  double homes_cycles = 0, homes_energy_pj = 0;
   MapStatus status = MapStatus::kNothing;
   std::vector<StaircaseStep> staircases = {};
 };

@@ -90,7 +90,7 @@ RUNS = {
     "study": "study study.yaml",
     "map-policy": "map net.yaml --layer b --accelerator simple3 --method policy --samples 40",
     "map-between": "map graph.yaml --accelerator chip.yaml --objective energy --method exact --no-bypass "
-                   "--inter-layer slices",
+                   "--inter-layer slices --proof-rounds 50",
     "cooptimize-agents": "cooptimize net.yaml --layer b --budget-macs 64 --generator reference "
                          "--measurements 4 --method dcoc",
     "explore": "explore graph.yaml --machine template.yaml --objective edp",

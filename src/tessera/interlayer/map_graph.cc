@@ -30,6 +30,9 @@ constexpr double kNoneShare = 0.2;
 constexpr double kHomesShare = 0.3;
 constexpr double kCloseGap = 0.01;
 
+// What a first plan with slices may take beyond the time of a run, as a share of it.
+constexpr double kLateShare = 0.05;
+
 constexpr int64_t kNodeBytes = 400;  // about what an open node of a proof takes
 constexpr int64_t kOpenProofs = 64;  // about so many are open at a time
 
@@ -63,6 +66,7 @@ class GraphMapper {
       journal = *std::move(opened);
     }
     // For EDP occurrences of a layer could differ, and layers by themselves have one mapping each.
+    optimized_.plan = none;
     if (Goal() != Objective::kEdp) {
       const double now = SteadySeconds();
       const double deadline = now + kNoneShare * (end_ - now);
@@ -101,6 +105,7 @@ class GraphMapper {
     if (whole > 0) end_ = start_ + whole;
     if (proofs > 0) end_ = std::min(end_, SteadySeconds() + proofs);
     deadline_ = end_;
+    latest_ = end_ + kLateShare * (end_ - start_);
   }
 
   // What is known of every layer with all its tensors outside.
@@ -160,6 +165,7 @@ class GraphMapper {
     OptimizerOptions options{.objective = Goal(),
                              .freedom = freedom,
                              .deadline = deadline,
+                             .latest = freedom == Freedom::kSlices ? latest_ : end_,
                              .target_gap = target_gap,
                              .stopped = [this] { return Stopped(); }};
     options.start = optimized_.plan;
@@ -180,7 +186,8 @@ class GraphMapper {
     if (Result<void> made = Make(Freedom::kHomes, homes_end, CloseGap(), journal); !made) {
       return made;
     }
-    if (Stopped()) return {};
+    homes_ = optimized_.plan.spent;
+    // Also when the run is stopped: what no plan without slices is below, plans with slices can be.
     return Make(Freedom::kSlices, end_, TargetGap(), journal);
   }
 
@@ -266,7 +273,11 @@ class GraphMapper {
 
   void Fill(const Plan& none) {
     const Plan& plan = optimized_.plan;
-    InterLayerPlan made{.none_cycles = none.spent.cycles, .none_energy_pj = none.spent.energy_pj};
+    const Spent& homes = homes_ ? *homes_ : plan.spent;
+    InterLayerPlan made{.none_cycles = none.spent.cycles,
+                        .none_energy_pj = none.spent.energy_pj,
+                        .homes_cycles = homes.cycles,
+                        .homes_energy_pj = homes.energy_pj};
     SetHomes(none);
     std::vector<PlanStage> before;  // by node
     for (const Stage& stage : none.stages) before.push_back(StageOf(stage));
@@ -373,9 +384,11 @@ class GraphMapper {
   const double start_ = SteadySeconds();
   double end_ = std::numeric_limits<double>::infinity();
   double deadline_ = std::numeric_limits<double>::infinity();
+  double latest_ = std::numeric_limits<double>::infinity();
   NodeCosts costs_;
   NetworkMapping mapping_;
   Optimized optimized_;
+  std::optional<Spent> homes_;  // of the plan that slices start from
   std::optional<double> told_;
   std::vector<int> home_;  // of every tensor of the plan that is looked at
 };

@@ -33,9 +33,9 @@ class Refiner {
         options_(options),
         pool_(pool),
         planner_(problem, costs,
-                 {.objective = options.objective, .freedom = options.freedom, .stopped = [this] {
-                    return began_ && Over();
-                  }}) {
+                 {.objective = options.objective,
+                  .freedom = options.freedom,
+                  .stopped = [this](Side side) { return Enough(side); }}) {
     best_.plan = options.start;
   }
 
@@ -48,7 +48,7 @@ class Refiner {
       std::vector<Candidate> candidates = CandidatesOf(promised);
       // What is promised has to be possible before anything else is known.
       Plan known = planner_.Best(Side::kUpper);
-      began_ = true;  // A first plan and bound are worth the time that they take.
+      began_ = true;
       if (known.found && (!best_.plan.found || ValueOf(known.spent, options_.objective) <
                                                    ValueOf(best_.plan.spent, options_.objective))) {
         best_.plan = std::move(known);
@@ -75,8 +75,16 @@ class Refiner {
   }
 
  private:
-  bool Over() const {
-    return (options_.stopped && options_.stopped()) || SteadySeconds() >= options_.deadline;
+  bool Over() const { return Past(options_.deadline); }
+  bool Past(double deadline) const {
+    return (options_.stopped && options_.stopped()) || SteadySeconds() >= deadline;
+  }
+
+  // Whether a search for plans ends where it is.
+  bool Enough(Side side) const {
+    if (!best_.plan.found) return began_ && side == Side::kLower && Over();
+    if (!began_) return Past(options_.latest);
+    return side == Side::kLower ? Over() : SteadySeconds() >= options_.latest;
   }
 
   double WeightOf(const Part& part) {

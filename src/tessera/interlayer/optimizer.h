@@ -24,6 +24,10 @@ struct OptimizerOptions {
   // Of the clock (SteadySeconds). Default: none.
   double deadline = std::numeric_limits<double>::infinity();
 
+  // The same for what is worth more time: the first bound, and every plan of what was found.
+  // Without a plan to start from the first one is made whatever time it takes. Default: none.
+  double latest = std::numeric_limits<double>::infinity();
+
   // Default: 0 (until it is proved).
   double target_gap = 0;
 

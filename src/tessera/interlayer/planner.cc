@@ -93,8 +93,8 @@ class PlanSearch {
     places_[0][""] = {0};
     double dropped = kInfinity;
     for (size_t i = 0; i < count; ++i) {
-      if (side_ == Side::kLower && options_.stopped && options_.stopped()) {
-        if (bound != nullptr) *bound = ValueOf(rest_[0], options_.objective);
+      if (Stopped()) {
+        if (bound != nullptr) *bound = std::min(dropped, BoundFrom(i));
         return {};
       }
       dropped = std::min(dropped, Shrink(i));
@@ -103,6 +103,9 @@ class PlanSearch {
         Single(static_cast<int>(i), labels);
         if (options_.freedom == Freedom::kSlices) Groups(static_cast<int>(i), labels);
       }
+      if (!stopped_) continue;  // Not all groups from here were looked at.
+      if (bound != nullptr) *bound = std::min(dropped, BoundFrom(i));
+      return {};
     }
     return Finish(bound, dropped);
   }
@@ -117,6 +120,27 @@ class PlanSearch {
   };
 
   bool Edp() const { return options_.objective == Objective::kEdp; }
+
+  bool Stopped() {
+    stopped_ = stopped_ || (options_.stopped && options_.stopped(side_));
+    return stopped_;
+  }
+
+  // What no plan is below, when stages from node i on were not looked at: every plan goes through a
+  // label at i or, with a group around i, behind it.
+  double BoundFrom(size_t i) const {
+    double least = kInfinity;
+    const size_t last = std::min(places_.size() - 1, i + kMostGroupNodes);
+    for (size_t at = i; at <= last; ++at) {
+      for (const auto& [state, labels] : places_[at]) {
+        for (const int label : labels) {
+          const Spent all = labels_[static_cast<size_t>(label)].spent + rest_[at];
+          least = std::min(least, ValueOf(all, options_.objective));
+        }
+      }
+    }
+    return least;
+  }
 
   // Tensors that can stay and are alive after so many nodes.
   void FindAlive() {
@@ -303,7 +327,7 @@ class PlanSearch {
     const int chain_end =
         std::min(problem_.chain_end[static_cast<size_t>(first)], first + kMostGroupNodes - 1);
     int64_t rows = 0;  // words of one row of all that is between the nodes
-    for (int last = first; last <= chain_end && rows <= most; ++last) {
+    for (int last = first; last <= chain_end && rows <= most && !Stopped(); ++last) {
       rows += problem_.nodes[static_cast<size_t>(last)].row_words;
       const Node& end = problem_.nodes[static_cast<size_t>(last)];
       const std::vector<Planner::Template>& templates = planner_.TemplatesOf(first, last);
@@ -687,6 +711,7 @@ class PlanSearch {
   std::vector<Stage> stages_;
   std::map<std::pair<int, int>, Spent> edges_;  // least cost of a stage, by its nodes
   std::vector<bool>* dead_ = nullptr;           // of the place that is looked at
+  bool stopped_ = false;
 };
 
 Plan Planner::Best(Side side, double* bound) { return PlanSearch(*this, side).Run(bound); }

@@ -63,8 +63,8 @@ struct PlannerOptions {
   size_t max_states = 4096;
   size_t max_points = 256;
 
-  // Ends a search with lower costs where it is: nothing is found then. Default: never.
-  std::function<bool()> stopped = {};
+  // Ends a search where it is: nothing is found then, and the bound is a weak one. Default: never.
+  std::function<bool(Side)> stopped = {};
 };
 
 // Nodes of a group at most.

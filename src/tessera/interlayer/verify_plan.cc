@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,8 @@ class PlanReader {
       wrong = "homes or stages are missing";
       return std::nullopt;
     }
+    // Parts name their mappings by number; older runs have them in their parts.
+    mappings_ = json.value("mappings", Json::array());
     for (const auto& [tensor, level] : json["homes"].items()) {
       if (!level.is_string()) return Fail("a home is no name");
       plan.homes.emplace_back(tensor, level.get<std::string>());
@@ -94,16 +97,33 @@ class PlanReader {
     part.node = json["node"].get<std::string>();
     part.rows = json["rows"].get<int64_t>();
     part.times = json["times"].get<int64_t>();
-    const Result<Mapping> mapping =
-        ParseMappingJson(json["mapping"].dump(), file_, layer->layer, job_.accelerator);
-    if (!mapping || part.rows < 0) return false;
-    part.mapping = std::get<LoopMapping>(*mapping);
+    const LoopMapping* const mapping = MappingOf(json["mapping"], part.layer);
+    if (mapping == nullptr || part.rows < 0) return false;
+    part.mapping = *mapping;
     wrong.clear();
     return true;
   }
 
+  // None: it is no mapping of that layer.
+  const LoopMapping* MappingOf(const Json& json, size_t layer) {
+    const bool number = json.is_number_integer();
+    const int64_t place = number ? json.get<int64_t>() : -1;
+    if (number && (!mappings_.is_array() || place < 0 || place >= std::ssize(mappings_))) {
+      return nullptr;
+    }
+    const auto known = read_.find({place, layer});
+    if (number && known != read_.end()) return &known->second;
+    const Result<Mapping> mapping =
+        ParseMappingJson((number ? mappings_[static_cast<size_t>(place)] : json).dump(), file_,
+                         job_.network.layers[layer].layer, job_.accelerator);
+    if (!mapping) return nullptr;
+    return &(read_[{place, layer}] = std::get<LoopMapping>(*mapping));
+  }
+
   const MapJob& job_;
   const std::string& file_;
+  Json mappings_;
+  std::map<std::pair<int64_t, size_t>, LoopMapping> read_;  // by place and layer
 };
 
 // Every node by itself with its layer's mapping, all homes outside.

@@ -88,8 +88,8 @@ Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   cost_ = *cost;
   value_ = ValueOf(*cost, job_.problem.objective);
   mapper_->Offer(*mapping_);
-  done_ = first_done_ = proof_.complete;
-  if (done_) stop_ = MapStop::kProved;
+  // What was shown of the next objectives is in no journal: it is looked at again.
+  if (proof_.complete) FinishFirst(MapStop::kProved);
   return {};
 }
 

@@ -36,7 +36,34 @@ Json HomesJson(const std::array<std::string, kTensors>& homes) {
   return json;
 }
 
-Result<Json> StageJson(const MapJob& job, const PlanStage& stage) {
+// Mappings of a plan, each once: thousands of nodes share one.
+class MappingList {
+ public:
+  explicit MappingList(const MapJob& job) : job_(job) {}
+
+  // Its place in the list.
+  Result<int64_t> Find(const PlanPart& part) {
+    std::vector<std::pair<LoopMapping, int64_t>>& known = known_[part.layer];
+    for (const auto& [mapping, place] : known) {
+      if (mapping == part.mapping) return place;
+    }
+    const Result<std::string> text =
+        MappingJson(job_.network.layers[part.layer].layer, job_.accelerator, part.mapping);
+    if (!text) return text.error();
+    known.emplace_back(part.mapping, std::ssize(json_));
+    json_.push_back(FromText(*text));
+    return known.back().second;
+  }
+
+  std::vector<Json> Take() { return std::move(json_); }
+
+ private:
+  const MapJob& job_;
+  std::map<size_t, std::vector<std::pair<LoopMapping, int64_t>>> known_;  // by layer
+  std::vector<Json> json_;
+};
+
+Result<Json> StageJson(const MapJob& job, const PlanStage& stage, MappingList& mappings) {
   Json json;
   json["nodes"] = stage.nodes;
   json["level"] = stage.level.empty() ? Json(nullptr) : Json(stage.level);
@@ -53,17 +80,16 @@ Result<Json> StageJson(const MapJob& job, const PlanStage& stage) {
                    {"outer_words", Whole(stage.none_outer_words - stage.outer_words)}};
   json["parts"] = Json::array();
   for (const PlanPart& part : stage.parts) {
-    const NetworkLayer& layer = job.network.layers[part.layer];
-    const Result<std::string> mapping = MappingJson(layer.layer, job.accelerator, part.mapping);
+    const Result<int64_t> mapping = mappings.Find(part);
     if (!mapping) return mapping.error();
     json["parts"].push_back({{"node", part.node},
-                             {"layer", layer.name},
+                             {"layer", job.network.layers[part.layer].name},
                              {"rows", part.rows},
                              {"times", part.times},
                              {"homes", HomesJson(part.homes)},
                              {"cycles", Whole(part.cycles)},
                              {"energy_pj", part.energy_pj},
-                             {"mapping", FromText(*mapping)}});
+                             {"mapping", *mapping}});
   }
   return json;
 }
@@ -91,12 +117,17 @@ Result<Json> PlanJson(const MapJob& job, const InterLayerPlan& plan) {
   json["none"] = {{"cycles", Whole(plan.none_cycles)},
                   {"energy_pj", plan.none_energy_pj},
                   {"edp", plan.none_cycles * plan.none_energy_pj}};
+  json["without_slices"] = {{"cycles", Whole(plan.homes_cycles)},
+                            {"energy_pj", plan.homes_energy_pj},
+                            {"edp", plan.homes_cycles * plan.homes_energy_pj}};
+  MappingList mappings(job);
   json["stages"] = Json::array();
   for (const PlanStage& stage : plan.stages) {
-    Result<Json> made = StageJson(job, stage);
+    Result<Json> made = StageJson(job, stage, mappings);
     if (!made) return made.error();
     json["stages"].push_back(*std::move(made));
   }
+  json["mappings"] = mappings.Take();
   json["staircases"] = Json::array();
   for (const StaircaseStep& step : plan.staircases) {
     Json room = Json::object();

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tessera/base/checked.h"
 #include "tessera/base/text.h"
@@ -155,16 +156,31 @@ class GraphChecker {
     }
     if (node.type == "maxpool" || node.type == "avgpool") return CheckPooling(node);
     if (node.type == "add" || node.type == "mul" || node.type == "sub" || node.type == "div") {
-      // Both may be repeated, along different axes.
-      int64_t most = 0;
-      for (const int32_t input : node.inputs) most = std::max(most, WordsOf(graph_, input));
-      if (node.inputs.size() >= 2 && most <= written) return {};
-      return Bad(node, node.inputs.size() < 2
-                           ? std::string("it needs two inputs")
-                           : fmt::format("its inputs have {} words, but {} has {}", most,
-                                         Name(node.outputs[0]), written));
+      if (node.inputs.size() < 2) return Bad(node, "it needs two inputs");
+      for (const int32_t input : node.inputs) {
+        if (Repeats(input, node.outputs[0])) continue;
+        if (const int64_t words = WordsOf(graph_, input); words > written) {
+          return Bad(node, fmt::format("its inputs have {} words, but {} has {}", words,
+                                       Name(node.outputs[0]), written));
+        }
+        return Bad(node, fmt::format("{} [{}] does not fit {} [{}]", Name(input),
+                                     fmt::join(Tensor(input).shape, ", "), Name(node.outputs[0]),
+                                     fmt::join(Tensor(node.outputs[0]).shape, ", ")));
+      }
     }
     return {};
+  }
+
+  // Whether a tensor has as many words as another one, or can be repeated along some of its axes.
+  bool Repeats(int32_t tensor, int32_t to) const {
+    if (WordsOf(graph_, tensor) == WordsOf(graph_, to)) return true;
+    const std::vector<int64_t>&from = Tensor(tensor).shape, &whole = Tensor(to).shape;
+    if (from.size() > whole.size()) return false;
+    for (size_t k = 1; k <= from.size(); ++k) {
+      const int64_t size = from[from.size() - k];
+      if (size != 1 && size != whole[whole.size() - k]) return false;
+    }
+    return true;
   }
 
   Result<void> CheckLayer(const GraphNode& node) const {

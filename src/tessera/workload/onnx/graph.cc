@@ -133,7 +133,18 @@ Entry EntryOf(const std::string& op, Op& node) {
   return {"", same && !moves.contains(op) ? Class::kElementwise : Class::kVector};
 }
 
-bool IsConstant(const Value& value) { return value.parameter || value.data != nullptr; }
+bool IsConstant(const Value& value) {
+  return value.tensor < 0 && (value.parameter || value.data != nullptr);
+}
+
+// Whether a result of which some elements are known is made of activations, too: a class token that
+// is put before them, say. Shapes are integers, and their open sizes are no activations.
+bool JoinsActivations(const std::vector<const Value*>& inputs, const Value& result) {
+  if (!IsReal(result.type) || result.data == nullptr) return false;
+  return !std::ranges::all_of(*result.data, &Number::known) &&
+         std::ranges::any_of(
+             inputs, [](const Value* input) { return input != nullptr && input->tensor >= 0; });
+}
 
 int64_t WordsOf(const std::vector<int64_t>& shape) {
   int64_t words = 1;
@@ -201,7 +212,10 @@ void GraphRecorder::AddNode(Op& op, const std::string& name,
                             size_t first) {
   if (!known_) return;
   bool constant = true;
-  for (size_t i = 0; i < op.num_outputs(); ++i) constant = constant && IsConstant(op.Output(i));
+  for (size_t i = 0; i < op.num_outputs(); ++i) {
+    const Value& result = op.Output(i);
+    constant = constant && IsConstant(result) && !JoinsActivations(inputs, result);
+  }
   if (layers.size() > first) {
     AddLayers(name, inputs, op, layers, first);
   } else if (!constant) {

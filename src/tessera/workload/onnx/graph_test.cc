@@ -55,6 +55,14 @@ TEST(OnnxEdges, ShapesConstantsAndWhatNobodyReadsAreNoNodes) {
             "[v=reshape(x)] o=fc(v,ww)");
 }
 
+// A class token before a few tokens: some elements are known, and it is no constant for that.
+TEST(OnnxEdges, ActivationsBehindConstantsStayActivations) {
+  EXPECT_EQ(GraphOf("input x [4] weight w [6,3] weight p [6] output o "
+                    "c = Concat<axis=0>({0.5,1.5}, x)  a = Add(c, p)  r = Reshape(a, {1,6}) "
+                    "o = MatMul(r, w)"),
+            "c=concat(operand1,x) [a=bias(c)] [r=reshape(a)] o=fc(r,w)");
+}
+
 TEST(OnnxEdges, TablesGiveTheRowsThatAreLookedUp) {
   EXPECT_EQ(GraphOf("input ids int64 [1,6] weight table [100,8] weight w [8,4] output o "
                     "e = Gather(table, ids)  o = MatMul(e, w)"),
