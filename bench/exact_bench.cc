@@ -1,10 +1,13 @@
 // Time to the proof: every distinct layer of networks, or a matrix product, on a machine, by the
 // exact mapper. Not a ratio against a baseline: optima and seconds are what users ask for.
 //
-//   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK] [--goal energy]
+//   exact_bench [--machine simple3] [--network resnet18 | --gemm MxNxK |
+//                --pointwise YxXxCxK] [--goal energy]
 //               [--semantics timeloop3] [--threads 1] [--seconds 60] [--json 1]
 //               [--anneal 0]   samples of method sa that supply a first mapping
 //               [--bypass 0]   1: levels may pass tensors by
+//               [--any 0]      1: factors need not divide; first, for a third of the time, those
+//               that do
 //               [--layer A,B]  these layers only
 //               [--list 1]     names of the layers, one to a line
 //               [--challenge 0]   samples of method sa, dealt out to four runs with seeds of their
@@ -33,9 +36,10 @@ namespace tessera {
 namespace {
 
 struct Arguments {
-  std::string machine = "simple3", network, gemm, layer, goal = "energy", semantics = "timeloop3";
+  std::string machine = "simple3", network, gemm, pointwise, layer, goal = "energy",
+              semantics = "timeloop3";
   int threads = 1;
-  bool verbose = false, json = false, bypass = false, list = false;
+  bool verbose = false, json = false, bypass = false, list = false, any = false;
   double seconds = 60;
   int64_t anneal = 0, challenge = 0;
 };
@@ -67,6 +71,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.network = value;
     else if (flag == "--gemm")
       arguments.gemm = value;
+    else if (flag == "--pointwise")
+      arguments.pointwise = value;
     else if (flag == "--layer")
       arguments.layer = value;
     else if (flag == "--goal")
@@ -85,6 +91,8 @@ Arguments Parse(int argc, char** argv) {
       arguments.json = value == "1";
     else if (flag == "--bypass")
       arguments.bypass = value == "1";
+    else if (flag == "--any")
+      arguments.any = value == "1";
     else if (flag == "--list")
       arguments.list = value == "1";
     else if (flag == "--verbose")
@@ -104,6 +112,14 @@ std::vector<Job> Jobs(const Arguments& arguments) {
     jobs.push_back(
         {arguments.gemm,
          Must(MakeLoopProblem("gemm", {{"M", size(0)}, {"N", size(1)}, {"K", size(2)}}))});
+  }
+  if (!arguments.pointwise.empty()) {
+    const std::vector<std::string_view> sizes = Split(arguments.pointwise, 'x');
+    if (sizes.size() != 4) Fail("--pointwise takes YxXxCxK");
+    const auto size = [&](size_t k) { return std::stoll(std::string(sizes[k])); };
+    const Layer layer{
+        .type = LayerType::kConv, .k = size(3), .c = size(2), .y = size(0), .x = size(1)};
+    jobs.push_back({arguments.pointwise, Must(MakeLoopProblem(layer)), layer});
   }
   if (arguments.network.empty()) return jobs;
   const std::vector<std::string_view> wanted = Split(arguments.layer, ',');
@@ -159,6 +175,21 @@ double Challenge(const Job& job, const Accelerator& machine, exact::Goal goal,
   return best;
 }
 
+// The best mapping with factors that divide.
+std::optional<LoopMapping> WithPerfectFactors(const Job& job, const Hierarchy& machine,
+                                              const exact::MapperOptions& options, double seconds,
+                                              ThreadPool& pool) {
+  const double begin = CpuSeconds();
+  exact::MapperOptions stopping = options;
+  stopping.stopped = [&] { return CpuSeconds() - begin >= seconds; };
+  const auto mapper = Must(exact::Mapper::Make(job.problem, machine, stopping));
+  while (CpuSeconds() - begin < seconds && mapper->Step(pool)) {
+  }
+  const exact::Progress progress = mapper->progress();
+  if (!progress.best) return {};
+  return progress.best->mapping;
+}
+
 int Run(const Arguments& arguments) {
   const Accelerator machine = Must(LoadAccelerator(arguments.machine));
   const std::optional<loopnest::Semantics> semantics = loopnest::FindSemantics(arguments.semantics);
@@ -178,9 +209,18 @@ int Run(const Arguments& arguments) {
   double total = 0;
   for (const Job& job : Jobs(arguments)) {
     const double begin = CpuSeconds();
-    const auto mapper = Must(exact::Mapper::Make(
-        job.problem, *machine.hierarchy,
-        {.goal = goal, .semantics = *semantics, .decide_keep = arguments.bypass}));
+    exact::MapperOptions options{
+        .goal = goal, .semantics = *semantics, .decide_keep = arguments.bypass};
+    std::optional<LoopMapping> divides;
+    if (arguments.any) {
+      divides = WithPerfectFactors(job, *machine.hierarchy, options, arguments.seconds / 3, pool);
+      options.any_factors = true;
+      constexpr int64_t kSplitSteps = 500'000;  // as commands have it
+      options.split_steps = kSplitSteps;
+      options.stopped = [&] { return CpuSeconds() - begin >= arguments.seconds; };
+    }
+    const auto mapper = Must(exact::Mapper::Make(job.problem, *machine.hierarchy, options));
+    if (divides) mapper->Offer(*divides);
     if (arguments.anneal > 0 && job.layer) {
       const Annealed first = Anneal(job, machine, goal, arguments, arguments.anneal, /*seed=*/1);
       if (first.mapping) mapper->Offer(*first.mapping);
@@ -201,6 +241,13 @@ int Run(const Arguments& arguments) {
     const exact::Progress progress = mapper->progress();
     const double spent = CpuSeconds() - begin;
     total += spent;
+    if (arguments.verbose) {
+      fmt::print("  {} rounds, {} open nodes; left out:", progress.rounds, progress.open_nodes);
+      for (size_t r = 0; r < exact::kRules; ++r) {
+        fmt::print(" {} {}", exact::kRuleNames[r], progress.counters.pruned[r]);
+      }
+      fmt::print("\n");
+    }
     const std::string_view status = exact::kStatusNames[static_cast<size_t>(progress.status)];
     const double best = progress.best ? progress.best->value : 0;
     const bool challenged =

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "tessera/search/exact/least_hops.h"
 #include "tessera/search/exact/model.h"
 #include "tessera/search/exact/parallel.h"
+#include "tessera/search/exact/ragged_floor.h"
 #include "tessera/search/exact/tile_terms.h"
 
 namespace tessera::exact {
@@ -89,6 +91,16 @@ struct Shared {
 struct Floor {
   int level = -1;  // -1: not known
   OperandFront front = {};
+  std::shared_ptr<const RaggedFloor> ragged = {};  // with any factors: tile by tile. R5
+};
+
+// What may be spent on one with any factors.
+struct FloorEffort {
+  // Tiles times choices of parallel factors. 10^8 take about a second. Default: 1.5e8.
+  double most_pairs = 1.5e8;
+
+  // Asked all the time; true ends it without a floor. Default: never.
+  std::function<bool()> stopped = {};
 };
 
 // Scratch and arithmetic of one thread.
@@ -125,7 +137,7 @@ class Bounder {
   const Model& model() const { return model_; }
 
   // Finds the floor that says most; takes some milliseconds. Bounds know of it once it is set.
-  Floor FindFloor(Goal goal);
+  Floor FindFloor(Goal goal, const FloorEffort& effort = {});
   void SetFloor(const Floor& floor) { floor_ = floor; }
 
   // The state outside the outermost level.
@@ -187,6 +199,14 @@ class Bounder {
                     const PartialSplit& split, Goal goal, double limit = kInfinity,
                     OperandFront* floor = nullptr);
   PartialSplit NothingDecided(int level) const;
+
+  // With any factors, above the tiles that the floor knows: bounds of a tile, and of one with all
+  // parallel factors of its level; 0 elsewhere. R5.
+  double RaggedTileBound(const Frame& parent, const ChainSummary& outside, const Tile& tile,
+                         Goal goal) const;
+  double RaggedSplitBound(const Frame& parent, const ChainSummary& outside, const Tile& tile,
+                          const int32_t* spatial, const int32_t* temporal, Goal goal) const;
+  bool KnowsTiles(int level) const { return floor_.ragged && level == floor_.level; }
   // The factors of the next dimension; `left` children are for the others.
   void Decide(const TileCosts& costs, const SplitFactors& factors, double left,
               PartialSplit& split) const;
@@ -219,7 +239,10 @@ class Bounder {
               const Energy& least_energy, OperandFront& front);
 
   // floor.cc
+  void SetOutermost(int level, std::vector<Frame>& frames);
   bool SetFloor(int level, Floor& floor);
+  RaggedFloor::Inside::Sums SumsInside(int level, const Tile& tile, int v) const;
+  bool SetRaggedFloor(int level, const FloorEffort& effort, Floor& floor);
   void AddToFloor(std::span<const Frame> frames, int level, const Tile& tile, Floor& floor);
   double OutsideFloor(int level) const;
 

@@ -457,7 +457,9 @@ bool Bounder::PlacementMatters(const Frame& frame) const {
 
 bool Bounder::OrderRisk(std::span<const Frame> frames, const Chain& chain) const {
   if (model_.linked_level || !model_.disjoint || window_outputs_) return true;
-  if (model_.any && IsRagged(model_, frames.data())) return true;
+  if (model_.any && IsRagged(model_, frames.data()) && MayPassOnce(model_, frames.data())) {
+    return true;
+  }
   int first_level = -1;  // of the loops at and above a level
   for (int i = model_.num_levels - 1; i >= 0; --i) {
     const Frame& frame = frames[static_cast<size_t>(i)];

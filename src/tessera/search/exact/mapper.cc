@@ -225,7 +225,10 @@ struct Mapper::State {
   void SetFloor(int32_t choice) {
     Searched& of = SearchedOf(choice);
     if (of.floor) return;
-    of.floor = TreeOf(0, choice).FindFloor();
+    FloorEffort effort{.stopped = Stopped()};
+    constexpr double kMostOfMany = 3e6;
+    if (choices.sets.size() > 1) effort.most_pairs = kMostOfMany;
+    of.floor = TreeOf(0, choice).FindFloor(effort);
     for (const std::unique_ptr<Tree>& tree : of.trees) {
       if (tree) tree->SetFloor(*of.floor);
     }
@@ -461,6 +464,8 @@ bool Mapper::State::StartFullest() {
     stopped = tree.stopped();
   }
   std::vector<Branch> children;
+  // With any factors even the first split takes long without it.
+  if (options.any_factors && !stopped) SetFloor(root.tree);
   tree.SetLimit(best.value);
   Tree::Rest rest;
   if (!stopped) {

@@ -196,6 +196,18 @@ double RaggedOperations(const Model& model, const Frame& frame) {
   return operations;
 }
 
+double OnceOutside(const Model& model, const Frame& frame, int level, int dim, int32_t extent,
+                   int32_t spatial) {
+  if (frame.temporal[dim] == 1) return 0;
+  const int64_t bound = model.bounds[dim];
+  const int64_t whole = frame.extents[dim];
+  // Where each of the instances gets something of the last tile, and has one further in, all of
+  // them see every iteration.
+  const Tiling outside = Cut(bound, whole);
+  if (model.fan_below[level] <= 1 && CeilDiv(outside.last, extent) >= spatial) return 0;
+  return static_cast<double>(std::max<int64_t>(0, 2 * whole - bound)) / static_cast<double>(bound);
+}
+
 double RaggedCut(const Frame& parent, const Tile& tile, int dim, int32_t spatial) {
   const RaggedDim& outer = parent.ragged[dim];
   if (spatial == 1 || tile.open[dim] != 0) return 1;
@@ -258,6 +270,19 @@ OnceParts MostOnce(const Model& model, const Frame& parent, const Tile& tile, in
   const bool full = outer != bound && last == outer;
   const auto below = static_cast<double>(full ? 0 : std::min(last, at_once * e)) / size;
   return {.here = here, .below = std::max(here, below)};
+}
+
+bool MayPassOnce(const Model& model, const Frame* frames) {
+  for (int v = 0; v < model.num_tensors; ++v) {
+    if (!model.tensors[v].simple) return true;
+  }
+  for (int i = 0; i < model.num_levels; ++i) {
+    for (int d = 0; d < model.num_dims; ++d) {
+      const RaggedDim& dim = frames[i].ragged[d];
+      if (frames[i].temporal[d] > 1 && (dim.once_here > 0 || dim.once_below > 0)) return true;
+    }
+  }
+  return false;
 }
 
 bool IsRagged(const Model& model, const Frame* frames) {

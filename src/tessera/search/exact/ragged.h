@@ -55,6 +55,11 @@ void SetRagged(const Model& model, const Frame& parent, int v, Frame& frame);
 // Operations below the child that the first MAC belongs to, which works whenever any does. R2.
 double RaggedOperations(const Model& model, const Frame& frame);
 
+// RaggedDim::once_below of a frame whose extent is decided, where `level` further in deals it out
+// in tiles of `extent` with a parallel factor.
+double OnceOutside(const Model& model, const Frame& frame, int level, int dim, int32_t extent,
+                   int32_t spatial);
+
 // By what a parallel factor over a dimension makes them fewer.
 double RaggedCut(const Frame& parent, const Tile& tile, int dim, int32_t spatial);
 
@@ -73,6 +78,10 @@ OnceParts MostOnce(const Model& model, const Frame& parent, const Tile& tile, in
 
 // Whether the factors of all levels multiply to more than the size of some dimension.
 bool IsRagged(const Model& model, const Frame* frames);
+
+// Whether a loop may have one iteration only for some instance, or a tensor is a window: then more
+// of the order of loops counts than which is innermost. R3.
+bool MayPassOnce(const Model& model, const Frame* frames);
 
 }  // namespace tessera::exact
 

@@ -180,7 +180,14 @@ void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
 void SetOutside(const TileStep& step, int c, TileTerms& terms) {
   if (step.floor < 0 || step.level() <= step.floor || c < step.floor) return;
   const int crossed = step.model.parent[step.floor][step.v];
-  terms.outside_child_pj = terms.child_pj - step.model.inner_pj[crossed][step.v];
+  const double inside_pj = step.model.inner_pj[crossed][step.v];
+  // With any factors what goes further in is apart.
+  if (step.model.any && step.closes()) {
+    terms.outside_child_pj = terms.child_pj;
+    terms.outside_inner_pj = terms.inner_pj - inside_pj;
+  } else {
+    terms.outside_child_pj = terms.child_pj - inside_pj;
+  }
   terms.outside_parent_pj = terms.parent_pj;
 }
 
@@ -530,6 +537,7 @@ void Bounder::SetOutsideTerms(TileCosts& costs) const {
     TileTerms& terms = costs.outside[v];
     terms = costs.tensors[v];
     terms.child_pj = terms.outside_child_pj;
+    terms.inner_pj = terms.outside_inner_pj;
     terms.parent_pj = terms.outside_parent_pj;
     terms.stay_words = terms.stay_pj = terms.further_in_pj = 0;
     terms.fixed.Add(-terms.passing_pj);

@@ -144,9 +144,7 @@ bool Tree::CloseTiles(int level, const int32_t* spatial, const int32_t* temporal
       frame.extents[d] = frame.least[d] = extent;
       frame.open[d] = 0;
       frame.ragged[d].once_below =
-          frame.temporal[d] == 1
-              ? 0
-              : std::max(0.0, 2.0 * extent - model_.bounds[d]) / model_.bounds[d];
+          OnceOutside(model_, frame, level, d, tile.extents[d], spatial[d]);
       last = std::max(last, k);
     }
   }
@@ -252,6 +250,23 @@ bool Tree::Decide(int level, int dim, int32_t spatial, int32_t temporal) {
   return false;
 }
 
+// What a floor says of a tile with all parallel factors of its level. R5.
+bool Tree::MayBeBetter(int level, const int32_t* spatial, const int32_t* temporal) {
+  if (!bounder_.KnowsTiles(level)) return true;
+  Tile& tile = tiles_[level];
+  double bound = kInfinity;
+  for (const ChainSummary& outside : outside_[level]) {
+    bound = std::min(bound, bounder_.RaggedSplitBound(frames_[level + 1], outside, tile, spatial,
+                                                      temporal, options_.goal));
+  }
+  bound = Scaled(bound);
+  if (bound < Limit()) return true;
+  tile.decided = model_.num_dims;
+  Prune(Rule::kSplit, bound, level + 1, &tile, nullptr);
+  tile.decided = 0;
+  return false;
+}
+
 template <typename Use>
 void Tree::ForEachAnySplit(int level, const Use& use) {
   const Tile& tile = tiles_[level];
@@ -265,6 +280,7 @@ void Tree::ForEachAnySplit(int level, const Use& use) {
     if (d == model_.num_dims) {
       Look();
       if (!SpatialFits(level, spatial)) return;
+      if (!MayBeBetter(level, spatial, temporal)) return;
       std::vector<Opened>& opened = opened_[level];
       if (CloseTiles(level, spatial, temporal, opened)) {
         bounder_.MakeFrame(frames_, level, tile, spatial, temporal);
@@ -368,6 +384,17 @@ void Tree::SortTiles(int level) {
     double bound = 0;
     if (level > 0) {
       ++counters_.tiles;
+      if (bounder_.KnowsTiles(level)) {
+        bound = kInfinity;
+        for (const ChainSummary& outside : outside_[level]) {
+          bound = std::min(bound, bounder_.RaggedTileBound(frames_[level + 1], outside,
+                                                           tiles_[level], options_.goal));
+        }
+        bound = Scaled(bound);
+        if (bound >= Limit()) {
+          return Prune(Rule::kTile, bound, level + 1, &tiles_[level], nullptr);
+        }
+      }
       bound = Scaled(bounder_.TileBound(frames_, level, chains_[level + 1], tiles_[level],
                                         options_.goal, Limit() / options_.bound_scale));
       if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tiles_[level], nullptr);

@@ -113,7 +113,7 @@ class Tree {
   bool stopped() const { return stopped_; }
 
   // What everything inside some level costs at least, for all bounds from now on. B21.
-  Floor FindFloor() { return bounder_.FindFloor(options_.goal); }
+  Floor FindFloor(const FloorEffort& effort) { return bounder_.FindFloor(options_.goal, effort); }
   void SetFloor(const Floor& floor) { bounder_.SetFloor(floor); }
   // The bound of a node, by what is known now.
   double BoundOf(const Branch& node);
@@ -193,6 +193,7 @@ class Tree {
   void SetOutside(int level);
   void BeginSplit(int level);
   bool Decide(int level, int dim, int32_t spatial, int32_t temporal);
+  bool MayBeBetter(int level, const int32_t* spatial, const int32_t* temporal);
   bool CloseTiles(int level, const int32_t* spatial, const int32_t* temporal,
                   std::vector<Opened>& opened);
   void OpenTiles(const std::vector<Opened>& opened);
