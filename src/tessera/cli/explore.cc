@@ -53,7 +53,7 @@ std::vector<Flag> Flags(ExploreArguments& arguments) {
       BitsFlag(arguments.bits),
       {.name = "--objective",
        .target = &arguments.objective,
-       .help = "what is to be small: latency, energy, edp, or area of a machine that can do it",
+       .help = "what is to be small; area: of a machine that can do it",
        .value = "OBJECTIVE",
        .choices = AsChoices<kObjectiveNames>,
        .closed = true},
@@ -96,7 +96,7 @@ std::vector<Flag> Flags(ExploreArguments& arguments) {
   for (const Flag& flag : MachineMapFlags(
            arguments.map,
            "of a machine: area_mm2, area_um2, power_w, sram_bytes, aspect; of a layer's mapping: "
-           "cycles, energy_pj, edp; may be repeated")) {
+           "cycles, energy_pj, edp")) {
     flags.push_back(flag);
   }
   return flags;

@@ -120,7 +120,7 @@ std::vector<Flag> Flags(MapArguments& arguments) {
        .value = "PART"},
       {.name = "--set",
        .target = &arguments.set,
-       .help = "a setting of the method; may be repeated",
+       .help = "a setting of the method",
        .value = "NAME=VALUE"},
       {.name = "--agents",
        .target = &arguments.agents,

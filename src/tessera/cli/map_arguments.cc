@@ -18,16 +18,15 @@ namespace tessera {
 std::vector<std::string> MethodNames() { return SearchMethods().Names(); }
 
 std::vector<Flag> ConstraintFlags(std::vector<std::string>& constraints, std::string& dataflow) {
-  return {
-      {.name = "--constraints",
-       .target = &constraints,
-       .help = "YAML file with what mappings must be like (docs/constraints.md); may be repeated",
-       .value = "FILE"},
-      {.name = "--dataflow",
-       .target = &dataflow,
-       .help = "what stays where, and what is parallel, by name (docs/constraints.md)",
-       .value = "NAME",
-       .choices = DataflowNames}};
+  return {{.name = "--constraints",
+           .target = &constraints,
+           .help = "YAML file with what mappings must be like (docs/constraints.md)",
+           .value = "FILE"},
+          {.name = "--dataflow",
+           .target = &dataflow,
+           .help = "what stays where, and what is parallel, by name (docs/constraints.md)",
+           .value = "NAME",
+           .choices = DataflowNames}};
 }
 
 std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
@@ -64,17 +63,15 @@ std::vector<Flag> ProblemFlags(ProblemArguments& arguments) {
        .help = "loops: every level holds every tensor that the machine lets it hold"},
       {.name = "--limit",
        .target = &arguments.limits,
-       .help = "what a layer may cost at most: cycles, energy_pj, edp, power_mw or area_um2; may "
-               "be repeated",
+       .help = "what a layer may cost at most: cycles, energy_pj, edp, power_mw or area_um2",
        .value = "KEY=VALUE"},
       {.name = "--ert",
        .target = &arguments.ert,
-       .help = "energies for the machine: an ERT of Accelergy, or an energy_table of Tessera; may "
-               "be repeated",
+       .help = "energies for the machine: an ERT of Accelergy, or an energy_table of Tessera",
        .value = "FILE"},
       {.name = "--art",
        .target = &arguments.art,
-       .help = "areas for the machine: an ART of Accelergy; may be repeated",
+       .help = "areas for the machine: an ART of Accelergy",
        .value = "FILE"},
   };
   flags.insert(flags.end(), more.begin(), more.end());

@@ -70,6 +70,8 @@ TEST(Commands, AreDescribed) {
       EXPECT_NE(flag.help.empty(), !flag.hidden) << flag.name;
       EXPECT_EQ(flag.value.empty(), !IsOption(flag) || !TakesValue(flag)) << flag.name;
       EXPECT_FALSE(flag.closed && flag.choices == nullptr) << flag.name;
+      // --help says so by itself.
+      EXPECT_EQ(flag.help.find("may be repeated"), std::string_view::npos) << flag.name;
     }
     const Outcome help = Tessera({std::string(command->name), "--help"});
     EXPECT_EQ(help.code, 0);

@@ -34,14 +34,17 @@ std::vector<Flag> Flags(SweepArguments& arguments) {
       {.name = "--vary",
        .target = &arguments.vary,
        .help = "a number of the machine (levels.GLB.entries) or of the network (network.seq) and "
-               "its values: 16K..1M:x2, 1..9:+2 or 8,16,32; may be repeated",
+               "its values: 16K..1M:x2, 1..9:+2 or 8,16,32",
        .value = "FIELD=VALUES",
        .required = true},
       {.name = "--objective",
        .target = &arguments.objective,
-       .help = "what each layer is mapped for: latency, energy or edp",
+       .help = "what each layer is mapped for",
        .value = "OBJECTIVE",
-       .choices = AsChoices<kObjectiveNames>,
+       .choices =
+           [] {
+             return std::vector<std::string>{"latency", "energy", "edp"};
+           },
        .closed = true},
       {.name = "--time-limit",
        .target = &arguments.seconds,
@@ -55,8 +58,7 @@ std::vector<Flag> Flags(SweepArguments& arguments) {
        .least = 0}};
   flags.insert(flags.end(), more.begin(), more.end());
   for (const Flag& flag :
-       MachineMapFlags(arguments.map,
-                       "what a layer may cost at most: cycles, energy_pj, edp; may be repeated")) {
+       MachineMapFlags(arguments.map, "what a layer may cost at most: cycles, energy_pj, edp")) {
     flags.push_back(flag);
   }
   return flags;

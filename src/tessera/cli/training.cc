@@ -86,7 +86,7 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
 Flag MakeDeviceFlag(std::string& device) {
   return {.name = "--device",
           .target = &device,
-          .help = "where agents learn: cpu or cuda (default: cpu)",
+          .help = "where agents learn",
           .value = "NAME",
           .choices =
               [] {

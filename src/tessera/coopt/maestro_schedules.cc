@@ -16,7 +16,7 @@ namespace tessera::coopt {
 namespace {
 
 // Positions of the knobs.
-enum : size_t { kOuter = 0, kInner = 4, kParallelOuter = 8, kParallelInner, kOrder, kCluster };
+enum : size_t { kOuter = 0, kInner = 4, kParallelOuter = 8, kParallelInner, kLoopOrder, kCluster };
 constexpr size_t kKnobs = 12;
 
 // Dimensions of a convolution and of a product of matrices by their place in TiledShape.
@@ -121,7 +121,7 @@ void MaestroSchedules::AssignKnobs(bool gemm, Parts& parts) {
         }
         break;
       case DecisionRole::kOrder:
-        if (level == 0) parts.decisions[kOrder] = i;
+        if (level == 0) parts.decisions[kLoopOrder] = i;
         break;
       default: parts.decisions[kCluster] = i;
     }

@@ -23,7 +23,7 @@ int TensorOf(const LoopProblem& problem, std::string_view role) {
 
 TEST(Widths, AreWordsWhereNobodyGivesThem) {
   const LoopProblem problem = Gemm();
-  for (const size_t level : {0, 1}) {
+  for (const size_t level : {size_t{0}, size_t{1}}) {
     const LevelWidths widths = WidthsAt(problem, TwoLevels(), level);
     EXPECT_EQ(widths.word_units, 1);
     EXPECT_TRUE(widths.plain(problem.num_tensors));

@@ -490,7 +490,8 @@ Result<void> Importer::Define(const schema::Node& node, std::vector<Value> outpu
     if (output.data && (!output.dims || FoldableCount(*output.dims) != output.data->size())) {
       output.data = nullptr;
     }
-    if (output.data && (folded_ += std::ssize(*output.data)) > kMaxFoldedTotal) {
+    if (output.data) folded_ += std::ssize(*output.data);
+    if (folded_ > kMaxFoldedTotal) {
       return Error{.kind = ErrorKind::kUnsupported,
                    .message = fmt::format("{}: the graph computes more than {} constants",
                                           Describe(node), kMaxFoldedTotal)};

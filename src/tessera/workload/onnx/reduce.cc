@@ -56,9 +56,7 @@ void ReduceData(Op& op, const std::vector<bool>& reduced, Accumulate accumulate)
   ForEachIndex(*sizes, [&](const std::vector<int64_t>& index) {
     const Number& next = (*input.data)[BroadcastOffset(index, *sizes)];
     std::optional<Number>& sum = sums[BroadcastOffset(index, kept)];
-    if (!sum) {
-      sum = next;
-    } else if (!next.known()) {
+    if (!sum || !next.known()) {
       sum = next;
     } else if (sum->known()) {
       sum = accumulate(op, IsReal(input.type), *sum, next);

@@ -50,8 +50,9 @@ std::optional<std::vector<SlicedAxis>> ReadSlices(Op& op, size_t rank) {
   } else {
     starts = op.ElementsAsDims(1);
     ends = op.ElementsAsDims(2);
-    if (op.Has(3) && !(axes = op.Integers(3))) return std::nullopt;
-    if (op.Has(4) && !(steps = op.ElementsAsDims(4))) return std::nullopt;
+    if (op.Has(3)) axes = op.Integers(3);
+    if (op.Has(4)) steps = op.ElementsAsDims(4);
+    if ((op.Has(3) && !axes) || (op.Has(4) && !steps)) return std::nullopt;
   }
   if (!starts || !ends || op.failed()) return std::nullopt;
   if (!axes) {
