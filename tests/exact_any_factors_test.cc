@@ -144,6 +144,24 @@ TEST(ExactAnyFactors, MatrixProducts) {
   EXPECT_GT(tally.better, 20);
 }
 
+// Rows and columns are twins. R7.
+TEST(ExactAnyFactors, SquarePointwiseLayers) {
+  Tally tally;
+  for (uint64_t k = 0; k < Thorough(2'000, 120) && !testing::Test::HasFailure(); ++k) {
+    RandomCase random = CaseOf("exact.any.square", k, {.max_macs = 60, .max_levels = 3});
+    CounterRng rng(kSeed, StreamId("exact.any.square.size"), k);
+    const auto size = [&](int64_t most) { return 1 + rng.UniformInt(most); };
+    const int64_t side = 1 + size(2);
+    const Layer layer{.k = size(3), .c = size(3), .y = side, .x = side};
+    random.problem = *MakeLoopProblem(layer);
+    random.family = "square";
+    if (CountSplits(random.problem, random.machine) > static_cast<double>(Thorough(20'000, 2'000)))
+      continue;
+    Check(random, {.keep = KeepOf(random)}, k, tally);
+  }
+  EXPECT_GT(tally.cases, 50);
+}
+
 // Strides, dilations, grouped and depthwise layers, links, bypasses.
 TEST(ExactAnyFactors, EveryKindOfProblem) {
   Tally tally;

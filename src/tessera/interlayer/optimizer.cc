@@ -82,6 +82,7 @@ class Refiner {
 
   // Whether a search for plans ends where it is.
   bool Enough(Side side) const {
+    if (options_.stopped && options_.stopped()) return true;
     if (!best_.plan.found) return began_ && side == Side::kLower && Over();
     if (!began_) return Past(options_.latest);
     return side == Side::kLower ? Over() : SteadySeconds() >= options_.latest;

@@ -106,6 +106,35 @@ bool HasLinks(const Model& model) {
   return false;
 }
 
+// Whether mappings stay mappings, and cost the same, if two dimensions change places. R7.
+bool AreTwins(const Model& model, int a, int b) {
+  if (model.bounds[a] != model.bounds[b] || model.bounds[a] == 1) return false;
+  for (int v = 0; v < model.num_tensors; ++v) {
+    const TensorFacts& tensor = model.tensors[v];
+    if (tensor.shares || !tensor.simple) return false;
+    double moves[2] = {0, 0};
+    for (int r = 0; r < tensor.num_ranks; ++r) {
+      const RankTerms& rank = tensor.ranks[r];
+      for (int k = 0; k < rank.num_terms; ++k) {
+        if (rank.dims[k] == a) moves[0] = rank.coefficients[k];
+        if (rank.dims[k] == b) moves[1] = rank.coefficients[k];
+      }
+    }
+    if (moves[0] != moves[1]) return false;
+  }
+  return true;
+}
+
+void SetTwins(Model& model) {
+  std::fill_n(model.twin, kMaxDims, -1);
+  if (!model.any || !model.exact || model.linked_level) return;
+  for (int b = 1; b < model.num_dims; ++b) {
+    for (int a = 0; a < b; ++a) {
+      if (AreTwins(model, a, b)) model.twin[b] = a;
+    }
+  }
+}
+
 // Loops that could as well lie further out. B13.
 void SetOutward(Model& model) {
   const uint32_t all = (1u << model.num_dims) - 1;
@@ -328,6 +357,7 @@ Model MakeModel(const loopnest::Setup& setup, const Restrictions& restrictions,
     const bool shared = !model.mac_links && model.fan_below[innermost + 1] > 1;
     model.operands_from[v] = shared ? innermost : -1;
   }
+  SetTwins(model);
   SetOutward(model);
   SetJoins(model);
   SetInnerCosts(model);

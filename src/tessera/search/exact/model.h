@@ -137,6 +137,9 @@ struct Model {
   double inner_pj[kMaxLevels][kMaxTensors] = {};
   double inner_elided_pj[kMaxLevels][kMaxTensors] = {};
   double inner_slack_pj[kMaxLevels][kMaxTensors] = {};
+  // By dimension: an earlier one of the same size that moves the same tensors in the same way, or
+  // -1. With any factors only. docs/optimality.md, R7.
+  int twin[kMaxDims] = {};
   // What a level can hold of a tensor, at most, in words of one instance; and what such a word
   // costs that arrives there: its fill, and where it is read. Known if `refills`.
   // docs/optimality.md, B19.

@@ -99,6 +99,7 @@ void Tree::ForEachTile(int level, const Use& use) {
 template <typename Use>
 void Tree::ForEachAnyTile(int level, const Use& use) {
   Tile& tile = tiles_[level];
+  const bool outermost = level + 1 == model_.num_levels;
   const auto set = [&](int d, const ExtentChoice& choice) {
     tile.positions[d] = static_cast<int16_t>(choice.most - 1);
     tile.extents[d] = choice.most;
@@ -119,6 +120,8 @@ void Tree::ForEachAnyTile(int level, const Use& use) {
       return;
     }
     for (const ExtentChoice& choice : extents_[level][d]) {
+      // The other way round it is the same.
+      if (outermost && model_.twin[d] >= 0 && choice.most < tile.extents[model_.twin[d]]) continue;
       set(d, choice);
       if (choice.least > 1 && !bounder_.Fits(level - 1, tile.least)) break;
       self(self, d + 1);
