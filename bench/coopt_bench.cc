@@ -9,17 +9,20 @@
 //   coopt_bench truth NETWORK MACS               the exhaustive optimum
 //   coopt_bench critic SEEDS                     what cost model and critic know along a run
 //
-// A method may start with '!': without the validity filter, as published.
+// A method may start with '!': without the validity filter, as published. With --rows first, one
+// line of JSON for each run instead of tables: what docs/results/raw keeps
+// (scripts/results-agents). Seconds are the processor's.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/maestro_target.h"
@@ -33,8 +36,27 @@ namespace {
 
 constexpr int64_t kMeasurements = 1'000;
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+// Of the processor: the machine may be doing other work.
+double Seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+// Whether runs are printed as rows of JSON.
+bool rows_only = false;
+
+template <typename... Values>
+void Print(fmt::format_string<Values...> format, Values&&... values) {
+  if (!rows_only) fmt::print(format, std::forward<Values>(values)...);
+  std::fflush(stdout);
+}
+
+void PrintRow(const nlohmann::json& row) {
+  if (rows_only) fmt::print("{}\n", row.dump());
+  std::fflush(stdout);
+}
+
+nlohmann::json ToJson(const std::vector<JointImprovement>& curve) {
+  nlohmann::json steps = nlohmann::json::array();
+  for (const JointImprovement& step : curve) steps.push_back({step.measurements, step.value});
+  return steps;
 }
 
 std::vector<TaskLayer> LayersOf(const std::string& name) {
@@ -104,33 +126,35 @@ void Fixed(int seeds, const std::vector<Choice>& choices) {
   for (size_t layer = 0; layer < problem.layers().size(); ++layer) {
     targets.push_back(1.01 * BestOfLayer(problem, simulator, 0, layer).best->outcome.value);
   }
-  fmt::print(
+  Print(
       "measurements until within 1 % of the optimum, median of {} seeds (1000: not "
       "reached)\n{:44}",
       seeds, "method");
-  for (size_t layer = 0; layer < targets.size(); ++layer) fmt::print(" {:>6}", kResNetNames[layer]);
-  fmt::print("   sum  worst  seconds\n");
+  for (size_t layer = 0; layer < targets.size(); ++layer) Print(" {:>6}", kResNetNames[layer]);
+  Print("   sum  worst  seconds\n");
   for (const Choice& choice : choices) {
     std::vector<std::vector<int64_t>> needed(targets.size());
     const double begin = Seconds();
     for (int seed = 1; seed <= seeds; ++seed) {
       const SessionResult result =
           RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), kMeasurements, targets);
+      nlohmann::json row = {{"method", choice.text}, {"seed", seed}};
       for (size_t layer = 0; layer < targets.size(); ++layer) {
         const std::vector<JointImprovement>& curve = result.layer_curves[layer];
         const bool there = !curve.empty() && curve.back().value <= targets[layer];
         needed[layer].push_back(there ? curve.back().measurements : kMeasurements);
+        row["needed"][kResNetNames[layer]] = needed[layer].back();
       }
+      PrintRow(row);
     }
     int64_t sum = 0, worst = 0;
-    fmt::print("{:44}", choice.text);
+    Print("{:44}", choice.text);
     for (const std::vector<int64_t>& values : needed) {
-      fmt::print(" {:6}", Median(values));
+      Print(" {:6}", Median(values));
       sum += Median(values);
       worst = std::max(worst, *std::max_element(values.begin(), values.end()));
     }
-    fmt::print(" {:6} {:6} {:8.1f}\n", sum, worst, Seconds() - begin);
-    std::fflush(stdout);
+    Print(" {:6} {:6} {:8.1f}\n", sum, worst, Seconds() - begin);
   }
 }
 
@@ -148,7 +172,16 @@ void Truth(const std::string& network, int64_t macs) {
   const double begin = Seconds();
   const std::vector<size_t> largest = problem.hardware().LargestBuffers();
   const Result<NetworkOptimum> best = BestOfNetwork(problem, simulator, largest);
-  fmt::print(
+  PrintRow({{"network", network},
+            {"macs", macs},
+            {"accelerators", problem.hardware().size()},
+            {"largest", largest.size()},
+            {"tried", best->hardware_tried},
+            {"measured", best->measured},
+            {"seconds", Seconds() - begin},
+            {"optimum", best->value},
+            {"hardware", problem.hardware().Name(best->hardware)}});
+  Print(
       "{} {} MACs: {} accelerators, {} with largest buffers, {} tried, {} measurements, "
       "{:.1f} s\n  optimum {:.0f} cycles per image on {}\n",
       network, macs, problem.hardware().size(), largest.size(), best->hardware_tried,
@@ -172,9 +205,8 @@ void Joint(const std::string& network, const CooptProblem& problem, int64_t meas
   ThreadPool pool(1);
   const Simulator simulator(problem, pool);
   const auto layers = std::ssize(problem.layers());
-  fmt::print("{}, {} layers, {} measurements per layer, {} seeds, {} accelerators\n", network,
-             layers, measurements, seeds, problem.hardware().size());
-  std::fflush(stdout);
+  Print("{}, {} layers, {} measurements per layer, {} seeds, {} accelerators\n", network, layers,
+        measurements, seeds, problem.hardware().size());
   std::vector<double> finals;
   std::vector<std::vector<std::vector<JointImprovement>>> curves;
   for (const Choice& choice : choices) {
@@ -183,17 +215,26 @@ void Joint(const std::string& network, const CooptProblem& problem, int64_t meas
     std::string hardware;
     const double begin = Seconds();
     for (int seed = 1; seed <= seeds; ++seed) {
+      const double start = Seconds();
       const SessionResult result =
           RunOne(choice, problem, simulator, static_cast<uint64_t>(seed), measurements);
       curves.back().push_back(result.curve);
       values.push_back(result.curve.empty() ? INFINITY : result.curve.back().value);
-      if (seed == 1 && result.hardware) hardware = problem.hardware().Name(*result.hardware);
+      const std::string found = result.hardware ? problem.hardware().Name(*result.hardware) : "";
+      if (seed == 1) hardware = found;
+      PrintRow({{"problem", network},
+                {"layers", layers},
+                {"measurements", measurements},
+                {"method", choice.text},
+                {"seed", seed},
+                {"seconds", Seconds() - start},
+                {"hardware", found},
+                {"curve", ToJson(result.curve)}});
     }
     finals.push_back(Median(values));
-    fmt::print("  {:44} {:12.0f} cycles (best {:.0f}, worst {:.0f}) {:8.1f} s  {}\n", choice.text,
-               finals.back(), *std::min_element(values.begin(), values.end()),
-               *std::max_element(values.begin(), values.end()), Seconds() - begin, hardware);
-    std::fflush(stdout);
+    Print("  {:44} {:12.0f} cycles (best {:.0f}, worst {:.0f}) {:8.1f} s  {}\n", choice.text,
+          finals.back(), *std::min_element(values.begin(), values.end()),
+          *std::max_element(values.begin(), values.end()), Seconds() - begin, hardware);
   }
   // Measurements per layer until the first method has what another one ends with.
   for (size_t i = 1; i < choices.size(); ++i) {
@@ -210,7 +251,7 @@ void Joint(const std::string& network, const CooptProblem& problem, int64_t meas
       }
       return Median(needed);
     };
-    fmt::print(
+    Print(
         "  {} reaches the final result of {} after {:.1f} measurements per layer, {} after "
         "{:.1f}\n",
         choices[0].text, choices[i].text, reach(curves[0]), choices[i].text, reach(curves[i]));
@@ -270,7 +311,7 @@ void Critic(int seeds) {
       truth.back().push_back(-item.outcome.value);
     }
   }
-  fmt::print(
+  Print(
       "C2..C11 along {} runs of dcoc: rank correlation and recall@16 with the exact landscape, "
       "mean "
       "over layers and seeds (least and most of the seeds)\n{:>12} {:>28} {:>28} {:>28} {:>28}\n",
@@ -291,9 +332,12 @@ void Critic(int seeds) {
         means[2] += RankCorrelation(truth[layer], critic);
         means[3] += Recall(truth[layer], critic, 16);
       }
-      for (size_t i = 0; i < means.size(); ++i) {
-        rows[measured][i].push_back(means[i] / static_cast<double>(states.size()));
-      }
+      for (double& mean : means) mean /= static_cast<double>(states.size());
+      for (size_t i = 0; i < means.size(); ++i) rows[measured][i].push_back(means[i]);
+      PrintRow({{"seed", seed},
+                {"measurements", measured},
+                {"model", {means[0], means[1]}},
+                {"critic", {means[2], means[3]}}});
     };
     const Result<MethodChoice> dcoc = ParseMethodChoice("dcoc", CooptMethods());
     const auto searcher = MakeSearcher(*dcoc, {.problem = problem,
@@ -304,14 +348,14 @@ void Critic(int seeds) {
     if (!result) std::exit(1);
   }
   for (const auto& [measured, columns] : rows) {
-    fmt::print("{:12}", measured);
+    Print("{:12}", measured);
     for (const std::vector<double>& values : columns) {
       const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-      fmt::print(" {:12.3f} ({:.3f}, {:.3f})", sum / static_cast<double>(values.size()),
-                 *std::min_element(values.begin(), values.end()),
-                 *std::max_element(values.begin(), values.end()));
+      Print(" {:12.3f} ({:.3f}, {:.3f})", sum / static_cast<double>(values.size()),
+            *std::min_element(values.begin(), values.end()),
+            *std::max_element(values.begin(), values.end()));
     }
-    fmt::print("\n");
+    Print("\n");
   }
 }
 
@@ -329,8 +373,8 @@ void Software(const std::string& network, int64_t measurements, int seeds,
     optimum += best;
     targets.push_back(1.01 * best);
   }
-  fmt::print("{}: {} layers on the default hardware, optimum {:.0f} cycles, floor {:.0f}\n",
-             network, problem.layers().size(), optimum, problem.FloorCycles(0));
+  Print("{}: {} layers on the default hardware, optimum {:.0f} cycles, floor {:.0f}\n", network,
+        problem.layers().size(), optimum, problem.FloorCycles(0));
   for (const Choice& choice : choices) {
     std::vector<double> values;
     std::vector<int64_t> needed;
@@ -347,17 +391,28 @@ void Software(const std::string& network, int64_t measurements, int seeds,
         sum += at;
       }
       needed.push_back(sum);
+      PrintRow({{"network", network},
+                {"optimum", optimum},
+                {"measurements", measurements},
+                {"layers", problem.layers().size()},
+                {"method", choice.text},
+                {"seed", seed},
+                {"value", values.back()},
+                {"needed", sum}});
     }
-    fmt::print(
+    Print(
         "  {:28} {:12.0f} cycles (+{:.2f} %), {} measurements until all layers are within 1 "
         "% (of {})\n",
         choice.text, Median(values), 100 * (Median(values) / optimum - 1), Median(needed),
         measurements * std::ssize(problem.layers()));
-    std::fflush(stdout);
   }
 }
 
 int Main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "--rows") {
+    rows_only = true;
+    --argc, ++argv;
+  }
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "fixed" && argc > 3) {
     Fixed(std::atoi(argv[2]), Choices(argc - 3, argv + 3));

@@ -107,16 +107,36 @@ def scaling_table(rows):
             continue
         kept, decided = own["default"], own["decided"]
         found = decided["hardware_found"]
-        shape = found["name"].split("_")[0]
         seconds = kept["search_s"] + kept["measuring_s"] + decided["search_s"] + decided["measuring_s"]
         body.append([network, kept["layers"], len(kept["left_out"]), f"{kept['cycles']:,.0f}",
-                     f"{decided['cycles']:,.0f}", f"{100 * (kept['cycles'] / decided['cycles'] - 1):+.1f} %", shape,
+                     f"{decided['cycles']:,.0f}", f"{100 * (kept['cycles'] / decided['cycles'] - 1):+.1f} %", shape(found["name"]),
                      f"{seconds:.1f}"])
     return table(["network", "layers", "left out", "default hardware", "hardware decided", "throughput", "hardware",
                   "CPU-s"], body)
 
 
-# Ablations on fixed hardware: C2 to C11 of ResNet-18, as coopt_bench measures them.
+# ---- What coopt_bench does: a row for every run ----
+
+
+def bench(tessera, *words):
+    """Rows of coopt_bench, which are those of a part of a study: all that have its command."""
+    command = [os.path.join(os.path.dirname(tessera), "bench/coopt_bench"), "--rows", *map(str, words)]
+    output = subprocess.run(command, capture_output=True, text=True)
+    if output.returncode != 0:
+        sys.exit(f"results-agents: failed: {shlex.join(command)}\n{output.stderr}")
+    return [{"command": command_of(*words), **json.loads(line)} for line in output.stdout.splitlines()]
+
+
+def command_of(*words):
+    return shlex.join(["coopt_bench", "--rows", *map(str, words)])
+
+
+def bench_parts(tessera, commands):
+    for words in commands:
+        yield (command_of(*words),), lambda w=words: bench(tessera, *w)
+
+
+# ResNet-18 C2 to C11 on fixed hardware: what parts of dcoc are worth, and other methods.
 FIXED = {"dcoc": "all", "dcoc:team=one": "one agent", "dcoc:team=independent": "no central critic",
          "dcoc:team=independent:reward=local": "the same, local rewards", "dcoc:sampling=uniform": "uniform sampling",
          "dcoc:confidence=critic": "Confidence Sampling by the critic", "dcoc:roofline=false": "no analytical estimate",
@@ -125,28 +145,272 @@ FIXED = {"dcoc": "all", "dcoc:team=one": "one agent", "dcoc:team=independent": "
          "dcoc:roofline=false:transfer=false": "the same, no transfer",
          "dcoc:transfer=false": "no transfer", "dcoc:ensemble=1": "one model",
          "dcoc:roofline=false:confidence=critic:transfer=false:ensemble=1": "as published"}
+TUNERS = ["autotvm", "autotvm:features=knob", "chameleon", "chameleon:sampling=false", "ga-joint", "ppo-joint",
+          "random-joint"]
+PUBLISHED = ["!" + method for method in TUNERS if method != "chameleon:sampling=false"]
 FIXED_SEEDS = 5
+C = [f"C{number}" for number in range(2, 12)]
 
 
-def fixed(tessera, method):
-    command = [os.path.join(os.path.dirname(tessera), "bench/coopt_bench"), "fixed", str(FIXED_SEEDS), method]
-    output = subprocess.run(command, capture_output=True, text=True)
-    if output.returncode != 0:
-        sys.exit(f"results-agents: failed: {shlex.join(command)}\n{output.stderr}")
-    heads, values = (line.split() for line in output.stdout.splitlines()[1:3])
-    found = dict(zip(heads[1:], values[1:]))
-    return [{"command": shlex.join(["coopt_bench", *command[1:]]), "method": method, "seeds": FIXED_SEEDS,
-             "layers": {name: int(value) for name, value in found.items() if name.startswith("C")},
-             "sum": int(found["sum"]), "worst": int(found["worst"])}]
+def fixed_commands():
+    return [("fixed", FIXED_SEEDS, method) for method in [*FIXED, *TUNERS, *PUBLISHED]]
 
 
-def fixed_parts(tessera):
-    for method in FIXED:
-        yield ((method,), lambda m=method: fixed(tessera, m))
+def fixed_line(rows, method):
+    """Medians over seeds for each layer, their sum, and the most of any seed and layer."""
+    own = [row["needed"] for row in rows if row["method"] == method]
+    medians = [statistics.median(needed[layer] for needed in own) for layer in C]
+    return [*medians, sum(medians), max(max(needed.values()) for needed in own)]
 
 
 def fixed_table(rows):
-    layers = [f"C{number}" for number in range(2, 12)]
-    body = [[FIXED[row["method"]], *(row["layers"][layer] for layer in layers), row["sum"], row["worst"]]
-            for method in FIXED for row in rows if row["method"] == method]
-    return table(["`dcoc` with", *layers, "sum", "worst"], body)
+    return table(["`dcoc` with", *C, "sum", "worst"],
+                 [[FIXED[method], *fixed_line(rows, method)] for method in FIXED])
+
+
+def tuners_table(rows):
+    return table(["method", *C, "sum", "worst"],
+                 [[f"`{method.replace('-joint', '')}`", *fixed_line(rows, method)]
+                  for method in ["dcoc", *TUNERS, *PUBLISHED]])
+
+
+# Hardware and schedules, 128 measurements per layer: network, MACs, methods. dcoc and autotvm with 256 MACs on
+# TIMES_NETWORKS are in study times.
+JOINT_MEASUREMENTS = 128
+OTHERS = ["chameleon", "ga"]
+JOINT = [("alexnet", 256, OTHERS)]
+LAYERS = {"alexnet": 8, "resnet18": 12}  # distinct ones that VTA runs
+TRUTH = [(network, 256) for network in TIMES_NETWORKS]
+
+
+def joint_commands():
+    return [("joint", network, macs, JOINT_MEASUREMENTS, 1, method)
+            for network, macs, methods in JOINT for method in methods]
+
+
+def truth_commands():
+    return [("truth", network, macs) for network, macs in TRUTH]
+
+
+def optimum(truths, network, macs):
+    """The exhaustive optimum, or nothing."""
+    return next((row["optimum"] for row in truths if (row["network"], row["macs"]) == (network, macs)), None)
+
+
+def per_layer(row, value):
+    """Measurements per layer until a value is reached."""
+    return next((n / row["layers"] for n, found in row["curve"] if found <= value), math.inf)
+
+
+def joint_runs(rows, network, macs, method):
+    return [row for row in rows if (row["problem"], row["method"]) == (f"{network} {macs} MACs", method)]
+
+
+def with_times(rows, times):
+    """Rows of study joint, and those of study times in their form."""
+    return rows + [row | {"problem": f"{row['network']} 256 MACs", "layers": LAYERS[row["network"]],
+                          "curve": [[n, value] for n, _, value in row["curve"]]}
+                   for row in times if row["hardware"] == "decided"]
+
+
+def cycles_of(runs):
+    return statistics.median(row["curve"][-1][1] for row in runs)
+
+
+def joint_table(rows, truths):
+    """A seed's target is what its AutoTVM ends with."""
+    body = []
+    for network, macs in TRUTH:
+        dcoc, autotvm = ({row["seed"]: row for row in joint_runs(rows, network, macs, method)}
+                         for method in ("dcoc", "autotvm"))
+        if not dcoc or not autotvm:
+            continue
+        best = optimum(truths, network, macs)
+        reach = [statistics.median(per_layer(runs[seed], autotvm[seed]["curve"][-1][1]) for seed in autotvm)
+                 for runs in (dcoc, autotvm)]
+        cycles = cycles_of(dcoc.values())
+        body.append([network, macs, len(dcoc), f"{cycles:,.0f}", f"{100 * (cycles / best - 1):.2f} %" if best else "–",
+                     f"{cycles_of(autotvm.values()):,.0f}", f"{reach[0]:.1f}", f"{reach[1]:.1f}",
+                     f"{100 * (reach[0] / reach[1] - 1):+.0f} %"])
+    return table(["network", "MACs", "seeds", "`dcoc`", "above the optimum", "`autotvm`",
+                  "to that: `dcoc`", "`autotvm`", "change"], body)
+
+
+def others_table(rows):
+    methods = ["dcoc", "autotvm", *OTHERS]
+    cell = lambda runs: f"{cycles_of(runs):,.0f}" if runs else "–"
+    return table(["network", *(f"`{method}`" for method in methods)],
+                 [[network, *(cell(joint_runs(rows, network, 256, method)) for method in methods)]
+                  for network, _, _ in JOINT])
+
+
+def truth_table(truths):
+    networks = list(dict.fromkeys(row["network"] for row in truths))
+    sizes = sorted({row["macs"] for row in truths})
+    show = lambda value: f"{value:,.0f}" if value else "–"
+    return table(["network", *(f"{macs} MACs" for macs in sizes)],
+                 [[network, *(show(optimum(truths, network, macs)) for macs in sizes)] for network in networks])
+
+
+# PE arrays.
+ARRAYS = [("resnet18", 64, ["dcoc", "ga", "random"]), ("resnet18", 2048, ["ga"]),
+          ("mobilenet-v2", 32, ["dcoc", "ga", "random"])]
+ARRAYS_SEEDS = 3
+
+
+def arrays_commands():
+    return [("arrays", network, 256, measurements, ARRAYS_SEEDS, method)
+            for network, measurements, methods in ARRAYS for method in methods]
+
+
+def arrays_table(rows):
+    body = []
+    for network, measurements, methods in ARRAYS:
+        for method in methods:
+            runs = [row for row in rows if (row["problem"], row["measurements"], row["method"]) ==
+                    (f"{network} 256 PEs", measurements, method)]
+            if runs:
+                ends = sorted(row["curve"][-1][1] for row in runs)
+                first = next(row for row in runs if row["seed"] == 1)
+                body.append([f"{network}, {measurements:,}", f"`{method}`", f"{statistics.median(ends):,.0f}",
+                             f"{ends[0]:,.0f}", f"{ends[-1]:,.0f}", first["hardware"],
+                             f"{statistics.fmean(row['seconds'] for row in runs):.1f}"])
+    return table(["network, measurements per layer", "method", "cycles per image", "best", "worst", "array of seed 1",
+                  "CPU-s"], body)
+
+
+# What cost model and critic know along a run.
+CRITIC_SEEDS = 5
+
+
+def critic_commands():
+    return [("critic", CRITIC_SEEDS)]
+
+
+def critic_table(rows):
+    body = []
+    for measurements in sorted({row["measurements"] for row in rows}):
+        cells = []
+        for who in ("model", "critic"):
+            for which in (0, 1):
+                values = [row[who][which] for row in rows if row["measurements"] == measurements]
+                cells.append(f"{statistics.fmean(values):.3f} ({min(values):.3f}, {max(values):.3f})")
+        body.append([measurements, *cells])
+    return table(["measurements per layer", "model: correlation", "model: recall@16", "critic: correlation",
+                  "critic: recall@16"], body)
+
+
+BENCHED = {"fixed": fixed_commands, "joint": joint_commands, "truth": truth_commands,
+           "arrays": arrays_commands, "critic": critic_commands}
+
+
+def shape(name):
+    """Images, inputs and outputs of a matrix unit; 4x8_... is 4x8x8."""
+    sizes = name.split("_")[0].split("x")
+    return "x".join(sizes + sizes[-1:] * (3 - len(sizes)))
+
+
+# ---- Networks against the default hardware, limits, objectives: tessera cooptimize ----
+
+
+def designs_row(tessera, part, *words):
+    """What a co-optimization ends with, and on which hardware."""
+    command = ["cooptimize", *words, "--generator", "reference", "--measurements", "24", "--seed", "1",
+               "--threads", "1"]
+    output = subprocess.run([tessera, *command, "--times", "--json"], capture_output=True, text=True)
+    if output.returncode != 0:
+        sys.exit(f"results-agents: failed: {shlex.join(command)}\n{output.stderr}")
+    found = json.loads(output.stdout)
+    hardware, layers = found["hardware"], found["layers"]
+    return [{"command": "tessera " + shlex.join(command), "part": part, "cycles": found["cycles"],
+             "hardware": hardware["name"], "batch": hardware["batch"], "area": hardware["area"],
+             "sram_bytes": hardware["sram_bytes"], "sram_power_mw": hardware["sram_power_mw"],
+             "energy_uj": sum(layer["count"] * layer["energy_pj"] for layer in layers) / 1e6,
+             "edp": sum(layer["count"] * layer["energy_pj"] * layer["cycles"] for layer in layers),
+             "search_s": found["times"]["search_seconds"], "measuring_s": found["times"]["measuring_seconds"]}]
+
+
+def designs_parts(tessera, runs):
+    for part, words in runs.items():
+        yield (part,), lambda p=part, w=words: designs_row(tessera, p, *w)
+
+
+def of_part(rows, part):
+    return next((row for row in rows if row["part"] == part), None)
+
+
+PAPER = ["alexnet", "vgg11", "vgg13", "vgg16", "vgg19", "resnet18", "resnet34"]
+
+
+def paper_runs():
+    """The paper's comparison: baselines on the default hardware."""
+    runs = {}
+    for network in PAPER:
+        runs[f"{network} default"] = [network, "--hardware", "default"]
+        runs[f"{network} one"] = [network, *LIMITS, "--max-batch", "1"]
+        runs[f"{network} eight"] = [network, *LIMITS]
+    return runs
+
+
+def paper_table(rows):
+    body, gains = [], {"one": [], "eight": []}
+    for network in PAPER:
+        default = of_part(rows, f"{network} default")
+        cells = []
+        for images, made in gains.items():
+            found = of_part(rows, f"{network} {images}")
+            made.append(default["cycles"] / found["cycles"])
+            cells += [f"{found['cycles']:,.0f}", f"{100 * (made[-1] - 1):+.1f} %", shape(found["hardware"])]
+        body.append([network, f"{default['cycles']:,.0f}", *cells])
+    means = [f"{statistics.geometric_mean(made):.2f}x" for made in gains.values()]
+    body.append(["geometric mean", "", "", means[0], "", "", means[1], ""])
+    return table(["network", "default hardware", "one image at a time", "", "design",
+                  "up to eight images (no RTL exists)", "", "design"], body)
+
+
+AREAS, POWERS, BATCHES = (2270208, 1600000, 1135104, 800000), (20, 16, 12, 8), (4, 2, 1)
+LIMITED = ["dcoc", "autotvm", "ga"]
+
+
+def limits_runs():
+    runs = {}
+    for method in LIMITED:
+        first = ["resnet18", "--method", method, "--budget-macs", "256"]
+        for area in AREAS:
+            runs[f"{method} area {area:,} um2"] = [*first, "--budget-area", str(area)]
+        for power in POWERS:
+            runs[f"{method} SRAM 524,288 bytes, {power} mW"] = [*first, "--budget-sram", "524288", "--budget-power",
+                                                                str(power)]
+        for batch in BATCHES:
+            runs[f"{method} area and SRAM of section 3, images at a time: {batch}"] = [
+                "resnet18", "--method", method, *LIMITS, "--max-batch", str(batch)]
+    return runs
+
+
+def limits_table(rows):
+    body = []
+    for row in rows:
+        method, limit = row["part"].split(" ", 1)
+        if method == "dcoc":
+            others = [of_part(rows, f"{other} {limit}") for other in LIMITED[1:]]
+            body.append([limit, shape(row["hardware"]), f"{row['area']:,.0f}", f"{row['sram_bytes']:,}",
+                         f"{row['cycles']:,.0f}", *(f"{other['cycles']:,.0f}" for other in others)])
+    return table(["limit", "hardware", "area um2", "SRAM bytes", "cycles per image", "`autotvm`", "`ga`"], body)
+
+
+OBJECTIVES = ["throughput", "latency", "edp-proxy"]
+
+
+def objectives_runs():
+    return {f"{network} {objective}": [network, *LIMITS, "--objective", objective]
+            for network in ("resnet18", "alexnet") for objective in OBJECTIVES}
+
+
+def objectives_table(rows):
+    return table(["network, objective", "hardware", "cycles per image", "cycles per batch", "energy uJ", "EDP proxy"],
+                 [[row["part"].replace(" ", ", "), row["hardware"], f"{row['cycles']:,.0f}",
+                   f"{row['cycles'] * row['batch']:,.0f}", f"{row['energy_uj']:,.0f}", f"{row['edp']:.4g}"]
+                  for row in rows])
+
+
+DESIGNED = {"defaults": paper_runs, "limits": limits_runs, "objectives": objectives_runs}

@@ -46,9 +46,14 @@ def marl_of(**changed):
     """The paper's agents with what was registered before any of this, but for some settings, all spelt out."""
     settings = {"lanes": 8, "steps": 2, "epochs": 8, "hidden": 32, "rate": 0.003, "entropy": 0, "entropy_left": 1,
                 "reward": "log", "patience": 3000, "repeats": 0, "entropy_later": 0, "settled_first": 0.75,
-                "settled": 0.75}
+                "settled": 0.75, "span": 0}
     return "marl" + "".join(f":{name}={value}" for name, value in (settings | changed).items())
 
+
+# Agents of the tuned setting whose entropy falls over a span of their own, each as long as all before; tried by hand,
+# after the draws, on further layers (docs/results/marl-mapping.md).
+SPANS = marl_of(lanes=16, steps=2, epochs=4, hidden=64, rate=0.01, entropy=0.1, entropy_left=0, patience=0, repeats=0,
+                settled_first=0, settled=0, span=1300) + ":growth=2"
 
 # What was tried by hand before the draws, and the default of that time, which is the last of them.
 PILOT_LAYERS = ["vgg16-gamma 4", "mobilenet-v2-gamma 12"]
@@ -65,6 +70,8 @@ def settings_of(method):
     settings = [DEFAULTS.get(method, method)]
     while len(settings) <= DRAWS:
         text = method + "".join(f":{name}={rng.choice(values)}" for name, values in CHOICES[method].items())
+        if method == "marl":
+            text += ":span=0"  # which came later
         if text not in settings:
             settings.append(text)
     return settings

@@ -145,6 +145,10 @@ struct ProfileOptions {
   // Default: 1.
   uint64_t seed = 1;
 
+  // Whether seconds are those of the processor, of all threads, not of the clock on the wall: what
+  // other programs take in between does not count. Not with a device. Default: false.
+  bool processor_time = false;
+
   // A model of caches and TLB, of SimulatedMachines, that counts what sampling misses: the same on
   // every machine. Default: empty, nothing is simulated.
   std::string caches = {};

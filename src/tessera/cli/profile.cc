@@ -18,8 +18,12 @@ struct ProfileArguments {
   std::string device = "cpu";
   int64_t rounds = 5;
   int64_t fill = 100'000;
+  std::string clock = "wall";
   std::optional<std::string> caches;
 };
+
+constexpr std::string_view kProcessorClock = "processor";
+std::vector<std::string> Clocks() { return {"wall", std::string(kProcessorClock)}; }
 
 std::vector<std::string> CacheNames() {
   std::vector<std::string> names;
@@ -58,6 +62,12 @@ std::vector<Flag> Flags(ProfileArguments& arguments) {
                                   .help = "transitions in replay before the first round",
                                   .value = "N",
                                   .least = 1},
+                                 {.name = "--clock",
+                                  .target = &arguments.clock,
+                                  .help = "what times are: of the clock, or of the processor, so "
+                                          "that other programs' turns do not count",
+                                  .value = "CLOCK",
+                                  .choices = Clocks},
                                  {.name = "--caches",
                                   .target = &arguments.caches,
                                   .help = "count what sampling misses in the caches and the data "
@@ -174,6 +184,7 @@ Result<TrainingProfile> Measure(const TrainingFlags& flags, const ProfileArgumen
                          {.fill = arguments.fill,
                           .rounds = arguments.rounds,
                           .seed = config->seed,
+                          .processor_time = arguments.clock == kProcessorClock,
                           .caches = arguments.caches.value_or("")},
                          static_cast<int>(std::max<int64_t>(1, context.options.threads)),
                          DeviceOf(arguments.device));
@@ -183,6 +194,11 @@ Result<void> Run(const ProfileArguments& arguments, Context& context) {
   const auto or_default = [](const std::vector<std::string>& given, const char* fallback) {
     return given.empty() ? std::vector<std::string>{fallback} : given;
   };
+  if (arguments.clock == kProcessorClock && DeviceOf(arguments.device) != Device::kCpu) {
+    return Error{.kind = ErrorKind::kUsage,
+                 .message = "--clock processor does not see the time of a device",
+                 .hint = "leave it out, or take --device cpu"};
+  }
   const std::string algorithm = arguments.training.algorithm.value_or(TrainingConfig().algorithm);
   if (Result<void> checked = CheckHasReplay(algorithm); !checked) return checked;
   std::vector<int64_t> sizes;

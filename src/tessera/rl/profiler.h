@@ -3,7 +3,6 @@
 #define TESSERA_RL_PROFILER_H_
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -41,6 +40,9 @@ class Profiler {
   // With counters, also two system calls per phase. They must outlive the profiler.
   explicit Profiler(HardwareCounters* counters = nullptr) : counters_(counters) {}
 
+  // From now on seconds are those of the processor, of all threads of the program.
+  void set_processor_time(bool processor_time) { processor_time_ = processor_time; }
+
   void Begin(Phase phase);
   void End(Phase phase);
   void Add(Phase phase, int64_t bytes, int64_t flops) {
@@ -67,12 +69,13 @@ class Profiler {
   CacheSimulator* caches() const { return caches_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  double Now() const;  // seconds
 
   HardwareCounters* const counters_;
   CacheSimulator* caches_ = nullptr;
   AllPhases totals_ = {};
-  Clock::time_point begin_ = {};
+  bool processor_time_ = false;
+  double begin_ = 0;
   int64_t begin_cache_misses_ = 0, begin_dtlb_misses_ = 0;
 };
 

@@ -51,10 +51,12 @@ struct MarlOptions {
   int64_t elites = 4;
   double explore = 0;
   double explore_last = 0.0;
-  int64_t patience = 3000;
-  double repeats = 0.5;
-  double settled_first = 0.75;
-  double settled = 0.75;
+  int64_t patience = 0;
+  double repeats = 0;
+  double span = 1300;
+  double growth = 2;
+  double settled_first = 0;
+  double settled = 0;
   int64_t proposals = 16;
   double unsure = 0.2;
 };
@@ -116,7 +118,8 @@ class MarlSearcher final : public Searcher {
     team.lanes.Learn(round_.trials(), scale_);
     const bool waited = options_.patience > 0 && team_->waited() >= options_.patience;
     const bool repeats = options_.repeats > 0 && team_->Repeats() >= options_.repeats;
-    if (waited || repeats) Settle();
+    const bool over = team_->span > 0 && team_->Lived() >= 1;
+    if (waited || repeats || over) Settle();
   }
 
   std::vector<Note> Notes() const override {
@@ -137,6 +140,7 @@ class MarlSearcher final : public Searcher {
     double best = kInfeasibleCost;  // logarithm of the cost
     Elites elites;
     bool later = false;  // others began before them
+    double span = 0;     // samples until entropy has fallen and others begin; 0: the budget
     int64_t samples = 0, improved = 0;
     std::unordered_set<size_t> known = {};  // hashes of their points
     std::deque<bool> repeated = {};         // of the last samples: whether they were known
@@ -154,6 +158,8 @@ class MarlSearcher final : public Searcher {
         improved = samples;
       }
     }
+    // Of its span.
+    double Lived() const { return static_cast<double>(samples) / span; }
     int64_t waited() const { return samples - improved; }
 
     // Which part of the last samples brought nothing that was not known.
@@ -221,6 +227,7 @@ class MarlSearcher final : public Searcher {
         new Team{.lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed,
                                        LearnerOptions(options_), KindOf(options_)),
                  .elites = Elites(static_cast<size_t>(options_.elites))});
+    team->span = SpanOf(lives_ - 1);
     // Those that come later look elsewhere.
     team->later = lives_ > 1;
     if (lives_ > 1 || proposed_.empty()) return team;
@@ -230,6 +237,15 @@ class MarlSearcher final : public Searcher {
     }
     team->lanes.Prefer(proposed_, weights, options_.unsure);
     return team;
+  }
+
+  // Samples of the agents that begin now, after so many others; 0: all that are left. The last ones
+  // have all that would not do for others after them.
+  double SpanOf(int64_t lives) const {
+    if (options_.span <= 0) return 0;
+    const double left = static_cast<double>(std::max<int64_t>(1, samples_ - observed_));
+    const double span = options_.span * std::pow(options_.growth, static_cast<double>(lives));
+    return left < span * (1 + options_.growth) ? left : span;
   }
 
   // Algorithm 1 on what was collected.
@@ -269,7 +285,8 @@ class MarlSearcher final : public Searcher {
     settled_turn_ = SettledTurn();
     Team& team = Playing();
     const double later = team.later ? options_.entropy_later * (1 - Spent()) : 0;
-    team.lanes.SetEntropy(EntropyAfter(options_, Spent()) + later);
+    const double spent = team.span > 0 ? std::min(1.0, team.Lived()) : Spent();
+    team.lanes.SetEntropy(EntropyAfter(options_, spent) + later);
     if (options_.explore <= 0 && options_.explore_last <= 0) return;
     LearnerLanes& lanes = team.lanes;
     const double choices = std::lerp(options_.explore, options_.explore_last, Spent());
@@ -307,7 +324,10 @@ struct ElitesOptions : MarlOptions {
     entropy_left = 1.0;
     imitate = 0.3;
     explore = 1.0;
-    repeats = 0;
+    patience = 3000;
+    span = 0;
+    settled_first = 0.75;
+    settled = 0.75;
   }
 };
 
@@ -349,6 +369,10 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
         "part of the last 200 samples that repeat earlier ones from which on new agents begin, "
         "too; "
         "0: never"},
+       {"span", &O::span, Range{0, 1e9},
+        "samples in which the entropy of the first agents falls, after which new ones begin; 0: "
+        "the budget"},
+       {"growth", &O::growth, Range{1, 100}, "how many times as long those that follow take"},
        {"settled_first", &O::settled_first, Range{0, 1},
         "part of the rounds in which the best agents that found nothing better go on, at first"},
        {"settled", &O::settled, Range{0, 1}, "the same when the budget is spent"},

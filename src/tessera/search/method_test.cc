@@ -164,7 +164,7 @@ int64_t Lives(const std::string& method) {
 
 // Nothing else settles these agents.
 TEST(Methods, AgentsThatRepeatThemselvesMakeRoom) {
-  const std::string patient = "marl:patience=0:entropy_later=0:repeats=";
+  const std::string patient = "marl:span=0:settled=0.75:repeats=";
   EXPECT_EQ(Lives(patient + "0"), 1);
   EXPECT_GT(Lives(patient + "0.7"), 1);
   EXPECT_GE(Lives(patient + "0.4"), Lives(patient + "0.7"));
@@ -172,14 +172,24 @@ TEST(Methods, AgentsThatRepeatThemselvesMakeRoom) {
 
 // Being unsure takes longer until all is repetition. Settled agents never play again here.
 TEST(Methods, LaterAgentsAreLessSure) {
-  const std::string alone = "marl:patience=0:repeats=0.5:settled_first=0:settled=0:entropy_later=";
+  const std::string alone = "marl:span=0:repeats=0.5:entropy_later=";
   EXPECT_GT(Lives(alone + "0"), Lives(alone + "3"));
+}
+
+// Of 3,000 samples in rounds of 16: 160, 320, 640 and what is left, which would not do for two
+// more; 5 times 480 and the rest.
+TEST(Methods, AgentsMakeRoomAfterTheirSpan) {
+  const std::string alone = "marl:growth=";
+  EXPECT_EQ(Lives(alone + "2:span=0"), 1);
+  EXPECT_EQ(Lives(alone + "2:span=160"), 4);
+  EXPECT_EQ(Lives(alone + "1:span=480"), 6);
+  EXPECT_EQ(Lives(alone + "2:span=2000"), 1);
 }
 
 TEST(Methods, EntropyFadesWithTheBudget) {
   // One network with all decisions feels the sum of their entropies.
   for (const std::string method :
-       {"marl:patience=0:repeats=0:entropy=0.3", "ppo-discrete:entropy=0.03", "ppo:entropy=0.3"}) {
+       {"marl:span=0:entropy=0.3", "ppo-discrete:entropy=0.03", "ppo:entropy=0.3"}) {
     EXPECT_LT(2 * LastPoints(method + ":entropy_left=0"), LastPoints(method + ":entropy_left=1"))
         << method;
   }

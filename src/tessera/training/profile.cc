@@ -67,6 +67,7 @@ Result<TrainingProfile> ProfileTraining(const TrainingConfig& config, const Prof
                                         int threads, Device device) {
   const auto counters = HardwareCounters::Open();
   Profiler profiler(counters.ok() ? counters->get() : nullptr);
+  profiler.set_processor_time(options.processor_time);
   const Result<Training> training = MakeTraining(config, threads, &profiler, device);
   if (!training) return training.error();
   std::optional<CacheSimulator> caches;
