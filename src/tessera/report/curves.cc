@@ -23,6 +23,8 @@ class Axis {
  public:
   explicit Axis(bool linear) : linear_(linear), most_(linear ? -HUGE_VAL : 0) {}
 
+  // Whether the axis has a place for it: a logarithmic one has none for 0.
+  bool Has(double value) const { return std::isfinite(value) && (linear_ || value > 0); }
   void Include(double value) {
     least_ = std::min(least_, value);
     most_ = std::max(most_, value);
@@ -76,6 +78,7 @@ class Axis {
 std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
   std::string path;
   for (const auto& [px, py] : curve.points) {
+    if (!x.Has(px) || !y.Has(py)) continue;
     const double cx = kLeft + kWidth * x.At(px), cy = kTop + kHeight * (1 - y.At(py));
     if (path.empty()) {
       path = fmt::format("M{:.1f} {:.1f}", cx, cy);
@@ -92,6 +95,7 @@ std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
 std::string Dots(const Curve& curve, const Axis& x, const Axis& y, std::string_view color) {
   std::string dots;
   for (const auto& [px, py] : curve.points) {
+    if (!x.Has(px) || !y.Has(py)) continue;
     dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
                         kLeft + kWidth * x.At(px), kTop + kHeight * (1 - y.At(py)), color);
   }
@@ -104,6 +108,7 @@ std::string ToSvg(const Chart& chart) {
   Axis x(/*linear=*/false), y(chart.linear_y);
   for (const Curve& curve : chart.curves) {
     for (const auto& [px, py] : curve.points) {
+      if (!x.Has(px) || !y.Has(py)) continue;
       x.Include(px);
       y.Include(py);
     }

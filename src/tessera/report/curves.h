@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// Points with positive coordinates (y: unless its axis is linear), x ascending; drawn as a line, or
-// as steps that hold until the next point.
+// Points, x ascending; drawn as a line, or as steps that hold until the next point. Those that an
+// axis has no place for are left out: coordinates are positive (y: unless its axis is linear).
 struct Curve {
   std::string name = {};
   std::vector<std::pair<double, double>> points = {};
