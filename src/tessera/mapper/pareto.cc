@@ -128,7 +128,7 @@ class FrontFinder {
       front_.points.pop_back();
       covered_.pop_back();
     }
-    front_.points.push_back(std::move(point));
+    front_.points.push_back(point);
     covered_.push_back(bound_pj);
   }
 

@@ -214,7 +214,7 @@ struct PolicyTrainer::State {
       }
     });
     if (stopped() || (!labels && !Learn(visits, imitation, pool, stopped))) {
-      for (size_t i = 0; i < numbers.size(); ++i) best[numbers[i]] = std::move(before[i]);
+      for (size_t i = 0; i < numbers.size(); ++i) best[numbers[i]] = before[i];
       return Interrupted("training");
     }
     progress.phase = labels ? "labels" : imitation ? "imitation" : "reinforcement";

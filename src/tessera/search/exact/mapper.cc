@@ -476,9 +476,9 @@ bool Mapper::State::StartFullest() {
   if (stopped) return false;
   held.given_up = std::min(held.given_up, rest.given_up);
   root.bound = std::max(root.bound, rest.bound);
-  if (rest.cut) held.put_off.push_back(std::move(root));
   // What is left is worth another look at each.
   if (!children.empty()) SetFloor(root.tree);
+  if (rest.cut) held.put_off.push_back(std::move(root));
   for (Branch& child : children) {
     child.bound = tree.BoundOf(child);
     if (child.bound < Limit()) Push(held, std::move(child));
