@@ -2,7 +2,7 @@
 //
 // To price mappings: choose a model, make it for a layer and a machine, evaluate.
 //
-//   const Result<CostModelChoice> choice = ChooseCostModel("loopnest");
+//   const Result<CostModelChoice> choice = ChooseCostModel(name);
 //   const Result<std::unique_ptr<CostModel>> model = (*choice)->Make(layer, machine);
 //   const Result<Cost> cost = Evaluate(**model, mapping);
 //
