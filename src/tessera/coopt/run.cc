@@ -23,6 +23,7 @@
 #include "tessera/part.h"
 #include "tessera/record/run_inputs.h"
 #include "tessera/vta.h"
+#include "tessera/workload/copy.h"
 
 namespace tessera::coopt {
 namespace {
@@ -450,13 +451,11 @@ Result<RunDirectory> CreateCooptimizeRun(const std::string& path, const Cooptimi
   CooptimizeSettings settings = job.settings;
   RunDirectory::Files inputs;
   std::vector<std::string> names;
-  const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
-  if (!format) return format.error();
   for (const Network& network : job.networks) {
-    const Result<Export> text = (*format)->write(network);
+    Result<std::string> text = NetworkText(network);
     if (!text) return text.error();
     names.push_back(fmt::format("inputs/network-{}.yaml", names.size() + 1));
-    inputs[names.back()] = text->files.front().contents;
+    inputs[names.back()] = *std::move(text);
   }
   if (settings.hardware) {
     // The one accelerator of the target, as its file.

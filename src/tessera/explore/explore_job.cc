@@ -12,6 +12,7 @@
 #include "tessera/explore/explorer.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/record/run_inputs.h"
+#include "tessera/workload/copy.h"
 
 namespace tessera {
 namespace {
@@ -128,14 +129,12 @@ MachineCount CountMachines(const ExploreJob& job, int64_t most) {
 
 Result<std::vector<std::string>> SaveNetworks(const std::vector<Network>& networks,
                                               RunDirectory::Files& inputs) {
-  const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
-  if (!format) return format.error();
   std::vector<std::string> names;
   for (const Network& network : networks) {
-    const Result<Export> text = (*format)->write(network);
+    Result<std::string> text = NetworkText(network);
     if (!text) return text.error();
     names.push_back(fmt::format("inputs/network-{}.yaml", names.size() + 1));
-    inputs[names.back()] = text->files.front().contents;
+    inputs[names.back()] = *std::move(text);
   }
   return names;
 }

@@ -21,6 +21,7 @@
 #include "tessera/policy/game.h"
 #include "tessera/policy/shipped.h"
 #include "tessera/record/run_inputs.h"
+#include "tessera/workload/copy.h"
 
 namespace tessera {
 namespace {
@@ -549,12 +550,10 @@ Result<MapJob> MakeMapJob(const MapSettings& settings, Network network, Accelera
 Result<SavedMapJob> SaveMapJob(const MapJob& job) {
   SavedMapJob saved{.settings = job.settings};
   MapSettings& settings = saved.settings;
-  const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
-  if (!format) return format.error();
-  const Result<Export> network = (*format)->write(job.network);
+  Result<std::string> network = NetworkText(job.network);
   if (!network) return network.error();
   settings.network = "inputs/network.yaml";
-  saved.inputs[settings.network] = network->files.front().contents;
+  saved.inputs[settings.network] = *std::move(network);
   settings.accelerator = "inputs/accelerator.yaml";
   saved.inputs[settings.accelerator] = AcceleratorText(job.accelerator);
   const auto copy = [&](std::string& file, const std::string& to) -> Result<void> {

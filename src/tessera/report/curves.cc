@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -75,10 +77,16 @@ class Axis {
   double least_ = HUGE_VAL, most_;
 };
 
+// The points that both axes have a place for.
+auto Placed(const Curve& curve, const Axis& x, const Axis& y) {
+  return curve.points | std::views::filter([&](const std::pair<double, double>& point) {
+           return x.Has(point.first) && y.Has(point.second);
+         });
+}
+
 std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
   std::string path;
-  for (const auto& [px, py] : curve.points) {
-    if (!x.Has(px) || !y.Has(py)) continue;
+  for (const auto& [px, py] : Placed(curve, x, y)) {
     const double cx = kLeft + kWidth * x.At(px), cy = kTop + kHeight * (1 - y.At(py));
     if (path.empty()) {
       path = fmt::format("M{:.1f} {:.1f}", cx, cy);
@@ -94,8 +102,7 @@ std::string Path(const Curve& curve, const Axis& x, const Axis& y, bool steps) {
 // A dot at every point.
 std::string Dots(const Curve& curve, const Axis& x, const Axis& y, std::string_view color) {
   std::string dots;
-  for (const auto& [px, py] : curve.points) {
-    if (!x.Has(px) || !y.Has(py)) continue;
+  for (const auto& [px, py] : Placed(curve, x, y)) {
     dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
                         kLeft + kWidth * x.At(px), kTop + kHeight * (1 - y.At(py)), color);
   }
@@ -107,8 +114,7 @@ std::string Dots(const Curve& curve, const Axis& x, const Axis& y, std::string_v
 std::string ToSvg(const Chart& chart) {
   Axis x(/*linear=*/false), y(chart.linear_y);
   for (const Curve& curve : chart.curves) {
-    for (const auto& [px, py] : curve.points) {
-      if (!x.Has(px) || !y.Has(py)) continue;
+    for (const auto& [px, py] : Placed(curve, x, y)) {
       x.Include(px);
       y.Include(py);
     }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tessera/accelerator.h"
+#include "tessera/arch/copy.h"
 #include "tessera/base/file.h"
 #include "tessera/base/sha256.h"
 #include "tessera/base/text.h"
@@ -17,6 +18,7 @@
 #include "tessera/network.h"
 #include "tessera/study/study.h"
 #include "tessera/study/study_file.h"
+#include "tessera/workload/copy.h"
 
 namespace tessera {
 namespace {
@@ -46,21 +48,6 @@ Result<void> SetName(const std::optional<Word>& word, std::string_view what,
   if (!found) return AtWord(*word, found.error());
   value = *found;
   return {};
-}
-
-bool IsZooNetwork(std::string_view text) {
-  const std::string_view name = text.substr(0, text.find(':'));
-  for (const ZooFile& network : Zoo()) {
-    if (network.name == name) return true;
-  }
-  return false;
-}
-
-bool IsPreset(std::string_view text) {
-  for (const EmbeddedFile& preset : AcceleratorPresets()) {
-    if (preset.name == text) return true;
-  }
-  return false;
 }
 
 // As the file has it, with what it binds: "own.onnx:batch=1".
@@ -160,13 +147,10 @@ class Planner {
     Result<Network> network =
         LoadNetwork(IsZooNetwork(text) ? text : Resolved(text), request.bindings);
     if (!network) return AtWord(request.name, network.error());
-    const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
-    if (!format) return format.error();
-    const Result<Export> written = (*format)->write(*network);
+    const Result<std::string> written = NetworkText(*network);
     if (!written) return AtWord(request.name, written.error());
     input.value = *std::move(network);
-    Keep(fmt::format("inputs/network-{}.yaml", networks_.size()), written->files.front().contents,
-         input);
+    Keep(fmt::format("inputs/network-{}.yaml", networks_.size()), *written, input);
     return &input;
   }
 

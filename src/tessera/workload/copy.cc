@@ -1,8 +1,7 @@
 #include "tessera/workload/copy.h"
 
 #include <algorithm>
-
-#include "tessera/network.h"
+#include <utility>
 
 namespace tessera {
 
@@ -11,14 +10,18 @@ bool IsZooNetwork(const std::string& name_or_path) {
   return std::ranges::find(Zoo(), name, &ZooFile::name) != Zoo().end();
 }
 
-Result<std::string> NetworkCopy(const std::string& name_or_path) {
+Result<std::string> NetworkText(const Network& network) {
   const Result<const NetworkFormat*> format = FindNetworkFormat("yaml");
   if (!format) return format.error();
-  const Result<Network> network = LoadNetwork(name_or_path);
-  if (!network) return network.error();
-  Result<Export> text = (*format)->write(*network);
+  Result<Export> text = (*format)->write(network);
   if (!text) return text.error();
   return std::move(text->files.front().contents);
+}
+
+Result<std::string> NetworkCopy(const std::string& name_or_path) {
+  const Result<Network> network = LoadNetwork(name_or_path);
+  if (!network) return network.error();
+  return NetworkText(*network);
 }
 
 }  // namespace tessera

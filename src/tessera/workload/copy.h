@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tessera/network.h"
 #include "tessera/result.h"
 
 namespace tessera {
@@ -11,7 +12,10 @@ namespace tessera {
 // Whether a NETWORK argument is one of the zoo; otherwise it is a file.
 bool IsZooNetwork(const std::string& name_or_path);
 
-// What a copy of it holds: native YAML, which needs neither the file nor what it names.
+// A network as native YAML, which needs no other file.
+Result<std::string> NetworkText(const Network& network);
+
+// The same of a NETWORK argument.
 Result<std::string> NetworkCopy(const std::string& name_or_path);
 
 }  // namespace tessera
