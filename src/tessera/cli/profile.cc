@@ -1,10 +1,13 @@
 // tessera profile: where training time goes, phase by phase, for several team sizes and layouts.
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/cli/choices.h"
 #include "tessera/cli/command.h"
 #include "tessera/cli/training.h"
 #include "tessera/part.h"
@@ -23,7 +26,7 @@ struct ProfileArguments {
 };
 
 constexpr std::string_view kProcessorClock = "processor";
-std::vector<std::string> Clocks() { return {"wall", std::string(kProcessorClock)}; }
+constexpr std::array<std::string_view, 2> kClocks = {"wall", kProcessorClock};
 
 std::vector<std::string> CacheNames() {
   std::vector<std::string> names;
@@ -67,7 +70,8 @@ std::vector<Flag> Flags(ProfileArguments& arguments) {
                                   .help = "what times are: of the clock, or of the processor, so "
                                           "that other programs' turns do not count",
                                   .value = "CLOCK",
-                                  .choices = Clocks},
+                                  .choices = AsChoices<kClocks>,
+                                  .closed = true},
                                  {.name = "--caches",
                                   .target = &arguments.caches,
                                   .help = "count what sampling misses in the caches and the data "
