@@ -1,6 +1,7 @@
 """Studies behind docs/results/efficient-marl.md: the phases of training (figures 2 to 5) and returns (figure 6).
 
-scripts/results-agents runs and keeps the first and makes the tables and figures of both.
+scripts/results-agents runs and keeps the first and makes the tables and figures of both. What stands beside PyTorch is
+in pytorch_studies.py.
 """
 import json
 import os
@@ -16,8 +17,8 @@ from run_statistics import mean_ci
 ALGORITHMS = {"maddpg": "openai", "masac": "tf2marl"}  # with the preset
 ENVIRONMENTS = ["predator_prey", "cooperative_navigation"]
 # Transitions in replay, far beyond every cache, and rounds of which the fastest counts for each phase.
-FILL = {3: 100_000, 6: 100_000}
-ROUNDS = {3: 10, 6: 6}
+FILL = {3: 100_000, 6: 100_000, 12: 50_000, 24: 20_000, 48: 10_000}
+ROUNDS = {3: 10, 6: 6, 12: 4, 24: 2, 48: 1}
 PARTS = {"sampling_ms": "sampling", "target_q_ms": "target Q", "q_loss_ms": "Q loss", "p_loss_ms": "P loss"}
 SAMPLERS = {"uniform": "uniform", "neighbor": "neighbor:truncate=true"}
 PAPER_SHARE = {3: "35", 48: "85"}
@@ -145,7 +146,7 @@ def shares_figure(rows):
     found, sizes = measured(rows)
     panels = []
     for env in ENVIRONMENTS:
-        panel = Panel(f"{env}: share of update all trainers", "agents", "%", log_y=False)
+        panel = Panel(env, "agents", "update all trainers, % of training", log_y=False, x_ticks=list(FILL))
         for algorithm in ALGORITHMS:
             panel.add(algorithm, [(n, share(found[part_of(env, algorithm, n)])) for n in sizes], steps=False)
         panel.add("paper", [(3, 35), (48, 85)], dots=True)
@@ -156,7 +157,7 @@ def shares_figure(rows):
 def growth_figure(rows):
     panels = []
     for env in ENVIRONMENTS:
-        panel = Panel(f"{env}: growth when agents double", "agents, before", "times", log_y=False)
+        panel = Panel(env, "agents, before they double", "growth, times", log_y=False, x_ticks=list(FILL)[:-1])
         for i, module in enumerate(MODULES):
             panel.add(module, [(n, growth[i]) for where, n, _, growth in growths(rows) if where == env], steps=False)
         panels.append(panel)
@@ -168,7 +169,7 @@ def parts_figure(rows):
     panels = []
     for replay in ("per_agent", "compact"):
         for env in ENVIRONMENTS:
-            panel = Panel(f"{env}, replay {replay}: shares", "agents", "%", log_y=False)
+            panel = Panel(f"{env}, {replay}", "agents", "% of update all trainers", log_y=False, x_ticks=list(FILL))
             for i, name in enumerate(PARTS.values()):
                 panel.add(name, [(n, parts_shares(rows, env, replay, n)[i]) for n in sizes], steps=False)
             panels.append(panel)
