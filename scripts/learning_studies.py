@@ -9,6 +9,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from pages import table
 from panels import Panel, figure
@@ -174,6 +175,45 @@ def parts_figure(rows):
                 panel.add(name, [(n, parts_shares(rows, env, replay, n)[i]) for n in sizes], steps=False)
             panels.append(panel)
     return figure(panels, 2)
+
+
+# ---- How fast environments step ----
+
+SITTINGS = 3
+ORIGINAL = {3: {"predator_prey": 2300, "cooperative_navigation": 2880}, 6: {"predator_prey": 711,
+                                                                           "cooperative_navigation": 509}}
+
+
+def environments_row(tessera, env, sitting):
+    """Steps per second of the clock, by agents: the median of five parts, on a machine that others use."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["--only", env, "--seconds", "0.5"]
+        command = [os.path.join(os.path.dirname(tessera), "bench/engine_bench"), *words, "--json", f"{folder}/found.json"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        with open(f"{folder}/found.json") as file:
+            found = json.load(file)
+    return [{"command": shlex.join(["engine_bench", *words]), "part": f"{env} {sitting}",
+             "load": round(os.getloadavg()[0], 1),
+             "steps_per_s": {row["name"].split()[1]: round(row["per_second"]) for row in found if "source" not in row}}]
+
+
+def environments_parts(tessera):
+    for env in ENVIRONMENTS:
+        for sitting in range(1, SITTINGS + 1):
+            yield (f"{env} {sitting}",), lambda e=env, s=sitting: environments_row(tessera, e, s)
+
+
+def environments_table(rows):
+    """The fastest sitting, and the original where it was measured (on another machine)."""
+    body = []
+    for env in ENVIRONMENTS:
+        cells = []
+        for agents in FILL:
+            best = max(row["steps_per_s"][str(agents)] for row in rows if row["part"].startswith(env))
+            original = ORIGINAL.get(agents, {}).get(env)
+            cells.append(f"{best:,}" + (f" ({original:,})" if original else ""))
+        body.append([env, *cells])
+    return table(["steps/s (the original)", *(f"{agents} agents" for agents in FILL)], body)
 
 
 # ---- Figure 6: returns ----

@@ -37,8 +37,8 @@ Result<void> AssignAll(const std::vector<std::string>& texts, std::string_view f
   return {};
 }
 
-// What learns in an environment when nobody says: MADDPG, the baseline of the particle worlds, where
-// every action may be weights of choices, which is all it knows, and otherwise IPPO.
+// What learns in an environment when nobody says: MADDPG, the baseline of the particle worlds,
+// where every action may be weights of choices, which is all it knows, and otherwise IPPO.
 Result<std::string> AlgorithmFor(const TrainingConfig& config) {
   const Result<const EnvInfo*> info = FindEnv(config.env);
   if (!info) return info.error();
@@ -61,7 +61,8 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
        .choices = [] { return NamesOf(Envs()); }},
       {.name = "--algo",
        .target = &flags.algorithm,
-       .help = "algorithm (default: maddpg; train takes ippo where actions are not weights of choices)",
+       .help =
+           "algorithm (default: maddpg; train takes ippo where actions are not weights of choices)",
        .value = "NAME",
        .choices = [] { return NamesOf(Learners()); }},
       {.name = "--preset",
