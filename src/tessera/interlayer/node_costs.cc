@@ -478,12 +478,15 @@ bool NodeCosts::Refine(int staircase, const Room& room, int64_t rounds, ThreadPo
   step.given = false;
   ++of.version;
   ++version_;
+  const int64_t before = evaluations_;
   if (edp) {
     AdvanceFront(of, step, rounds, pool);
   } else {
     Advance(of, step, rounds, pool);
   }
-  changes_.push_back({.staircase = staircase, .step = ViewOf(staircase, step)});
+  changes_.push_back({.staircase = staircase,
+                      .step = ViewOf(staircase, step),
+                      .evaluations = evaluations_ - before});
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/interlayer/replay.h"
+#include "tessera/interlayer/staircase_journal.h"
 #include "tessera/map.h"
 
 namespace tessera {
@@ -148,8 +149,9 @@ std::optional<InterLayerPlan> PlanOfLayers(const MapJob& job, const Json& report
 
 class PlanVerifier {
  public:
-  PlanVerifier(const MapJob& job, const Json& report, const std::string& file, Verification& found)
-      : job_(job), report_(report), file_(file), found_(found) {}
+  PlanVerifier(const MapJob& job, const Json& report, const std::string& file,
+               const JournalText& journal, Verification& found)
+      : job_(job), report_(report), file_(file), journal_(journal), found_(found) {}
 
   void Go() {
     const Json plan_json = report_.value("inter_layer", Json());
@@ -162,10 +164,11 @@ class PlanVerifier {
         interlayer::Replay(job_.network, hierarchy, *plan, kWalkedMacs);
     if (!walked.error.empty()) return Complain("inter_layer", "a plan", walked.error);
     CheckTotal(walked);
+    CheckSamples();
     CheckNone(plan_json);
     found_.parts.push_back(
         {.name = "inter-layer plan",
-         .numbers = 12,
+         .numbers = 13,
          .remarks = {fmt::format("{} mappings walked loop by loop, {} priced by the model",
                                  WithThousands(walked.walked), WithThousands(walked.priced)),
                      "as in the journal of staircases"}});
@@ -230,6 +233,19 @@ class PlanVerifier {
     }
   }
 
+  // Those of single layers, which are verified with them, and what the journal of staircases tells.
+  void CheckSamples() {
+    const std::optional<int64_t> evaluations = interlayer::EvaluationsOf(journal_);
+    if (!evaluations) return;  // an older run
+    auto samples = static_cast<double>(*evaluations);
+    for (const Json& layer : report_.value("layers", Json::array())) {
+      if (layer.contains("samples") && layer["samples"].is_number()) {
+        samples += layer["samples"].get<double>();
+      }
+    }
+    Compare("total: samples", At("total", "samples"), samples);
+  }
+
   void CheckNone(const Json& plan) {
     const std::optional<InterLayerPlan> none = PlanOfLayers(job_, report_, file_);
     if (!none) return Complain("inter_layer: none", "numbers", "layers without a mapping");
@@ -249,6 +265,7 @@ class PlanVerifier {
   const MapJob& job_;
   const Json& report_;
   const std::string& file_;
+  const JournalText& journal_;
   Verification& found_;
 };
 
@@ -262,7 +279,9 @@ Result<void> VerifyPlan(const RunDirectory& directory, Verification& found) {
   const Result<std::string> text = ReadTextFile(file);
   if (!text) return text.error();
   const Json report = FromText(*text);
-  PlanVerifier(*job, report, file, found).Go();
+  const Result<JournalText> journal = ReadJournalText(interlayer::StaircaseFile(directory));
+  if (!journal) return journal.error();
+  PlanVerifier(*job, report, file, *journal, found).Go();
   return {};
 }
 
