@@ -37,7 +37,6 @@ class PlanReader {
       wrong = "homes or stages are missing";
       return std::nullopt;
     }
-    // Parts name their mappings by number; older runs have them in their parts.
     mappings_ = json.value("mappings", Json::array());
     for (const auto& [tensor, level] : json["homes"].items()) {
       if (!level.is_string()) return Fail("a home is no name");
@@ -105,17 +104,14 @@ class PlanReader {
     return true;
   }
 
-  // None: it is no mapping of that layer.
+  // By its place in the list; none: it is no mapping of that layer.
   const LoopMapping* MappingOf(const Json& json, size_t layer) {
-    const bool number = json.is_number_integer();
-    const int64_t place = number ? json.get<int64_t>() : -1;
-    if (number && (!mappings_.is_array() || place < 0 || place >= std::ssize(mappings_))) {
-      return nullptr;
-    }
+    const int64_t place = json.is_number_integer() ? json.get<int64_t>() : -1;
+    if (!mappings_.is_array() || place < 0 || place >= std::ssize(mappings_)) return nullptr;
     const auto known = read_.find({place, layer});
-    if (number && known != read_.end()) return &known->second;
+    if (known != read_.end()) return &known->second;
     const Result<Mapping> mapping =
-        ParseMappingJson((number ? mappings_[static_cast<size_t>(place)] : json).dump(), file_,
+        ParseMappingJson(mappings_[static_cast<size_t>(place)].dump(), file_,
                          job_.network.layers[layer].layer, job_.accelerator);
     if (!mapping) return nullptr;
     return &(read_[{place, layer}] = std::get<LoopMapping>(*mapping));
