@@ -1,5 +1,7 @@
 // Plans for random small networks (chains, residuals, branches, concatenations) on random machines
 // against brute force over everything that can be decided, and against walking the plan.
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "graph_oracle.h"
 #include "tessera/interlayer/graph_problem.h"
 #include "tessera/interlayer/node_costs.h"
+#include "tessera/interlayer/pins.h"
 #include "tessera/interlayer/replay.h"
 #include "tessera/map.h"
 #include "thorough.h"
@@ -365,6 +368,96 @@ TEST(InterLayer, AStoppedRunHasABoundForPlansWithSlices) {
     EXPECT_LE(mapped->total.energy_pj, mapped->inter_layer->none_energy_pj) << after;
   }
   EXPECT_GT(plans, 2);
+}
+
+// Six convolutions in a row, as MobileNet-v2 begins, of a size that a group of all of them fits a
+// buffer of 6,000 words, but not with all weights: what is best then is two groups, as with 5,000.
+TEST(InterLayer, MoreRoomIsNeverWorse) {
+  GraphMaker maker;
+  const auto conv = [&](int32_t input, int64_t c, int64_t k, int64_t kernel, int64_t groups) {
+    Layer layer{.k = k, .c = c, .y = 16, .x = 16, .r = kernel, .s = kernel, .groups = groups};
+    layer.pad = {kernel / 2, kernel / 2, kernel / 2, kernel / 2};
+    return maker.Macs(layer, input, {1, k, 16, 16});
+  };
+  int32_t image = maker.Tensor({1, 3, 16, 16}, TensorKind::kInput);
+  image = conv(image, 3, 16, 3, 1);
+  image = conv(image, 16, 16, 3, 16);
+  image = conv(image, 16, 8, 1, 1);
+  image = conv(image, 8, 48, 1, 1);
+  image = conv(image, 48, 48, 3, 48);
+  conv(image, 48, 16, 1, 1);
+  const Network network = maker.Take();
+  Result<Accelerator> machine = LoadAccelerator("simple3");
+  ASSERT_TRUE(machine) << machine.error();
+  MapSettings settings;
+  settings.objective = Objective::kEnergy;
+  settings.method = ProofMethod(ProofUse::kAlone);
+  settings.inter_layer = InterLayer::kSlices;
+  double before = std::numeric_limits<double>::infinity();
+  for (const int64_t words : {5'000, 6'000}) {
+    machine->hierarchy->levels[1].entries = words;
+    const Result<MapJob> job = MakeMapJob(settings, network, *machine);
+    ASSERT_TRUE(job) << job.error();
+    // Before pins were chosen with what they leave, the second run never ended.
+    RunHooks hooks;
+    int64_t calls = 0;
+    constexpr int64_t kManyCalls = 2'000'000;
+    hooks.stopped = [&] { return ++calls > kManyCalls; };
+    const Result<NetworkMapping> mapped = MapGraph(*job, 1, hooks);
+    ASSERT_TRUE(mapped) << mapped.error();
+    ASSERT_TRUE(mapped->inter_layer);
+    EXPECT_EQ(mapped->inter_layer->status, MapStatus::kOptimal) << words;
+    EXPECT_LE(mapped->total.energy_pj, before);
+    before = mapped->total.energy_pj;
+  }
+}
+
+// Every choice of up to eight items, against trying all, with prices that rise with what is pinned.
+TEST(Pins, TheBestChoiceIsFound) {
+  int64_t given_up = 0;
+  for (uint64_t number = 0; number < Thorough(20'000, 2'000); ++number) {
+    CounterRng rng(5, StreamId("pins"), number);
+    std::vector<interlayer::PinItem> items(static_cast<size_t>(Between(rng, 0, 8)));
+    for (size_t k = 0; k < items.size(); ++k) {
+      items[k] = {.place = static_cast<int>(3 * k),
+                  .words = Between(rng, 1, 20),
+                  .loose = static_cast<double>(Between(rng, 0, 30)),
+                  .pinned = static_cast<double>(Between(rng, 0, 30))};
+      if (Chance(rng, 0.1)) items[k].loose = std::numeric_limits<double>::infinity();
+    }
+    const int64_t room = Between(rng, 0, 60), penalty = Between(rng, 0, 2);
+    const auto price = [&](uint64_t pinned) {
+      double value = 7;
+      for (const interlayer::PinItem& item : items) {
+        const bool is = (pinned >> item.place & 1) != 0;
+        value += is ? item.pinned + static_cast<double>(penalty * (item.words % 5)) : item.loose;
+      }
+      return value;
+    };
+    double best = std::numeric_limits<double>::infinity();
+    for (uint64_t some = 0; some < uint64_t{1} << items.size(); ++some) {
+      uint64_t pinned = 0;
+      int64_t words = 0;
+      for (size_t k = 0; k < items.size(); ++k) {
+        if ((some >> k & 1) == 0) continue;
+        pinned |= uint64_t{1} << items[k].place;
+        words += items[k].words;
+      }
+      if (words <= room) best = std::min(best, price(pinned));
+    }
+    const interlayer::PinChoice all = interlayer::ChoosePins(items, room, 7, price, 1'000);
+    ASSERT_TRUE(all.complete) << number;
+    ASSERT_EQ(all.value, best) << number;
+    if (best < std::numeric_limits<double>::infinity()) {
+      ASSERT_EQ(price(all.pinned), best) << number;
+    }
+    const interlayer::PinChoice few = interlayer::ChoosePins(items, room, 7, price, 1);
+    if (few.complete) {
+      ASSERT_EQ(few.value, best) << number;
+    }
+    given_up += few.complete ? 0 : 1;
+  }
+  EXPECT_GT(given_up, 10);
 }
 
 // Two rows of the first layer of MobileNet-v2, whose best mapping wants more room than a group of

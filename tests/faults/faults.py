@@ -102,6 +102,14 @@ CLOCKED = {
     "map-clock": "map net.yaml --accelerator eyeriss-256 --objective edp --samples 100 "
                  "--time-limit 0.4",
     "map-clock-latency": "map net.yaml --accelerator simple3 --objective latency --time-limit 0.4",
+    # To the end of the proofs, the best mapping of one layer from a policy.
+    "map-clock-proved": "map graph.yaml --accelerator chip.yaml --objective energy --time-limit 20",
+    "map-clock-between": "map graph.yaml --accelerator chip.yaml --objective energy --time-limit 20 "
+                         "--inter-layer slices",
+    "compare-clock": "compare net.yaml --layer a --accelerator eyeriss-256 --methods random,ga --samples 3000 --seeds 1 "
+                     "--time-limit 0.3",
+    "explore-clock": "explore net.yaml --machine template.yaml --objective edp --time-limit 0.5",
+    "sweep-clock": "sweep net.yaml --accelerator simple3 --vary levels.GLB.entries=1K..4K:x2 --time-limit 0.5",
 }
 # Commands that leave files which belong together.
 FILES = {
@@ -291,7 +299,8 @@ def go_on(machine, words, folder, what):
 def known(folder):
     """(least value, largest bound) of each layer of a map run by its journals, as far as they are whole."""
     layers = {}
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in (name for name in names if name[:3].isdigit()):
         value, bound = layers.get(name[:3], (math.inf, -math.inf))
         for line in open(os.path.join(folder, name), "rb"):
             try:
@@ -304,21 +313,41 @@ def known(folder):
     return layers
 
 
+PRICES = {"latency": "cycles", "energy": "energy_pj", "edp": "edp"}
+
+
+def reached(folder):
+    """(value, bound) of everything that a result has both of, if there is a result."""
+    if not os.path.exists(folder + "/result.json"):
+        return []
+    with open(folder + "/result.json") as file:
+        result = json.load(file)
+    price = PRICES[result["objective"]]
+    if "layers" in result:
+        return [(row["value"], row["bound"]) for row in result["layers"]]
+    if "points" in result:
+        return [(row[price], row[price] / (1 + row["gap"])) for row in result["points"]]
+    if "best" in result:
+        best = result["best"]
+        return [(best[price], best[price] / (1 + result["gap"]))] if best else []
+    return [(row["best"], 0) for row in result["results"]]
+
+
 def disturb_clocked(machine, kind, words, whole, fault):
-    """A run with a clock: what its journal knew when it was disturbed is not forgotten."""
+    """A run with a clock: what its journal or its result knew when it was disturbed is not forgotten."""
     machine.remove("out")
     what = f"{kind} with {fault}"
     machine.run(words + ["--out", "out"], what, fault=fault, killed=True)
-    before = known(machine.path("out/journal"))
+    before = known(machine.path("out/journal")) if kind.startswith("map") else {}
+    result = reached(machine.path("out"))
     go_on(machine, words, "out", what)
-    with open(machine.path("out/result.json")) as file:
-        layers = json.load(file)["layers"]
-    for number, (value, bound) in before.items():
-        layer = layers[int(number) - 1]
-        if layer["value"] > value * (1 + 1e-9):
-            raise Held(f"{what}: {value} before, {layer['value']} after it was resumed")
-        if layer["bound"] < bound * (1 - 1e-9):
-            raise Held(f"{what}: bound {bound} before, {layer['bound']} after it was resumed")
+    after = reached(machine.path("out"))
+    pairs = [(old, after[int(number) - 1]) for number, old in before.items()] + list(zip(result, after))
+    for (value, bound), (value_now, bound_now) in pairs:
+        if value_now > value * (1 + 1e-9):
+            raise Held(f"{what}: {value} before, {value_now} after it was resumed")
+        if bound_now < bound * (1 - 1e-9):
+            raise Held(f"{what}: bound {bound} before, {bound_now} after it was resumed")
 
 
 def lasting(machine, kind, words, whole, power):

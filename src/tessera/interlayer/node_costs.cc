@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "tessera/cost/keep_bounds.h"
@@ -24,6 +25,17 @@ bool Covers(const Room& wide, const Room& narrow) {
   }
   return true;
 }
+
+struct HashRoom {
+  size_t operator()(const Room& room) const {
+    uint64_t hash = 0;
+    for (const int64_t words : room) {
+      hash = (hash ^ static_cast<uint64_t>(words)) * 0x9E3779B97F4A7C15;
+      hash ^= hash >> 29;
+    }
+    return static_cast<size_t>(hash);
+  }
+};
 
 }  // namespace
 
@@ -54,20 +66,10 @@ struct NodeCosts::Staircase {
 
   int64_t version = 0;
   struct Cached {
-    Room room = {};
     int64_t version = -1;
     Front front = {};
   };
-  std::vector<std::unique_ptr<Cached>> lower = {}, upper = {};
-
-  static Cached& At(const Room& room, std::vector<std::unique_ptr<Cached>>& cache) {
-    for (const std::unique_ptr<Cached>& cached : cache) {
-      if (cached->room == room) return *cached;
-    }
-    cache.push_back(std::make_unique<Cached>());
-    cache.back()->room = room;
-    return *cache.back();
-  }
+  std::unordered_map<Room, Cached, HashRoom> lower = {}, upper = {};
 };
 
 void KeepPareto(Front& front) {
@@ -185,7 +187,7 @@ bool NodeCosts::Fits(const Found& found, const Room& room) const {
 
 const Front& NodeCosts::Upper(int staircase, const Room& room) {
   Staircase& of = *staircases_[static_cast<size_t>(staircase)];
-  Staircase::Cached& cached = Staircase::At(room, of.upper);
+  Staircase::Cached& cached = of.upper[room];
   if (cached.version == of.version) return cached.front;
   cached.version = of.version;
   cached.front.clear();
@@ -213,7 +215,7 @@ const Front& NodeCosts::Lower(int staircase, const Room& room) {
   for (const int other : of.multiples) {
     version += staircases_[static_cast<size_t>(other)]->version;
   }
-  Staircase::Cached& cached = Staircase::At(room, of.lower);
+  Staircase::Cached& cached = of.lower[room];
   if (cached.version == version && !cached.front.empty()) return cached.front;
   cached.version = version;
   Front& front = cached.front;
@@ -476,12 +478,15 @@ bool NodeCosts::Refine(int staircase, const Room& room, int64_t rounds, ThreadPo
   step.given = false;
   ++of.version;
   ++version_;
+  const int64_t before = evaluations_;
   if (edp) {
     AdvanceFront(of, step, rounds, pool);
   } else {
     Advance(of, step, rounds, pool);
   }
-  changes_.push_back({.staircase = staircase, .step = ViewOf(staircase, step)});
+  changes_.push_back({.staircase = staircase,
+                      .step = ViewOf(staircase, step),
+                      .evaluations = evaluations_ - before});
   return true;
 }
 

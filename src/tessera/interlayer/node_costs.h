@@ -73,11 +73,13 @@ struct StepView {
   int64_t rounds = 0;
 };
 
-// What became known, in order: a mapping (`found` >= 0) or more about a step.
+// What became known, in order: a mapping (`found` >= 0) or more about a step, and how many
+// evaluations that took.
 struct Change {
   int staircase = 0;
   int found = -1;
   StepView step = {};
+  int64_t evaluations = 0;
 };
 
 // Contract:
@@ -107,6 +109,8 @@ class NodeCosts {
   // A bound from elsewhere on the objective (edp: on the energy), for rooms up to this one; `done`:
   // nothing is better than what was offered, or nothing fits.
   void Bound(const StepView& step);
+  // Evaluations that were made before, for the same costs.
+  void Count(int64_t evaluations) { evaluations_ += evaluations; }
 
   std::vector<StepView> Steps() const;
   // Since the last call.

@@ -10,14 +10,21 @@
 #include <string>
 #include <utility>
 
+#include "tessera/interlayer/pins.h"
+
 namespace tessera::interlayer {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Nodes of a group whose weights are pinned or not in every combination; of longer groups all are
-// tried with none, with all and with those that gain by it, and the bound lets all have the room.
+// For EDP, where no choice of pinned weights is the best one: nodes of a group whose weights are
+// pinned or not in every combination; of longer groups none, all, and all without the largest are
+// tried, and the bound lets every node have all the room.
 constexpr int kMostPins = 5;
+
+// For the others: choices that are priced for one group in one search. Where that is not enough,
+// the bound lets every node have all the room, too.
+constexpr int64_t kMostPrices = 256;
 
 // Where a tensor is: 0 is the outermost level, 1 + h is home h. A concatenation that is a view has
 // the code of its home, and so many more as there are homes.
@@ -335,73 +342,144 @@ class PlanSearch {
         ForEachOutputHome(end, 0, [&] {
           const std::optional<Room> room = RoomFor(first, end.outputs);
           if (!room) return;
-          dead_ = DeadAt(first, last, h, end, *room, templates.size());
+          known_ = KnownAt(first, last, h, end, *room, templates.size());
           for (size_t t = 0; t < templates.size(); ++t) {
-            Group(first, last, h, static_cast<int64_t>(t) + 1, templates[t], *room, labels);
+            Group({first, last, h, static_cast<int64_t>(t) + 1}, templates[t], *room, labels);
           }
         });
       }
     }
   }
 
-  void Group(int first, int last, int home, int64_t slices, const Planner::Template& plan,
-             Room room, const std::vector<int>& labels) {
-    const auto at = static_cast<size_t>(home);
+  // Nodes, home and slices of a group.
+  struct Cut {
+    int first = 0, last = 0, home = 0;
+    int64_t slices = 1;
+    bool Has(uint64_t pinned, int node) const { return (pinned >> (node - first) & 1) != 0; }
+  };
+
+  void Group(const Cut& cut, const Planner::Template& plan, Room room,
+             const std::vector<int>& labels) {
+    const auto at = static_cast<size_t>(cut.home);
     room[at] -= plan.buffer_words;
     if (room[at] < 0) return;
     uint64_t can_pin = 0;
-    for (int i = first; i <= last; ++i) {
+    for (int i = cut.first; i <= cut.last; ++i) {
       const Node& node = problem_.nodes[static_cast<size_t>(i)];
       if (node.layer < 0 || !problem_.holds_weights[at]) continue;
-      if (problem_.weight_words[static_cast<size_t>(node.layer)] <= room[at]) {
-        can_pin |= uint64_t{1} << (i - first);
-      }
+      if (WeightWords(i) <= room[at]) can_pin |= uint64_t{1} << (i - cut.first);
     }
-    // One slice and nothing pinned is what homes give, with less room.
-    const size_t row = static_cast<size_t>(slices - 1) << kMostPins;
-    const auto use = [&](uint64_t pinned) {
-      if (slices == 1 && pinned == 0) return;
-      const size_t place = row + PinNumber(pinned, can_pin);
-      if (place < dead_->size() && (*dead_)[place]) return;
-      const Spent least = GroupWith(first, last, home, slices, plan, room, pinned, labels);
-      if (side_ == Side::kLower && Hopeless(first, last, least)) (*dead_)[place] = true;
-    };
-    if (std::popcount(can_pin) <= kMostPins) {
-      for (uint64_t pinned = can_pin;; pinned = (pinned - 1) & can_pin) {
-        use(pinned);
-        if (pinned == 0) return;
-      }
-    }
-    if (side_ == Side::kLower) {
-      if ((*dead_)[row]) return;
-      const Spent least = RelaxedGroup(first, last, home, slices, plan, room, can_pin, labels);
-      if (Hopeless(first, last, least)) (*dead_)[row] = true;
+    const size_t row = static_cast<size_t>(cut.slices - 1) << kMostPins;
+    if (Edp() ? std::popcount(can_pin) > kMostPins : can_pin != 0) {
+      if (known_->dead[row]) return;
+      const Spent least = Edp() ? SomePins(cut, plan, room, can_pin, labels)
+                                : BestPins(cut, plan, room, can_pin, labels);
+      if (side_ == Side::kLower && Hopeless(cut, least)) known_->dead[row] = true;
       return;
     }
-    if ((*dead_)[row]) return;
-    const auto try_pins = [&](uint64_t pinned) {
-      if (slices > 1 || pinned != 0) {
-        GroupWith(first, last, home, slices, plan, room, pinned, labels);
+    for (uint64_t pinned = can_pin;; pinned = (pinned - 1) & can_pin) {
+      const size_t place = row + PinNumber(pinned, can_pin);
+      if (!known_->dead[place]) {
+        const Spent least = GroupWith(cut, plan, room, pinned, labels);
+        if (side_ == Side::kLower && Hopeless(cut, least)) known_->dead[place] = true;
       }
-    };
-    try_pins(0);
-    try_pins(can_pin);
-    uint64_t some = can_pin;  // The largest weights go first.
-    while (some != 0) {
-      int largest = -1;
-      int64_t most = -1;
-      for (int k = 0; k <= last - first; ++k) {
-        if ((some >> k & 1) == 0) continue;
-        const int64_t words = problem_.weight_words[static_cast<size_t>(
-            problem_.nodes[static_cast<size_t>(first + k)].layer)];
-        if (words > most) {
-          most = words;
-          largest = k;
-        }
-      }
-      some &= ~(uint64_t{1} << largest);
-      if (some != 0) try_pins(some);
+      if (pinned == 0) return;
     }
+  }
+
+  // For fronts: a bound, or what is known of some choices.
+  Spent SomePins(const Cut& cut, const Planner::Template& plan, const Room& room, uint64_t can_pin,
+                 const std::vector<int>& labels) {
+    if (side_ == Side::kLower) return RelaxedGroup(cut, plan, room, can_pin, {}, labels);
+    GroupWith(cut, plan, room, 0, labels);
+    const auto promised = known_->promised.find(cut.slices);
+    if (promised != known_->promised.end()) GroupWith(cut, plan, room, promised->second, labels);
+    for (uint64_t some = can_pin; some != 0; some &= ~LargestOf(cut, some)) {
+      GroupWith(cut, plan, room, some, labels);
+    }
+    return {};
+  }
+
+  // The bit of the largest weights.
+  uint64_t LargestOf(const Cut& cut, uint64_t pinned) const {
+    uint64_t largest = 0;
+    int64_t most = -1;
+    for (uint64_t left = pinned; left != 0; left &= left - 1) {
+      const int64_t words = WeightWords(cut.first + std::countr_zero(left));
+      if (words <= most) continue;
+      most = words;
+      largest = left & ~(left - 1);
+    }
+    return largest;
+  }
+  int64_t WeightWords(int node) const {
+    return problem_
+        .weight_words[static_cast<size_t>(problem_.nodes[static_cast<size_t>(node)].layer)];
+  }
+
+  // What the slices of one node cost, by the objective; infinite: they are not possible.
+  double ValueOfNode(int i, const Cut& cut, const SlicedNode& sliced, const Room& room,
+                     bool pinned) {
+    if (problem_.nodes[static_cast<size_t>(i)].layer < 0) {
+      return ValueOf(SlicedVector(i, cut, sliced), options_.objective);
+    }
+    NodeKey key = SlicedKey(i, cut, pinned);
+    double value = 0;
+    for (const auto& [rows, times] : sliced.times) {
+      key.rows = rows;
+      const int staircase = costs_.Find(key);
+      const Front& front =
+          side_ == Side::kLower ? costs_.Lower(staircase, room) : costs_.Upper(staircase, room);
+      if (front.empty()) return kInfinity;
+      value += static_cast<double>(times) * ValueOf(front.front().spent, options_.objective);
+    }
+    return value;
+  }
+
+  // The best choice of pinned weights, for one objective. Returns what the group costs at least.
+  Spent BestPins(const Cut& cut, const Planner::Template& plan, const Room& room, uint64_t can_pin,
+                 const std::vector<int>& labels) {
+    const int level = problem_.homes[static_cast<size_t>(cut.home)];
+    const auto home = static_cast<size_t>(cut.home);
+    const auto pin_value = [&](int i) {
+      return ValueOf(PinCost(problem_.hierarchy, WeightWords(i), level), options_.objective);
+    };
+    const auto sliced = [&](int i) -> const SlicedNode& {
+      return plan.nodes[static_cast<size_t>(i - cut.first)];
+    };
+    const auto price = [&](uint64_t pinned) {
+      if (cut.slices == 1 && pinned == 0) return kInfinity;
+      Room left = room;
+      double value = 0;
+      for (int i = cut.first; i <= cut.last; ++i) {
+        if (!cut.Has(pinned, i)) continue;
+        left[home] -= WeightWords(i);
+        value += pin_value(i);
+      }
+      for (int i = cut.first; i <= cut.last && value < kInfinity; ++i) {
+        value += ValueOfNode(i, cut, sliced(i), left, cut.Has(pinned, i));
+      }
+      return value;
+    };
+    double rest = 0;
+    std::vector<PinItem> items;
+    for (int i = cut.first; i <= cut.last; ++i) {
+      const double loose = ValueOfNode(i, cut, sliced(i), room, /*pinned=*/false);
+      if (!cut.Has(can_pin, i)) {
+        rest += loose;
+        continue;
+      }
+      Room left = room;
+      left[home] -= WeightWords(i);
+      const double pinned = ValueOfNode(i, cut, sliced(i), left, /*pinned=*/true) + pin_value(i);
+      items.push_back({i - cut.first, WeightWords(i), loose, pinned});
+    }
+    const PinChoice best = ChoosePins(items, room[home], rest, price, kMostPrices);
+    if (!best.complete && side_ == Side::kLower) {
+      return RelaxedGroup(cut, plan, room, can_pin, best.pinned, labels);
+    }
+    if (best.value == kInfinity) return {kInfinity, kInfinity};
+    return GroupWith(cut, plan, room, best.pinned, labels);
   }
 
   // A number for a subset of what can be pinned: its bits, put together.
@@ -413,44 +491,46 @@ class PlanSearch {
     return number;
   }
 
-  // What of the groups at a place is known to be in no better plan.
-  std::vector<bool>* DeadAt(int first, int last, int home, const Node& end, const Room& room,
-                            size_t templates) {
+  // What is known of the groups at a place.
+  Planner::Known* KnownAt(int first, int last, int home, const Node& end, const Room& room,
+                          size_t templates) {
     Planner::Place place{.first = first, .last = last, .home = home, .room = room};
     const Node& begin = problem_.nodes[static_cast<size_t>(first)];
     for (const int tensor : {begin.inputs[0], end.outputs[0]}) {
       place.codes.push_back(static_cast<int8_t>(LevelOf(tensor)));
     }
-    std::vector<bool>& dead = planner_.dead_[place];
-    dead.resize(templates << kMostPins, false);
-    return &dead;
+    Planner::Known& known = planner_.places_[place];
+    known.dead.resize(templates << kMostPins, false);
+    return &known;
   }
 
   // Whether no plan with a stage of at least this cost is better than the one that is known.
-  bool Hopeless(int first, int last, const Spent& least) const {
+  bool Hopeless(const Cut& cut, const Spent& least) const {
     if (planner_.before_.empty()) return false;
-    const Spent all = planner_.before_[static_cast<size_t>(first)] + least +
-                      planner_.after_[static_cast<size_t>(last) + 1];
+    const Spent all = planner_.before_[static_cast<size_t>(cut.first)] + least +
+                      planner_.after_[static_cast<size_t>(cut.last) + 1];
     return ValueOf(all, options_.objective) >= planner_.known_;
   }
 
-  NodeKey SlicedKey(int i, int first, int last, int level, bool pinned) const {
+  int LevelOf(const Cut& cut) const { return problem_.homes[static_cast<size_t>(cut.home)]; }
+
+  NodeKey SlicedKey(int i, const Cut& cut, bool pinned) const {
     const Node& node = problem_.nodes[static_cast<size_t>(i)];
     const auto layer = static_cast<size_t>(node.layer);
     NodeKey key = KeyOf(node);
     const auto set = [&](int slot) {
-      if (slot >= 0) key.homes[static_cast<size_t>(slot)] = static_cast<int8_t>(level);
+      if (slot >= 0) key.homes[static_cast<size_t>(slot)] = static_cast<int8_t>(LevelOf(cut));
     };
-    if (i > first) set(problem_.input_slot[layer]);
-    if (i < last) set(problem_.output_slot[layer]);
+    if (i > cut.first) set(problem_.input_slot[layer]);
+    if (i < cut.last) set(problem_.output_slot[layer]);
     if (pinned) set(problem_.weight_slot[layer]);
     return key;
   }
 
-  Spent SlicedVector(int i, int first, int last, int level, const SlicedNode& sliced) const {
+  Spent SlicedVector(int i, const Cut& cut, const SlicedNode& sliced) const {
     const Node& node = problem_.nodes[static_cast<size_t>(i)];
-    const int from = i > first ? level : LevelOf(node.inputs[0]);
-    const int to = i < last ? level : LevelOf(node.outputs[0]);
+    const int from = i > cut.first ? LevelOf(cut) : LevelOf(node.inputs[0]);
+    const int to = i < cut.last ? LevelOf(cut) : LevelOf(node.outputs[0]);
     Spent spent;
     for (const auto& [rows, times] : sliced.reads) {
       const Moved moved[] = {{from, rows.second * node.input_row_words, false},
@@ -461,33 +541,33 @@ class PlanSearch {
     return spent;
   }
 
-  // Returns what the group costs at least; infinite: it is not possible.
-  Spent GroupWith(int first, int last, int home, int64_t slices, const Planner::Template& plan,
-                  Room room, uint64_t pinned, const std::vector<int>& labels) {
-    const int level = problem_.homes[static_cast<size_t>(home)];
-    Stage stage{.first = first, .last = last, .level = level, .slices = slices, .pinned = pinned};
-    Spent fixed;
-    for (int k = 0; k <= last - first; ++k) {
-      if ((pinned >> k & 1) == 0) continue;
-      const int64_t words = problem_.weight_words[static_cast<size_t>(
-          problem_.nodes[static_cast<size_t>(first + k)].layer)];
-      room[static_cast<size_t>(home)] -= words;
-      fixed += PinCost(problem_.hierarchy, words, level);
+  // What pinned weights leave, which may be less than nothing.
+  Room RoomBeside(const Cut& cut, Room room, uint64_t pinned) const {
+    for (int i = cut.first; i <= cut.last; ++i) {
+      if (cut.Has(pinned, i)) room[static_cast<size_t>(cut.home)] -= WeightWords(i);
     }
+    return room;
+  }
+
+  // Returns what the group costs at least; infinite: it is not possible.
+  Spent GroupWith(const Cut& cut, const Planner::Template& plan, const Room& whole, uint64_t pinned,
+                  const std::vector<int>& labels) {
     Spent least{kInfinity, kInfinity};
-    if (room[static_cast<size_t>(home)] < 0) return least;
+    // One slice and nothing pinned is what homes give, with less room.
+    if (cut.slices == 1 && pinned == 0) return least;
+    const Room room = RoomBeside(cut, whole, pinned);
+    if (room[static_cast<size_t>(cut.home)] < 0) return least;
+    Stage stage = StageOf(cut, pinned);
+    Spent fixed;
     std::vector<Way> ways = {{}};
-    for (int i = first; i <= last && !ways.empty(); ++i) {
-      const SlicedNode& sliced = plan.nodes[static_cast<size_t>(i - first)];
+    for (int i = cut.first; i <= cut.last && !ways.empty(); ++i) {
+      const SlicedNode& sliced = plan.nodes[static_cast<size_t>(i - cut.first)];
       if (problem_.nodes[static_cast<size_t>(i)].layer < 0) {
-        fixed += SlicedVector(i, first, last, level, sliced);
+        fixed += SlicedVector(i, cut, sliced);
         continue;
       }
-      NodeKey key = SlicedKey(i, first, last, level, (pinned >> (i - first) & 1) != 0);
-      for (const auto& [rows, times] : sliced.times) {
-        key.rows = rows;
-        Combine(i, key, room, times, stage, ways);
-      }
+      if (cut.Has(pinned, i)) fixed += PinCost(problem_.hierarchy, WeightWords(i), LevelOf(cut));
+      CombineSlices(i, SlicedKey(i, cut, cut.Has(pinned, i)), sliced, room, stage, ways);
     }
     for (Way& way : ways) {
       way.spent += fixed;
@@ -497,59 +577,77 @@ class PlanSearch {
     return least;
   }
 
+  Stage StageOf(const Cut& cut, uint64_t pinned) const {
+    return {.first = cut.first,
+            .last = cut.last,
+            .level = LevelOf(cut),
+            .slices = cut.slices,
+            .pinned = pinned};
+  }
+
   static Spent Least(const Spent& a, const Spent& b) {
     return {std::min(a.cycles, b.cycles), std::min(a.energy_pj, b.energy_pj)};
   }
 
-  // A bound: every node of the group may have all the room, pinned or not, whichever is better.
-  Spent RelaxedGroup(int first, int last, int home, int64_t slices, const Planner::Template& plan,
-                     const Room& room, uint64_t can_pin, const std::vector<int>& labels) {
-    const int level = problem_.homes[static_cast<size_t>(home)];
-    Stage stage{.first = first, .last = last, .level = level, .slices = slices};
+  // A bound: every node of the group may have all the room, pinned or not, whichever is better. Its
+  // parts are those of a choice that is possible: the one that is given, or the bound's without the
+  // largest weights.
+  Spent RelaxedGroup(const Cut& cut, const Planner::Template& plan, const Room& room,
+                     uint64_t can_pin, std::optional<uint64_t> given,
+                     const std::vector<int>& labels) {
     Spent least;
-    for (int i = first; i <= last; ++i) {
-      const SlicedNode& sliced = plan.nodes[static_cast<size_t>(i - first)];
+    uint64_t wanted = 0;
+    for (int i = cut.first; i <= cut.last; ++i) {
+      const SlicedNode& sliced = plan.nodes[static_cast<size_t>(i - cut.first)];
       const Node& node = problem_.nodes[static_cast<size_t>(i)];
       if (node.layer < 0) {
-        least += SlicedVector(i, first, last, level, sliced);
+        least += SlicedVector(i, cut, sliced);
         continue;
       }
       Spent best{kInfinity, kInfinity};
-      std::vector<Part> parts;
       for (const bool pinned : {false, true}) {
-        if (pinned && (can_pin >> (i - first) & 1) == 0) continue;
-        Stage one;
+        if (pinned && !cut.Has(can_pin, i)) continue;
+        Stage unused;
         std::vector<Way> ways = {{}};
-        NodeKey key = SlicedKey(i, first, last, level, pinned);
-        for (const auto& [rows, times] : sliced.times) {
-          key.rows = rows;
-          Combine(i, key, room, times, one, ways);
-        }
+        CombineSlices(i, SlicedKey(i, cut, pinned), sliced, room, unused, ways);
         Spent here{kInfinity, kInfinity};
-        for (const Way& way : ways) {
-          here.cycles = std::min(here.cycles, way.spent.cycles);
-          here.energy_pj = std::min(here.energy_pj, way.spent.energy_pj);
+        for (const Way& way : ways) here = Least(here, way.spent);
+        if (pinned) here += PinCost(problem_.hierarchy, WeightWords(i), LevelOf(cut));
+        if (pinned && ValueOf(here, options_.objective) < ValueOf(best, options_.objective)) {
+          wanted |= uint64_t{1} << (i - cut.first);
         }
-        if (pinned) {
-          here += PinCost(problem_.hierarchy,
-                          problem_.weight_words[static_cast<size_t>(node.layer)], level);
-        }
-        if (ValueOf(here, options_.objective) < ValueOf(best, options_.objective)) {
-          parts = one.parts;
-          if (pinned) stage.pinned |= uint64_t{1} << (i - first);
-        }
-        best.cycles = std::min(best.cycles, here.cycles);
-        best.energy_pj = std::min(best.energy_pj, here.energy_pj);
+        best = Least(best, here);
       }
       least += best;
-      stage.parts.insert(stage.parts.end(), parts.begin(), parts.end());
     }
     if (least.energy_pj == kInfinity || least.cycles == kInfinity) return least;
+    if (given) wanted = *given;
+    while (RoomBeside(cut, room, wanted)[static_cast<size_t>(cut.home)] < 0) {
+      wanted &= ~LargestOf(cut, wanted);
+    }
+    known_->promised[cut.slices] = wanted;
+    const Room left = RoomBeside(cut, room, wanted);
+    Stage stage = StageOf(cut, wanted);
+    for (int i = cut.first; i <= cut.last; ++i) {
+      if (problem_.nodes[static_cast<size_t>(i)].layer < 0) continue;
+      std::vector<Way> unused;
+      CombineSlices(i, SlicedKey(i, cut, cut.Has(wanted, i)),
+                    plan.nodes[static_cast<size_t>(i - cut.first)], left, stage, unused);
+    }
     Extend(stage, std::vector<Way>{{.spent = least}}, labels);
     return least;
   }
 
   // ---- Adding up ----
+
+  // Adds the slices of a node to all ways.
+  void CombineSlices(int node, NodeKey key, const SlicedNode& sliced, const Room& room,
+                     Stage& stage, std::vector<Way>& ways) {
+    for (const auto& [rows, times] : sliced.times) {
+      key.rows = rows;
+      Combine(node, key, room, times, stage, ways);
+    }
+  }
 
   // Adds a part that runs so many times with one mapping to all ways.
   void Combine(int node, const NodeKey& key, const Room& room, int64_t times, Stage& stage,
@@ -710,7 +808,7 @@ class PlanSearch {
   std::vector<Label> labels_;
   std::vector<Stage> stages_;
   std::map<std::pair<int, int>, Spent> edges_;  // least cost of a stage, by its nodes
-  std::vector<bool>* dead_ = nullptr;           // of the place that is looked at
+  Planner::Known* known_ = nullptr;             // of the place that is looked at
   bool stopped_ = false;
 };
 

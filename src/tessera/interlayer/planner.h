@@ -97,6 +97,10 @@ class Planner {
     Room room = {};
     friend auto operator<=>(const Place&, const Place&) = default;
   };
+  struct Known {
+    std::vector<bool> dead = {};                // by slices and pins: cannot be in a better plan
+    std::map<int64_t, uint64_t> promised = {};  // by slices: pins that a bound is about
+  };
 
   friend class PlanSearch;
 
@@ -108,7 +112,7 @@ class Planner {
   double known_ = std::numeric_limits<double>::infinity();
   // Of the last search with lower costs: what leads to a node costs at least, and what follows.
   std::vector<Spent> before_ = {}, after_ = {};
-  std::map<Place, std::vector<bool>> dead_;  // by slices and pins: cannot be in a better plan
+  std::map<Place, Known> places_;
 };
 
 double ValueOf(const Spent& spent, Objective objective);

@@ -21,6 +21,9 @@ namespace {
 // home are without a limit.
 constexpr size_t kLeastRoom = 8;
 
+// Evaluations of a line, more than a round can make: sums of all lines stay below 2^63.
+constexpr int64_t kMostEvaluations = int64_t{1} << 36;
+
 size_t RoomSize(const GraphProblem& problem) { return std::max(kLeastRoom, problem.homes.size()); }
 
 std::optional<int64_t> WholeAt(const Json& line, const char* key) {
@@ -36,6 +39,14 @@ std::optional<std::vector<int64_t>> WholesAt(const Json& line, const char* key) 
     values.push_back(value.get<int64_t>());
   }
   return values;
+}
+
+// Lines of older runs do not tell their evaluations; none: a number that cannot be.
+std::optional<int64_t> EvaluationsOf(const Json& line) {
+  if (!line.contains("evaluations")) return 0;
+  const std::optional<int64_t> evaluations = WholeAt(line, "evaluations");
+  if (evaluations && (*evaluations < 0 || *evaluations > kMostEvaluations)) return std::nullopt;
+  return evaluations;
 }
 
 // The key of a line that fits the problem; none otherwise.
@@ -64,6 +75,17 @@ std::optional<NodeKey> KeyOf(const Json& line, const GraphProblem& problem) {
 }  // namespace
 
 JournalFile StaircaseFile(const RunDirectory& directory) { return directory.Journal("staircases"); }
+
+std::optional<int64_t> EvaluationsOf(const JournalText& text) {
+  int64_t evaluations = 0;
+  for (const std::string& text_line : text.lines) {
+    const Json line = FromText(text_line);
+    if (line.contains("mapping")) continue;
+    if (!line.contains("evaluations")) return std::nullopt;
+    evaluations += EvaluationsOf(line).value_or(0);
+  }
+  return evaluations;
+}
 
 Result<std::unique_ptr<StaircaseJournal>> StaircaseJournal::Open(const JournalFile& file,
                                                                  bool restore, const MapJob& job,
@@ -107,10 +129,11 @@ Result<void> StaircaseJournal::Restore(const JournalText& text, const std::strin
       continue;
     }
     const auto room = WholesAt(line, "room");
-    const auto rounds = WholeAt(line, "rounds");
-    if (!room || !rounds || room->size() != RoomSize(problem_) || !line.contains("bound") ||
-        !line["bound"].is_number() || !line.contains("done") || !line["done"].is_boolean() ||
-        !line.contains("infeasible") || !line["infeasible"].is_boolean()) {
+    const auto rounds = WholeAt(line, "rounds"), evaluations = EvaluationsOf(line);
+    if (!room || !rounds || !evaluations || room->size() != RoomSize(problem_) ||
+        !line.contains("bound") || !line["bound"].is_number() || !line.contains("done") ||
+        !line["done"].is_boolean() || !line.contains("infeasible") ||
+        !line["infeasible"].is_boolean()) {
       return bad;
     }
     StepView step{.staircase = staircase,
@@ -121,6 +144,7 @@ Result<void> StaircaseJournal::Restore(const JournalText& text, const std::strin
     step.room.fill(kUnlimitedWords);
     std::ranges::copy(*room, step.room.begin());
     costs_.Bound(step);
+    costs_.Count(*evaluations);
   }
   return {};
 }
@@ -147,10 +171,11 @@ Result<void> StaircaseJournal::Write() {
     }
     const std::span room = std::span(change.step.room).first(RoomSize(problem_));
     lines.push_back(
-        fmt::format("{},\"room\":[{}],\"bound\":{},\"done\":{},\"infeasible\":{},\"rounds\":{}}}",
+        fmt::format("{},\"room\":[{}],\"bound\":{},\"done\":{},\"infeasible\":{},\"rounds\":{},"
+                    "\"evaluations\":{}}}",
                     KeyText(change.staircase), fmt::join(room, ","),
                     change.step.infeasible ? 0 : change.step.bound, change.step.done,
-                    change.step.infeasible, change.step.rounds));
+                    change.step.infeasible, change.step.rounds, change.evaluations));
   }
   return journal_->Append(lines);
 }

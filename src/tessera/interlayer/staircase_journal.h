@@ -3,7 +3,9 @@
 #ifndef TESSERA_INTERLAYER_STAIRCASE_JOURNAL_H_
 #define TESSERA_INTERLAYER_STAIRCASE_JOURNAL_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tessera/interlayer/graph_problem.h"
@@ -17,6 +19,9 @@ namespace tessera::interlayer {
 
 // journal/staircases.jsonl of a run.
 JournalFile StaircaseFile(const RunDirectory& directory);
+
+// Evaluations that the lines tell of; none if some do not, as those of older runs.
+std::optional<int64_t> EvaluationsOf(const JournalText& text);
 
 class StaircaseJournal {
  public:

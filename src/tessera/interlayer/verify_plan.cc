@@ -16,6 +16,7 @@
 #include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/interlayer/replay.h"
+#include "tessera/interlayer/staircase_journal.h"
 #include "tessera/map.h"
 
 namespace tessera {
@@ -36,7 +37,6 @@ class PlanReader {
       wrong = "homes or stages are missing";
       return std::nullopt;
     }
-    // Parts name their mappings by number; older runs have them in their parts.
     mappings_ = json.value("mappings", Json::array());
     for (const auto& [tensor, level] : json["homes"].items()) {
       if (!level.is_string()) return Fail("a home is no name");
@@ -104,17 +104,14 @@ class PlanReader {
     return true;
   }
 
-  // None: it is no mapping of that layer.
+  // By its place in the list; none: it is no mapping of that layer.
   const LoopMapping* MappingOf(const Json& json, size_t layer) {
-    const bool number = json.is_number_integer();
-    const int64_t place = number ? json.get<int64_t>() : -1;
-    if (number && (!mappings_.is_array() || place < 0 || place >= std::ssize(mappings_))) {
-      return nullptr;
-    }
+    const int64_t place = json.is_number_integer() ? json.get<int64_t>() : -1;
+    if (!mappings_.is_array() || place < 0 || place >= std::ssize(mappings_)) return nullptr;
     const auto known = read_.find({place, layer});
-    if (number && known != read_.end()) return &known->second;
+    if (known != read_.end()) return &known->second;
     const Result<Mapping> mapping =
-        ParseMappingJson((number ? mappings_[static_cast<size_t>(place)] : json).dump(), file_,
+        ParseMappingJson(mappings_[static_cast<size_t>(place)].dump(), file_,
                          job_.network.layers[layer].layer, job_.accelerator);
     if (!mapping) return nullptr;
     return &(read_[{place, layer}] = std::get<LoopMapping>(*mapping));
@@ -152,8 +149,9 @@ std::optional<InterLayerPlan> PlanOfLayers(const MapJob& job, const Json& report
 
 class PlanVerifier {
  public:
-  PlanVerifier(const MapJob& job, const Json& report, const std::string& file, Verification& found)
-      : job_(job), report_(report), file_(file), found_(found) {}
+  PlanVerifier(const MapJob& job, const Json& report, const std::string& file,
+               const JournalText& journal, Verification& found)
+      : job_(job), report_(report), file_(file), journal_(journal), found_(found) {}
 
   void Go() {
     const Json plan_json = report_.value("inter_layer", Json());
@@ -166,10 +164,11 @@ class PlanVerifier {
         interlayer::Replay(job_.network, hierarchy, *plan, kWalkedMacs);
     if (!walked.error.empty()) return Complain("inter_layer", "a plan", walked.error);
     CheckTotal(walked);
+    CheckSamples();
     CheckNone(plan_json);
     found_.parts.push_back(
         {.name = "inter-layer plan",
-         .numbers = 12,
+         .numbers = 13,
          .remarks = {fmt::format("{} mappings walked loop by loop, {} priced by the model",
                                  WithThousands(walked.walked), WithThousands(walked.priced)),
                      "as in the journal of staircases"}});
@@ -234,6 +233,19 @@ class PlanVerifier {
     }
   }
 
+  // Those of single layers, which are verified with them, and what the journal of staircases tells.
+  void CheckSamples() {
+    const std::optional<int64_t> evaluations = interlayer::EvaluationsOf(journal_);
+    if (!evaluations) return;  // an older run
+    auto samples = static_cast<double>(*evaluations);
+    for (const Json& layer : report_.value("layers", Json::array())) {
+      if (layer.contains("samples") && layer["samples"].is_number()) {
+        samples += layer["samples"].get<double>();
+      }
+    }
+    Compare("total: samples", At("total", "samples"), samples);
+  }
+
   void CheckNone(const Json& plan) {
     const std::optional<InterLayerPlan> none = PlanOfLayers(job_, report_, file_);
     if (!none) return Complain("inter_layer: none", "numbers", "layers without a mapping");
@@ -253,6 +265,7 @@ class PlanVerifier {
   const MapJob& job_;
   const Json& report_;
   const std::string& file_;
+  const JournalText& journal_;
   Verification& found_;
 };
 
@@ -266,7 +279,9 @@ Result<void> VerifyPlan(const RunDirectory& directory, Verification& found) {
   const Result<std::string> text = ReadTextFile(file);
   if (!text) return text.error();
   const Json report = FromText(*text);
-  PlanVerifier(*job, report, file, found).Go();
+  const Result<JournalText> journal = ReadJournalText(interlayer::StaircaseFile(directory));
+  if (!journal) return journal.error();
+  PlanVerifier(*job, report, file, *journal, found).Go();
   return {};
 }
 

@@ -80,16 +80,18 @@ Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   bound_ = std::max(bound_, record.bound);
   without_bypass_ = held_before_ = record.held;
   perfect_factors_ = record.perfect;
-  if (!record.mapping) return {};
-  // Priced again: a journal is no reason to believe a number.
-  const Result<Cost> cost = Evaluate(*model_, *record.mapping);
-  if (!cost) return cost.error();
-  mapping_ = std::get<LoopMapping>(*record.mapping);
-  cost_ = *cost;
-  value_ = ValueOf(*cost, job_.problem.objective);
-  mapper_->Offer(*mapping_);
+  if (record.mapping) {
+    // Priced again: a journal is no reason to believe a number.
+    const Result<Cost> cost = Evaluate(*model_, *record.mapping);
+    if (!cost) return cost.error();
+    mapping_ = std::get<LoopMapping>(*record.mapping);
+    cost_ = *cost;
+    value_ = ValueOf(*cost, job_.problem.objective);
+    mapper_->Offer(*mapping_);
+  }
+  Offer();  // What a search has found is in that one's journal.
   // What was shown of the next objectives is in no journal: it is looked at again.
-  if (proof_.complete) FinishFirst(MapStop::kProved);
+  if (mapping_ && proof_.complete) FinishFirst(MapStop::kProved);
   return {};
 }
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -139,6 +142,10 @@ class NetworkMapper {
       return ready.error();
     }
     if (job_.prove) {
+      if (Result<void> known = ForEachLayer(0, layers, [&](size_t i) { return TakeBest(i); });
+          !known) {
+        return known.error();
+      }
       // A first answer for everything before any layer is looked into.
       constexpr double kStartShare = 0.2;
       const double seconds = kStartShare * job_.settings.budget.seconds;
@@ -202,6 +209,24 @@ class NetworkMapper {
     if (!bounds) return bounds.error();
     made.bounds = *bounds;
     made.bound = bounds->Of(job_.problem.objective);
+    return {};
+  }
+
+  // Where proofs go on, so do they from the best mapping that an earlier part of the run searched:
+  // a proof may have ended with it, and its own journal does not have it.
+  Result<void> TakeBest(size_t index) {
+    if (hooks_.directory == nullptr || prover_.Reproducible()) return {};
+    const std::string path = SearchJournal(*hooks_.directory, index).path;
+    if (std::error_code ignored; !std::filesystem::exists(path, ignored)) return {};
+    LayerMapping& made = mapping_.layers[index];
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        SearchProblem(job_, made.layer, made.name);
+    if (!problem) return problem.error();
+    if (Result<void> taken = TakeRecorded(index, **problem, made, StopReason::kSamples); !taken) {
+      return taken;
+    }
+    Finish(**problem, made);
+    made.search = {};  // It is counted when the layer's turn comes.
     return {};
   }
 

@@ -53,9 +53,11 @@ class Prover {
   // is `deadline`.
   Result<void> Go(double deadline);
 
+  // Whether no clock has a part in the results: then a run that starts again repeats its rounds.
+  bool Reproducible() const;
+
  private:
   bool Over() const;
-  bool Reproducible() const;
   LayerProver* Next();
   size_t Open() const;
   void Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::mutex>& lock);

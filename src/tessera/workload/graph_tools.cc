@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
+
+#include "tessera/workload/onnx/operators.h"
 
 namespace tessera {
 
@@ -49,12 +52,39 @@ std::optional<std::vector<int64_t>> UsualOutputShape(
   return shape;
 }
 
+namespace {
+
+constexpr std::array<std::string_view, 22> kViews = {
+    "bias",     "clip",  "dropout",  "elementwise", "expand",  "flatten",  "gelu",  "hardswish",
+    "identity", "relu",  "quantise", "relu6",       "reshape", "rope",     "scale", "sigmoid",
+    "silu",     "slice", "tanh",     "transpose",   "mask",    "batchnorm"};
+
+constexpr std::array<std::string_view, 14> kVectorTypes = {
+    "maxpool", "avgpool", "add",    "sub",       "mul",    "div",    "concat",
+    "softmax", "norm",    "resize", "embedding", "gather", "reduce", "select"};
+
+}  // namespace
+
 bool IsUsualView(std::string_view type) {
-  static constexpr std::array<std::string_view, 22> kViews = {
-      "bias",     "clip",  "dropout",  "elementwise", "expand",  "flatten",  "gelu",  "hardswish",
-      "identity", "relu",  "quantise", "relu6",       "reshape", "rope",     "scale", "sigmoid",
-      "silu",     "slice", "tanh",     "transpose",   "mask",    "batchnorm"};
   return std::find(kViews.begin(), kViews.end(), type) != kViews.end();
+}
+
+const std::vector<std::string_view>& KnownNodeTypes() {
+  static const auto* const types = [] {
+    static const auto* const operators =
+        new std::vector<std::string>(onnx::OperatorNamesInLowerCase());
+    auto* const made = new std::vector<std::string_view>(kViews.begin(), kViews.end());
+    made->insert(made->end(), kVectorTypes.begin(), kVectorTypes.end());
+    made->insert(made->end(), operators->begin(), operators->end());
+    std::sort(made->begin(), made->end());
+    made->erase(std::unique(made->begin(), made->end()), made->end());
+    return made;
+  }();
+  return *types;
+}
+
+bool IsKnownNodeType(std::string_view type) {
+  return std::binary_search(KnownNodeTypes().begin(), KnownNodeTypes().end(), type);
 }
 
 void SortTensors(Graph& graph) {

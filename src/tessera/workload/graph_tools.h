@@ -29,6 +29,11 @@ std::optional<std::vector<int64_t>> UsualOutputShape(
 // Whether nodes of this type are views unless their source says otherwise: relu, reshape, ...
 bool IsUsualView(std::string_view type);
 
+// Types of nodes without MACs that files may name without saying whether they are views: the usual
+// ones, and operators of ONNX in lower case.
+const std::vector<std::string_view>& KnownNodeTypes();
+bool IsKnownNodeType(std::string_view type);
+
 // Sorts tensors by where they are first mentioned, nodes in order, inputs before outputs: graphs
 // that say the same are then equal.
 void SortTensors(Graph& graph);

@@ -424,6 +424,13 @@ class GraphReader {
     if (Result<void> ok = ReadPair(stride, "stride", node.stride); !ok) return ok;
     if (Result<void> ok = ReadPair(dilation, "dilation", node.dilation); !ok) return ok;
     if (Result<void> ok = ReadPadding(pad, node.pad); !ok) return ok;
+    if (view == nullptr && !node.macs() && !IsKnownNodeType(node.type)) {
+      std::string hint = DidYouMean(node.type, KnownNodeTypes());
+      if (hint.empty()) hint = "say with 'view' whether it costs nothing";
+      return type->ErrorHere(ErrorKind::kUnknownName,
+                             fmt::format("unknown type of node {}", Quoted(node.type)),
+                             std::move(hint));
+    }
     node.view = !node.macs() && IsUsualView(node.type);
     if (view != nullptr) {
       const Result<bool> value = view->AsBool();

@@ -151,7 +151,7 @@ class GraphWriter {
       line += ", out: " + Names(node.outputs, node.outputs.size());
     }
     line += WindowText(node);
-    if (!node.macs() && node.view != IsUsualView(node.type)) {
+    if (!node.macs() && (node.view != IsUsualView(node.type) || !IsKnownNodeType(node.type))) {
       line += fmt::format(", view: {}", node.view);
     }
     line += ShapesText(node);

@@ -138,6 +138,7 @@ void Random(Op& op) {
 }
 
 void Multinomial(Op& op) {
+  op.SetType(0, ElementType::kInt32);
   if (op.Shape(0) == nullptr || op.Shape(0)->empty()) return;
   op.SetShape(0, {op.Shape(0)->front(), Dim{op.Int("sample_size", 1)}});
 }

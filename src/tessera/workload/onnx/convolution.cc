@@ -127,14 +127,33 @@ void AddConvolution(Op& op, const Operands& at) {
   SetOutput(op, *conv, layer);
 }
 
-void Conv(Op& op) { AddConvolution(op, {}); }
+// Operands and bias of one kind of floating-point numbers.
+void NeedsRealOperands(Op& op) {
+  op.NeedsElements(0, ElementKind::kReal);
+  op.NeedsOneType({0, 1, 2});
+}
+
+void NeedsByteOperands(Op& op, const Operands& at) {
+  op.NeedsElements(at.input, ElementKind::kBytes);
+  op.NeedsElements(at.weight, ElementKind::kBytes);
+}
+
+void Conv(Op& op) {
+  NeedsRealOperands(op);
+  AddConvolution(op, {});
+}
 
 void ConvInteger(Op& op) {
+  NeedsByteOperands(op, {});
   AddConvolution(op, {.bias = op.num_inputs()});  // it has none
   op.SetType(0, ElementType::kInt32);
 }
 
-void QLinearConv(Op& op) { AddConvolution(op, {.input = 0, .weight = 3, .bias = 8}); }
+void QLinearConv(Op& op) {
+  constexpr Operands kAt = {.input = 0, .weight = 3, .bias = 8};
+  NeedsByteOperands(op, kAt);
+  AddConvolution(op, kAt);
+}
 
 // ---- transposed
 
@@ -177,6 +196,7 @@ void ReadOutputSize(Op& op, Convolution& conv, Pair* output_pad) {
 }
 
 void ConvTranspose(Op& op) {
+  NeedsRealOperands(op);
   std::optional<Convolution> conv = ReadConvolution(op, {});
   if (!conv) return;
   for (const int64_t size : conv->input) {

@@ -137,6 +137,7 @@ std::shared_ptr<const Numbers> Combined(Op& op, const Value& a, const Value& b, 
 
 template <Combine kCombine>
 void Binary(Op& op) {
+  if (op.type() != "Pow") op.NeedsOneType({0, 1});
   const Value &a = op.Input(0), &b = op.Input(1);
   if (!a.dims || !b.dims) return;
   Dims dims = PairShape(op, *a.dims, *b.dims);
@@ -252,6 +253,7 @@ void AddOrBias(Op& op) {
 
 template <Combine kCombine>
 void Variadic(Op& op) {
+  op.NeedsOneType();
   Value result = op.Input(0);
   for (size_t i = 1; i < op.num_inputs(); ++i) {
     const Value& next = op.Input(i);
@@ -265,6 +267,7 @@ void Variadic(Op& op) {
 }
 
 void VariadicShape(Op& op) {
+  op.NeedsOneType();
   if (op.Shape(0) == nullptr) return;
   Dims dims = *op.Shape(0);
   for (size_t i = 1; i < op.num_inputs(); ++i) {
@@ -275,6 +278,7 @@ void VariadicShape(Op& op) {
 }
 
 void Where(Op& op) {
+  op.NeedsOneType({1, 2});
   op.SetType(0, op.Input(1).type);
   const Value &condition = op.Input(0), &yes = op.Input(1), &no = op.Input(2);
   if (!condition.dims || !yes.dims || !no.dims) return;

@@ -2,7 +2,6 @@
 #include "tessera/workload/onnx/graph.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "tessera/base/text.h"
 #include "tessera/workload/graph_tools.h"
+#include "tessera/workload/onnx/operators.h"
 #include "tessera/workload/onnx/window.h"
 
 namespace tessera::onnx {
@@ -110,14 +110,6 @@ const std::unordered_map<std::string_view, Entry>& Table() {
       {"ConcatFromSequence", {"", Class::kControl}},
   };
   return *table;
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower;
-  for (const char c : text) {
-    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return lower;
 }
 
 // Operators of the default kind: elementwise functions keep the shape of what they read.

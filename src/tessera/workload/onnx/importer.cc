@@ -387,7 +387,12 @@ Result<void> Importer::InferNode(const schema::Node& node, Scope& scope) {
   const size_t first_layer = layers_.size();
   if (known != nullptr) known->infer(op);
   if (op.failed()) return op.error();
-  Count(node, op.role().value_or(known == nullptr ? Role::kNotKnown : known->role));
+  const Role role = op.role().value_or(known == nullptr ? Role::kNotKnown : known->role);
+  Count(node, role);
+  // Types of results that are a guess so far; the file's annotation may know them.
+  for (Value& output : op.outputs()) {
+    if (role == Role::kNotKnown) output.type = ElementType::kUndefined;
+  }
   CompleteOutputs(op, node, known, scope, inputs);
   types_.resize(layers_.size(), TypesOf(op, inputs));
   graph_.AddNode(op, fmt::format("{}{}", scope.prefix, Printable(NameOf(node))), inputs, layers_,
@@ -442,6 +447,9 @@ void Importer::CompleteOutputs(Op& op, const schema::Node& node, const Operator*
                                         Quoted(node.op_type(), 100), Describe(node)));
     }
     if (known == nullptr) output.data_reason = reason;
+    if (i == 0 && op.HasAttribute("dtype")) {
+      output.type = static_cast<ElementType>(op.Int("dtype", 0));
+    }
     if (output.parameter && output.data_reason == kKnown) output.data_reason = data_reason;
     if (!output.dims && output.reason == kKnown) {
       output.reason = reason != kKnown ? reason : op.DataDependent();

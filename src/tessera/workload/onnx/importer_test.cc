@@ -343,17 +343,18 @@ TEST(OnnxImporter, KeepsTheTypesOfElements) {
   };
   EXPECT_EQ(types("weight w [4,3,1,1] y = Conv([1,3,8,8], w)"),
             (ElementTypes{"float32", "float32", "float32"}));
-  EXPECT_EQ(types("input x [1,3,8,8] weight w [4,3,1,1] h = Cast<to=10>(x) y = Conv(h, w)"),
-            (ElementTypes{"float16", "float32", "float16"}));
+  EXPECT_EQ(types("input x [1,3,8,8] weight w [4,3,1,1] h = Cast<to=10>(x) v = Cast<to=10>(w) "
+                  "y = Conv(h, v)"),
+            (ElementTypes{"float16", "float16", "float16"}));
   EXPECT_EQ(types("input x [2,3] weight w [3,4] i = Cast<to=3>(x) j = Cast<to=3>(w) "
                   "y = MatMulInteger(i, j)"),
             (ElementTypes{"int8", "int8", "int32"}));
   EXPECT_EQ(types("input a [2,3] input b [3,2] y = MatMul(a, b)"),
             (ElementTypes{"float32", "float32", "float32"}));
   // Equal layers are one entry, whatever their types.
-  EXPECT_EQ(types("input x [1,4,8,8] weight w [4,4,1,1] h = Cast<to=10>(x) a = Conv(x, w) "
-                  "b = Conv(h, w)"),
-            (ElementTypes{"mixed", "float32", "mixed"}));
+  EXPECT_EQ(types("input x [1,4,8,8] weight w [4,4,1,1] h = Cast<to=10>(x) v = Cast<to=10>(w) "
+                  "a = Conv(x, w) b = Conv(h, v)"),
+            (ElementTypes{"mixed", "mixed", "mixed"}));
 }
 
 }  // namespace

@@ -84,6 +84,41 @@ TEST(OnnxConv, NamesTheNodeOfABadOne) {
             node + "N is 3000000000, but must be at most 2147483647");
 }
 
+TEST(OnnxTypes, ThatCannotBeRightAreErrors) {
+  const std::string ids = "input x int64 [1,3,8,8] weight w [4,3,3,3] ";
+  EXPECT_EQ(
+      LayerOf(ids + "c: y = Conv(x, w)"),
+      "net.onnx: node 'c' (Conv): 'x' is of type int64, but must hold floating-point numbers");
+  EXPECT_EQ(LayerOf(ids + "c: y = ConvTranspose(x, w)"),
+            "net.onnx: node 'c' (ConvTranspose): 'x' is of type int64, but must hold "
+            "floating-point numbers");
+  EXPECT_EQ(LayerOf(ids + "z = Cast<to=11>(x) c: y = Conv(z, w)"),
+            "net.onnx: node 'c' (Conv): 'z' is of type float64, but 'w' of type float32; they have "
+            "to be of one type; insert a Cast");
+  EXPECT_EQ(LayerOf(ids + "z = Cast<to=1>(x) y = Conv(z, w)"), "conv N1 K4 C3 Y8 X8 R3 S3 P6 Q6");
+  EXPECT_EQ(LayerOf(ids + "c: y = ConvInteger(x, w)"),
+            "net.onnx: node 'c' (ConvInteger): 'x' is of type int64, but must hold numbers of 8 "
+            "bits");
+  EXPECT_EQ(LayerOf("weight w [16,8] input x int64 [2,16] m: y = MatMul(x, w)"),
+            "net.onnx: node 'm' (MatMul): 'x' is of type int64, but 'w' of type float32; they have "
+            "to be of one type; insert a Cast");
+  EXPECT_EQ(LayerOf("weight w [16,8] g: y = Gemm([2,16], w, {1,2,3,4,5,6,7,8})").substr(0, 27),
+            "net.onnx: node 'g' (Gemm): ");
+  EXPECT_EQ(LayerOf("input x [2,16] t = Greater(x, x) m: y = MatMul(t, t)"),
+            "net.onnx: node 'm' (MatMul): 't' is of type bool, but must hold numbers");
+  EXPECT_EQ(LayerOf("input a int64 [4] b: y = Add([4], a)").find("node 'b' (Add)"), 10u);
+  EXPECT_EQ(LayerOf("input a int64 [4] b: y = Concat<axis=0>([4], a)").find("node 'b' (Concat)"),
+            10u);
+  // Powers may have exponents of another type.
+  EXPECT_EQ(ShapeOf("Pow([4], {1,2,3,4})"), "[4]");
+}
+
+TEST(OnnxTypes, ThatAreNotKnownMayBeAny) {
+  EXPECT_EQ(LayerOf("input x int64 [1,3,8,8] weight w [4,3,3,3] info z [1,3,8,8] "
+                    "z = my.domain.Decode(x) y = Conv(z, w)"),
+            "conv N1 K4 C3 Y8 X8 R3 S3 P6 Q6");
+}
+
 TEST(OnnxConvTranspose, CountsInputElements) {
   const Result<Network> network =
       Import("weight w [16,4,3,3] y = ConvTranspose<group=2, strides=[2,2]>([1,16,5,6], w)");
@@ -137,7 +172,7 @@ TEST(OnnxMatMul, FollowsTheRulesOfNumpy) {
             "net.onnx: node 'n' (MatMul): [2, 3] and [4, 5] cannot be multiplied: 3 is not 4");
   EXPECT_EQ(ShapeOf("MatMul([2,5,3], [4,3,5])"),
             "net.onnx: node 'n' (MatMul): shapes [2] and [4] do not broadcast");
-  EXPECT_EQ(ShapeOf("MatMul(3, [4,5])"),
+  EXPECT_EQ(ShapeOf("MatMul(3.0, [4,5])"),
             "net.onnx: node 'n' (MatMul): [] and [4, 5] are no matrices");
 }
 
@@ -241,14 +276,18 @@ TEST(OnnxAttention, KnowsFlatHeadsAndThePast) {
 }
 
 TEST(OnnxQuantized, ProductsCountLikeOthers) {
-  EXPECT_EQ(LayerOf("weight w [8,3,3,3] y = ConvInteger<pads=[1,1,1,1]>([1,3,8,8], w, 0, 0)"),
-            "conv N1 K8 C3 Y8 X8 R3 S3 P8 Q8 pad 1");
-  EXPECT_EQ(LayerOf("weight w [8,3,3,3] weight b [8] "
-                    "y = QLinearConv([1,3,8,8], 0.5, 0, w, 0.5, 0, 0.5, 0, b)"),
+  const auto bytes = [](const std::string& weight, const std::string& input) {
+    return "weight f " + weight + " w = Cast<to=3>(f) x = Cast<to=2>(" + input + ") ";
+  };
+  EXPECT_EQ(
+      LayerOf(bytes("[8,3,3,3]", "[1,3,8,8]") + "y = ConvInteger<pads=[1,1,1,1]>(x, w, 0, 0)"),
+      "conv N1 K8 C3 Y8 X8 R3 S3 P8 Q8 pad 1");
+  EXPECT_EQ(LayerOf(bytes("[8,3,3,3]", "[1,3,8,8]") +
+                    "weight b [8] y = QLinearConv(x, 0.5, 0, w, 0.5, 0, 0.5, 0, b)"),
             "conv N1 K8 C3 Y8 X8 R3 S3 P6 Q6 bias");
-  EXPECT_EQ(LayerOf("weight w [16,8] y = QLinearMatMul([4,16], 0.5, 0, w, 0.5, 0, 0.5, 0)"),
+  EXPECT_EQ(LayerOf(bytes("[16,8]", "[4,16]") + "y = QLinearMatMul(x, 0.5, 0, w, 0.5, 0, 0.5, 0)"),
             "fc N4 K8 C16");
-  EXPECT_EQ(LayerOf("weight w [16,8] y = MatMulInteger([4,16], w)"), "fc N4 K8 C16");
+  EXPECT_EQ(LayerOf(bytes("[16,8]", "[4,16]") + "y = MatMulInteger(x, w)"), "fc N4 K8 C16");
 }
 
 TEST(OnnxMicrosoft, OperatorsOfTheRuntimeAreKnown) {

@@ -26,7 +26,10 @@ void LayerNormalization(Op& op) {
 
 void Quantize(Op& op) {
   SameShape(op);
-  op.SetType(0, op.Has(2) ? op.Input(2).type : ElementType::kUint8);
+  const auto given = static_cast<ElementType>(op.Int("output_dtype", 0));
+  op.SetType(0, op.Has(2)                          ? op.Input(2).type
+                : given != ElementType::kUndefined ? given
+                                                   : ElementType::kUint8);
 }
 
 void Dequantize(Op& op) {
@@ -39,6 +42,7 @@ void DynamicQuantize(Op& op) {
   op.SetType(0, ElementType::kUint8);
   op.SetShape(1, {});
   op.SetShape(2, {});
+  op.SetType(2, ElementType::kUint8);
 }
 
 // The second result is the log of the softmax.

@@ -24,6 +24,36 @@ constexpr int32_t kGraphAttribute = 5;
 constexpr int32_t kFloatsAttribute = 6;
 constexpr int32_t kIntsAttribute = 7;
 
+// Types that have no name in value.h, by their numbers in the file.
+constexpr int32_t kTextType = 8;
+constexpr int32_t kComplex64Type = 14, kComplex128Type = 15;
+constexpr int32_t kFirstFloat8Type = 17, kLastSmallType = 23;  // float8 kinds, 4-bit kinds
+constexpr int32_t kUint4Type = 21, kInt4Type = 22;
+
+bool CanBe(ElementType type, ElementKind kind) {
+  const auto number = static_cast<int32_t>(type);
+  if (type == ElementType::kUndefined) return true;
+  if (type == ElementType::kBool || number == kTextType) return false;
+  switch (kind) {
+    case ElementKind::kNumbers: return true;
+    case ElementKind::kReal:
+      return !IsInteger(type) && number != kComplex64Type && number != kComplex128Type &&
+             number != kUint4Type && number != kInt4Type;
+    case ElementKind::kBytes: break;
+  }
+  return type == ElementType::kInt8 || type == ElementType::kUint8 ||
+         (number >= kFirstFloat8Type && number <= kLastSmallType);
+}
+
+std::string_view TextOf(ElementKind kind) {
+  switch (kind) {
+    case ElementKind::kReal: return "floating-point numbers";
+    case ElementKind::kNumbers: return "numbers";
+    case ElementKind::kBytes: break;
+  }
+  return "numbers of 8 bits";
+}
+
 const Value& AbsentValue() {
   static const Value* const value = new Value();
   return *value;
@@ -307,6 +337,31 @@ Dims Op::Broadcast(const Dims& a, const Dims& b) {
     }
   }
   return result;
+}
+
+void Op::NeedsElements(size_t i, ElementKind kind) {
+  if (!Has(i) || CanBe(inputs_[i]->type, kind)) return;
+  Fail(ErrorKind::kBadValue,
+       fmt::format("{} is of type {}, but must hold {}", Quoted(inputs_[i]->name, 100),
+                   TypeName(inputs_[i]->type), TextOf(kind)));
+}
+
+void Op::NeedsOneType(std::initializer_list<size_t> inputs) {
+  const Value* first = nullptr;
+  for (const size_t i : inputs) {
+    if (!Has(i) || inputs_[i]->type == ElementType::kUndefined) continue;
+    if (first == nullptr) first = inputs_[i];
+    if (inputs_[i]->type == first->type) continue;
+    return Fail(ErrorKind::kBadValue,
+                fmt::format("{} is of type {}, but {} of type {}", Quoted(first->name, 100),
+                            TypeName(first->type), Quoted(inputs_[i]->name, 100),
+                            TypeName(inputs_[i]->type)),
+                "they have to be of one type; insert a Cast");
+  }
+}
+
+void Op::NeedsOneType() {
+  for (size_t i = 1; i < inputs_.size(); ++i) NeedsOneType({0, i});
 }
 
 }  // namespace tessera::onnx

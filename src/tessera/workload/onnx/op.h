@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,13 @@ enum class Role : uint8_t {
   kLayer,     // gives layers
   kNoMacs,    // understood, without MACs: Network::ignored
   kNotKnown,  // not understood, or with MACs that are not modelled: Network::unknown
+};
+
+// Element types that an operand may have; what is not known may be any.
+enum class ElementKind : uint8_t {
+  kReal,     // floating point
+  kNumbers,  // the same, or integers: no truth values, no texts
+  kBytes,    // quantised: at most 8 bits
 };
 
 // What an operator may ask of the importer.
@@ -112,6 +120,11 @@ class Op {
   Dim SameDim(const Dim& a, const Dim& b);
   // The shape of an elementwise result; fails if the shapes do not fit.
   Dims Broadcast(const Dims& a, const Dims& b);
+  // Fails if an input is of another type; inputs that are absent are fine.
+  void NeedsElements(size_t i, ElementKind kind);
+  // Fails if two inputs are of different types.
+  void NeedsOneType(std::initializer_list<size_t> inputs);
+  void NeedsOneType();           // of all inputs
   std::string Describe() const;  // "node 'conv1' (Conv)"
   // An element that cannot be computed. The first reason of a node stands for all its elements.
   Number UnknownNumber(std::string why);

@@ -1,6 +1,8 @@
 // Look-up of operators by domain and name.
 #include "tessera/workload/onnx/operators.h"
 
+#include <algorithm>
+#include <cctype>
 #include <unordered_map>
 
 #include "tessera/result.h"
@@ -48,6 +50,20 @@ const Operator* FindOperator(std::string_view domain, std::string_view name) {
   const Table& table = standard ? DefaultDomain() : MicrosoftDomain();
   const auto found = table.find(name);
   return found == table.end() ? nullptr : found->second;
+}
+
+std::string LowerCase(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+std::vector<std::string> OperatorNamesInLowerCase() {
+  std::vector<std::string> names;
+  for (const Table* const table : {&DefaultDomain(), &MicrosoftDomain()}) {
+    for (const auto& [name, unused] : *table) names.push_back(LowerCase(name));
+  }
+  return names;
 }
 
 }  // namespace tessera::onnx

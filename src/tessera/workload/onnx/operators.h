@@ -4,7 +4,9 @@
 #define TESSERA_WORKLOAD_ONNX_OPERATORS_H_
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tessera/workload/onnx/op.h"
 
@@ -37,6 +39,10 @@ std::span<const Operator> MicrosoftOperators();    // microsoft.cc: the domain c
 
 // The operator of a domain ("" and "ai.onnx" are the default one); null if it is not understood.
 const Operator* FindOperator(std::string_view domain, std::string_view name);
+
+// What a node of a graph is called whose operator has no shorter name there; of all operators.
+std::string LowerCase(std::string_view name);
+std::vector<std::string> OperatorNamesInLowerCase();
 
 }  // namespace tessera::onnx
 

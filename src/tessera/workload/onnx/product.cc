@@ -110,14 +110,24 @@ int64_t InferMatMul(Op& op, size_t left, size_t right, bool transpose_left, bool
 
 namespace {
 
-void MatMul(Op& op) { op.Output(0).layer = InferMatMul(op, 0, 1, false, false, false); }
+void MatMul(Op& op) {
+  op.NeedsElements(0, ElementKind::kNumbers);
+  op.NeedsOneType({0, 1});
+  op.Output(0).layer = InferMatMul(op, 0, 1, false, false, false);
+}
 
 void MatMulInteger(Op& op) {
+  op.NeedsElements(0, ElementKind::kBytes);
+  op.NeedsElements(1, ElementKind::kBytes);
   InferMatMul(op, 0, 1, false, false, false);
   op.SetType(0, ElementType::kInt32);
 }
 
-void QLinearMatMul(Op& op) { InferMatMul(op, 0, 3, false, false, false); }
+void QLinearMatMul(Op& op) {
+  op.NeedsElements(0, ElementKind::kBytes);
+  op.NeedsElements(3, ElementKind::kBytes);
+  InferMatMul(op, 0, 3, false, false, false);
+}
 
 // Whether the third input of Gemm is one value per column, as a bias has it.
 bool GemmHasBias(Op& op, bool transpose_right) {
@@ -130,6 +140,8 @@ bool GemmHasBias(Op& op, bool transpose_right) {
 }
 
 void Gemm(Op& op) {
+  op.NeedsElements(0, ElementKind::kNumbers);
+  op.NeedsOneType({0, 1, 2});
   const bool transpose_left = op.Int("transA", 0) != 0;
   const bool transpose_right = op.Int("transB", 0) != 0;
   for (const size_t i : {size_t{0}, size_t{1}}) {
@@ -299,6 +311,8 @@ bool Contracts(const Equation& equation) {
 }
 
 void Einsum(Op& op) {
+  op.NeedsElements(0, ElementKind::kNumbers);
+  op.NeedsOneType();
   const std::optional<Equation> equation = ReadEquation(op);
   if (!equation) return op.SetRole(Role::kNotKnown);
   const std::optional<std::vector<std::pair<char, Dim>>> sizes = SizesOfLetters(op, *equation);

@@ -293,6 +293,7 @@ std::optional<Dims> JoinedShape(Op& op, const std::vector<const Value*>& parts, 
 }
 
 void Concat(Op& op) {
+  op.NeedsOneType();
   std::vector<const Value*> parts;
   for (size_t i = 0; i < op.num_inputs(); ++i) {
     parts.push_back(&op.Input(i));
