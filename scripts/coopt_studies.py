@@ -1,6 +1,6 @@
-"""Co-optimizations behind tables of docs/results/dcoc.md: how long they take, and larger networks.
+"""Co-optimizations behind tables of docs/results/dcoc.md.
 
-scripts/results-agents runs and keeps them (studies times and scaling) and makes the tables.
+scripts/results-agents runs and keeps them and makes the tables.
 """
 import json
 import math
@@ -178,14 +178,19 @@ def tuners_table(rows):
 # TIMES_NETWORKS are in study times.
 JOINT_MEASUREMENTS = 128
 OTHERS = ["chameleon", "ga"]
-JOINT = [("alexnet", 256, OTHERS)]
+VGGS = ["vgg11", "vgg13", "vgg16", "vgg19"]
+LARGER = [(network, macs) for macs in (512, 1024) for network in [*TIMES_NETWORKS, "resnet34"]]
+JOINED = [(network, 256) for network in [*TIMES_NETWORKS, "resnet34", *VGGS]] + LARGER
+JOINT = [("alexnet", 256, OTHERS)] + [(network, macs, ["dcoc", "autotvm"]) for network, macs in JOINED
+                                      if (network, macs) not in [(known, 256) for known in TIMES_NETWORKS]]
 LAYERS = {"alexnet": 8, "resnet18": 12}  # distinct ones that VTA runs
-TRUTH = [(network, 256) for network in TIMES_NETWORKS]
+TRUTH = [(network, 256) for network in [*TIMES_NETWORKS, "resnet34"]] + LARGER
 
 
 def joint_commands():
-    return [("joint", network, macs, JOINT_MEASUREMENTS, 1, method)
-            for network, macs, methods in JOINT for method in methods]
+    commands = [("joint", network, macs, JOINT_MEASUREMENTS, 1, method)
+                for network, macs, methods in JOINT for method in methods]
+    return sorted(commands, key=lambda words: words[-1] == "autotvm")  # the slow ones last
 
 
 def truth_commands():
@@ -220,18 +225,20 @@ def cycles_of(runs):
 def joint_table(rows, truths):
     """A seed's target is what its AutoTVM ends with."""
     body = []
-    for network, macs in TRUTH:
+    for network, macs in JOINED:
         dcoc, autotvm = ({row["seed"]: row for row in joint_runs(rows, network, macs, method)}
                          for method in ("dcoc", "autotvm"))
-        if not dcoc or not autotvm:
+        if not dcoc:
             continue
         best = optimum(truths, network, macs)
-        reach = [statistics.median(per_layer(runs[seed], autotvm[seed]["curve"][-1][1]) for seed in autotvm)
-                 for runs in (dcoc, autotvm)]
-        cycles = cycles_of(dcoc.values())
+        cycles, cells = cycles_of(dcoc.values()), ["–"] * 4
+        if autotvm:
+            reach = [statistics.median(per_layer(runs[seed], autotvm[seed]["curve"][-1][1]) for seed in autotvm)
+                     for runs in (dcoc, autotvm)]
+            cells = [f"{cycles_of(autotvm.values()):,.0f}", f"{reach[0]:.1f}", f"{reach[1]:.1f}",
+                     f"{100 * (reach[0] / reach[1] - 1):+.0f} %"]
         body.append([network, macs, len(dcoc), f"{cycles:,.0f}", f"{100 * (cycles / best - 1):.2f} %" if best else "–",
-                     f"{cycles_of(autotvm.values()):,.0f}", f"{reach[0]:.1f}", f"{reach[1]:.1f}",
-                     f"{100 * (reach[0] / reach[1] - 1):+.0f} %"])
+                     *cells])
     return table(["network", "MACs", "seeds", "`dcoc`", "above the optimum", "`autotvm`",
                   "to that: `dcoc`", "`autotvm`", "change"], body)
 
@@ -241,7 +248,7 @@ def others_table(rows):
     cell = lambda runs: f"{cycles_of(runs):,.0f}" if runs else "–"
     return table(["network", *(f"`{method}`" for method in methods)],
                  [[network, *(cell(joint_runs(rows, network, 256, method)) for method in methods)]
-                  for network, _, _ in JOINT])
+                  for network, _, wanted in JOINT if wanted == OTHERS])
 
 
 def truth_table(truths):
@@ -250,6 +257,25 @@ def truth_table(truths):
     show = lambda value: f"{value:,.0f}" if value else "–"
     return table(["network", *(f"{macs} MACs" for macs in sizes)],
                  [[network, *(show(optimum(truths, network, macs)) for macs in sizes)] for network in networks])
+
+
+# Schedules alone, for whole networks on the default hardware.
+SOFTWARE_MEASUREMENTS = 64
+SOFTWARE = ["dcoc", "autotvm", "chameleon", "ga-joint"]
+
+
+def software_commands():
+    return [("software", network, SOFTWARE_MEASUREMENTS, 1, *SOFTWARE) for network in PAPER]
+
+
+def software_table(rows):
+    """Cycles of a network, and measurements until all of its layers are within 1 % of their optima."""
+    body = []
+    for network in dict.fromkeys(row["network"] for row in rows):
+        own = {row["method"]: row for row in rows if row["network"] == network}
+        cell = lambda row: f"{row['value']:,.0f}; {row['needed']}"
+        body.append([network, f"{own['dcoc']['optimum']:,.0f}", *(cell(own[method]) for method in SOFTWARE)])
+    return table(["network", "optimum", *(f"`{method.removesuffix('-joint')}`" for method in SOFTWARE)], body)
 
 
 # PE arrays.
@@ -301,7 +327,7 @@ def critic_table(rows):
 
 
 BENCHED = {"fixed": fixed_commands, "joint": joint_commands, "truth": truth_commands,
-           "arrays": arrays_commands, "critic": critic_commands}
+           "software": software_commands, "arrays": arrays_commands, "critic": critic_commands}
 
 
 def shape(name):
@@ -315,8 +341,8 @@ def shape(name):
 
 def designs_row(tessera, part, *words):
     """What a co-optimization ends with, and on which hardware."""
-    command = ["cooptimize", *words, "--generator", "reference", "--measurements", "24", "--seed", "1",
-               "--threads", "1"]
+    usual = [] if "--generator" in words else ["--generator", "reference", "--measurements", "24"]
+    command = ["cooptimize", *words, *usual, "--seed", "1", "--threads", "1"]
     output = subprocess.run([tessera, *command, "--times", "--json"], capture_output=True, text=True)
     if output.returncode != 0:
         sys.exit(f"results-agents: failed: {shlex.join(command)}\n{output.stderr}")
@@ -327,6 +353,7 @@ def designs_row(tessera, part, *words):
              "sram_bytes": hardware["sram_bytes"], "sram_power_mw": hardware["sram_power_mw"],
              "energy_uj": sum(layer["count"] * layer["energy_pj"] for layer in layers) / 1e6,
              "edp": sum(layer["count"] * layer["energy_pj"] * layer["cycles"] for layer in layers),
+             "floor": found["floor_cycles"],
              "search_s": found["times"]["search_seconds"], "measuring_s": found["times"]["measuring_seconds"]}]
 
 
@@ -413,4 +440,22 @@ def objectives_table(rows):
                   for row in rows])
 
 
-DESIGNED = {"defaults": paper_runs, "limits": limits_runs, "objectives": objectives_runs}
+GENERATOR_MEASUREMENTS = (16, 64)
+
+
+def generator_runs():
+    """All schedules that our own generator knows, not only those of the reference."""
+    return {f"{generator} {measurements}": ["resnet18", *LIMITS, "--generator", generator, "--measurements",
+                                            str(measurements)]
+            for measurements in GENERATOR_MEASUREMENTS for generator in ("reference", "best")}
+
+
+def generator_table(rows):
+    return table(["measurements per layer", "generator", "hardware", "cycles per image", "above the floor", "CPU-s"],
+                 [[row["part"].split()[1], f"`{row['part'].split()[0]}`", shape(row["hardware"]),
+                   f"{row['cycles']:,.0f}", f"{100 * (row['cycles'] / row['floor'] - 1):.1f} %",
+                   f"{row['search_s'] + row['measuring_s']:.1f}"] for row in rows])
+
+
+DESIGNED = {"defaults": paper_runs, "limits": limits_runs, "objectives": objectives_runs,
+            "generator": generator_runs}

@@ -1,6 +1,7 @@
 """Studies behind docs/results/efficient-marl.md: the phases of training (figures 2 to 5) and returns (figure 6).
 
-scripts/results-agents runs and keeps the first and makes the tables and figures of both.
+scripts/results-agents runs and keeps the first and makes the tables and figures of both. What stands beside PyTorch is
+in pytorch_studies.py.
 """
 import json
 import os
@@ -8,6 +9,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from pages import table
 from panels import Panel, figure
@@ -16,8 +18,8 @@ from run_statistics import mean_ci
 ALGORITHMS = {"maddpg": "openai", "masac": "tf2marl"}  # with the preset
 ENVIRONMENTS = ["predator_prey", "cooperative_navigation"]
 # Transitions in replay, far beyond every cache, and rounds of which the fastest counts for each phase.
-FILL = {3: 100_000, 6: 100_000}
-ROUNDS = {3: 10, 6: 6}
+FILL = {3: 100_000, 6: 100_000, 12: 50_000, 24: 20_000, 48: 10_000}
+ROUNDS = {3: 10, 6: 6, 12: 4, 24: 2, 48: 1}
 PARTS = {"sampling_ms": "sampling", "target_q_ms": "target Q", "q_loss_ms": "Q loss", "p_loss_ms": "P loss"}
 SAMPLERS = {"uniform": "uniform", "neighbor": "neighbor:truncate=true"}
 PAPER_SHARE = {3: "35", 48: "85"}
@@ -145,7 +147,7 @@ def shares_figure(rows):
     found, sizes = measured(rows)
     panels = []
     for env in ENVIRONMENTS:
-        panel = Panel(f"{env}: share of update all trainers", "agents", "%", log_y=False)
+        panel = Panel(env, "agents", "update all trainers, % of training", log_y=False, x_ticks=list(FILL))
         for algorithm in ALGORITHMS:
             panel.add(algorithm, [(n, share(found[part_of(env, algorithm, n)])) for n in sizes], steps=False)
         panel.add("paper", [(3, 35), (48, 85)], dots=True)
@@ -156,7 +158,7 @@ def shares_figure(rows):
 def growth_figure(rows):
     panels = []
     for env in ENVIRONMENTS:
-        panel = Panel(f"{env}: growth when agents double", "agents, before", "times", log_y=False)
+        panel = Panel(env, "agents, before they double", "growth, times", log_y=False, x_ticks=list(FILL)[:-1])
         for i, module in enumerate(MODULES):
             panel.add(module, [(n, growth[i]) for where, n, _, growth in growths(rows) if where == env], steps=False)
         panels.append(panel)
@@ -168,11 +170,50 @@ def parts_figure(rows):
     panels = []
     for replay in ("per_agent", "compact"):
         for env in ENVIRONMENTS:
-            panel = Panel(f"{env}, replay {replay}: shares", "agents", "%", log_y=False)
+            panel = Panel(f"{env}, {replay}", "agents", "% of update all trainers", log_y=False, x_ticks=list(FILL))
             for i, name in enumerate(PARTS.values()):
                 panel.add(name, [(n, parts_shares(rows, env, replay, n)[i]) for n in sizes], steps=False)
             panels.append(panel)
     return figure(panels, 2)
+
+
+# ---- How fast environments step ----
+
+SITTINGS = 3
+ORIGINAL = {3: {"predator_prey": 2300, "cooperative_navigation": 2880}, 6: {"predator_prey": 711,
+                                                                           "cooperative_navigation": 509}}
+
+
+def environments_row(tessera, env, sitting):
+    """Steps per second of the clock, by agents: the median of five parts, on a machine that others use."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["--only", env, "--seconds", "0.5"]
+        command = [os.path.join(os.path.dirname(tessera), "bench/engine_bench"), *words, "--json", f"{folder}/found.json"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        with open(f"{folder}/found.json") as file:
+            found = json.load(file)
+    return [{"command": shlex.join(["engine_bench", *words]), "part": f"{env} {sitting}",
+             "load": round(os.getloadavg()[0], 1),
+             "steps_per_s": {row["name"].split()[1]: round(row["per_second"]) for row in found if "source" not in row}}]
+
+
+def environments_parts(tessera):
+    for env in ENVIRONMENTS:
+        for sitting in range(1, SITTINGS + 1):
+            yield (f"{env} {sitting}",), lambda e=env, s=sitting: environments_row(tessera, e, s)
+
+
+def environments_table(rows):
+    """The fastest sitting, and the original where it was measured (on another machine)."""
+    body = []
+    for env in ENVIRONMENTS:
+        cells = []
+        for agents in FILL:
+            best = max(row["steps_per_s"][str(agents)] for row in rows if row["part"].startswith(env))
+            original = ORIGINAL.get(agents, {}).get(env)
+            cells.append(f"{best:,}" + (f" ({original:,})" if original else ""))
+        body.append([env, *cells])
+    return table(["steps/s (the original)", *(f"{agents} agents" for agents in FILL)], body)
 
 
 # ---- Figure 6: returns ----

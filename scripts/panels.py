@@ -9,14 +9,20 @@ def escaped(text):
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def dot(x, y, color):
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{color}" stroke="white"/>'
+
+
 class Panel:
     """One chart: curves of (x, y) over a logarithmic x axis; y logarithmic or linear."""
 
     width, height, left, top, bottom = 330, 220, 62, 30, 42
 
-    def __init__(self, title, x_label, y_label, log_x=True, log_y=True):
+    def __init__(self, title, x_label, y_label, log_x=True, log_y=True, x_ticks=()):
+        if 7.5 * len(title) > self.width:  # a bold letter is seldom wider
+            raise ValueError(f"'{title}' is cut off: {len(title)} letters do not fit over a panel")
         self.title, self.x_label, self.y_label = title, x_label, y_label
-        self.log_x, self.log_y = log_x, log_y
+        self.log_x, self.log_y, self.x_ticks = log_x, log_y, x_ticks  # no ticks: round numbers
         self.curves = []  # name, points, steps, thin, dots
         self.bands = []  # name, (x, low, high)
 
@@ -66,7 +72,7 @@ class Panel:
         left, top = x0 + self.left, y0 + self.top
         out = [f'<text x="{left}" y="{top - 10}" font-size="13" font-weight="bold">'
                f'{escaped(self.title)}</text>']
-        for tick in self.ticks(x_least, x_most, self.log_x):
+        for tick in self.x_ticks or self.ticks(x_least, x_most, self.log_x):
             x = at_x(tick)
             out.append(f'<path d="M{x:.1f} {top}v{self.height}" stroke="#e4e4e4"/><text x="{x:.1f}" '
                        f'y="{top + self.height + 15}" text-anchor="middle">{tick:,.5g}</text>')
@@ -82,9 +88,7 @@ class Panel:
         for name, points, steps, thin, dots in self.curves:
             color = colors[name]
             if dots:
-                path = "".join(f"M{at_x(x):.1f} {at_y(y):.1f}h0" for x, y in points)
-                out.append(f'<path d="{path}" stroke="{color}" stroke-width="2.4" '
-                           'stroke-linecap="round" opacity="0.45"/>')
+                out += [dot(at_x(x), at_y(y), color) for x, y in points]
                 continue
             path = ""
             for x, y in points:
@@ -104,9 +108,10 @@ class Panel:
 
 def figure(panels, columns):
     """Panels side by side, with one legend below."""
-    names = []
+    names, dotted = [], set()
     for panel in panels:
         names += [name for name, *_ in panel.curves if name not in names]
+        dotted |= {name for name, *_, dots in panel.curves if dots}
     colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
     cell_w = Panel.width + Panel.left + 22
     cell_h = Panel.height + Panel.top + Panel.bottom + 8
@@ -117,8 +122,9 @@ def figure(panels, columns):
         room = 34 + 7 * len(name)
         if x + room > width:
             x, y = 12, y + 18
-        lines.append(f'<path d="M{x} {y}h18" stroke="{colors[name]}" stroke-width="3"/>'
-                     f'<text x="{x + 24}" y="{y + 4}">{escaped(name)}</text>')
+        sign = dot(x + 9, y, colors[name]) if name in dotted else \
+            f'<path d="M{x} {y}h18" stroke="{colors[name]}" stroke-width="3"/>'
+        lines.append(f'{sign}<text x="{x + 24}" y="{y + 4}">{escaped(name)}</text>')
         x += room
     body = [panel.svg((i % columns) * cell_w, (i // columns) * cell_h, colors)
             for i, panel in enumerate(panels)]

@@ -1,11 +1,12 @@
 """Equal tuning of the search methods that docs/results/marl-mapping.md compares, and the comparison with it.
 
-scripts/results-agents runs and keeps it (studies tuning and tuned) and makes the tables.
+scripts/results-agents runs and keeps it (studies tuning, tuned and arriving) and makes the tables.
 """
 import math
 import random
 import statistics
 
+from mapping_studies import ARRIVE_SAMPLES, count_text, geometric_mean, median_arrival, search
 from pages import table
 from run_statistics import at, mean_ci, median_mean_ci
 
@@ -39,7 +40,17 @@ LAYERS = ["resnet50-gamma 4", "mobilenet-v2-gamma 12", "vgg16-gamma 4"]
 SAMPLES, SEEDS = 8_000, 4
 MARKS = (500, 1_000, 2_000, 4_000, 8_000)
 
-
+# Of methods that are for few samples, and of grid: the same draws, judged by how soon they are within 5 %.
+ARRIVING = {
+    "grid": {"values": [2, 3, 4, 5, 6, 8, 10, 16], "orders": [1, 2, 6, 24, 120, 720]},
+    "bo": {"start": [8, 12, 20, 30, 60], "history": [96, 192], "candidates": [128, 256, 512], "batch": [2, 4, 8, 16],
+           "local": [0.6, 0.8, 0.95], "noise": [0.001, 0.01, 0.1]},
+    "gradient": {"start": [16, 32, 64], "batch": [8, 16, 32], "lessons": [20, 40, 80],
+                 "learning_rate": [0.001, 0.003, 0.01], "steps": [4, 12, 24], "rate": [0.01, 0.02, 0.05],
+                 "noise": [0.02, 0.05, 0.1], "fresh": [0.05, 0.1, 0.3]},
+    "team": {"start": [4, 8, 12, 20], "batch": [4, 8, 12], "pool": [256, 384, 512], "refine": [1, 2, 3],
+             "fresh": [0.1, 0.25, 0.4], "informative": [0, 0.003, 0.01, 0.03]},
+}
 
 
 def marl_of(**changed):
@@ -69,7 +80,8 @@ def settings_of(method):
     rng = random.Random(method)
     settings = [DEFAULTS.get(method, method)]
     while len(settings) <= DRAWS:
-        text = method + "".join(f":{name}={rng.choice(values)}" for name, values in CHOICES[method].items())
+        choices = (CHOICES | ARRIVING)[method]
+        text = method + "".join(f":{name}={rng.choice(values)}" for name, values in choices.items())
         if method == "marl":
             text += ":span=0"  # which came later
         if text not in settings:
@@ -174,4 +186,46 @@ def settings_text(rows):
     for method in CHOICES:
         lines += [f"{mean_ci(scores(rows, setting)):<15} {ends(rows, setting):<7.4f} {setting}"
                   for setting in ranked(rows, method)] + [""]
+    return "\n".join(lines[:-1] + ["```"]) + "\n"
+
+
+# ---- How soon methods arrive ----
+
+def arriving_parts(tessera):
+    layers = ",".join(layer.replace(" ", ":l") for layer in LAYERS)
+    for method in sorted(ARRIVING, key=lambda method: method == "bo"):  # the slowest last
+        for setting in settings_of(method):
+            yield (setting,), lambda s=setting: search(tessera, s, layers, "edp", s, ARRIVE_SAMPLES)
+
+
+def arrival(rows, setting):
+    """Geometric means over layers: of samples to 5 %, medians over seeds, and of ends over the best values known."""
+    own = [[row for row in rows if (row["part"], row["task"]) == (setting, task)]
+           for task in dict.fromkeys(row["task"] for row in rows)]
+    ends = [statistics.median(row["best"] for row in runs) / runs[0]["best_known"] for runs in own]
+    return geometric_mean([median_arrival(runs) for runs in own], ARRIVE_SAMPLES), geometric_mean(ends, math.inf)
+
+
+def by_arrival(rows, method):
+    """Settings that were run, the soonest first; among equals the better end."""
+    run = {row["part"] for row in rows}
+    return sorted((setting for setting in settings_of(method) if setting in run), key=lambda s: arrival(rows, s))
+
+
+def arriving_table(rows):
+    body = []
+    for method in ARRIVING:
+        order = by_arrival(rows, method)
+        cells = [text for setting in (order[0], method) for count, end in [arrival(rows, setting)]
+                 for text in (count_text(count), f"{end:.4f}")]
+        body.append([f"`{method}`", *cells, f"{order.index(method) + 1} of {len(order)}"])
+    return table(["method", "best setting: samples to 5 %", "end", "default: samples to 5 %", "end",
+                  "rank of the default"], body)
+
+
+def arriving_text(rows):
+    lines = ["```text", "samples  end     setting"]
+    for method in ARRIVING:
+        lines += [f"{count_text(count):<8} {end:<7.4f} {setting}" for setting in by_arrival(rows, method)
+                  for count, end in [arrival(rows, setting)]] + [""]
     return "\n".join(lines[:-1] + ["```"]) + "\n"

@@ -1,7 +1,8 @@
 """time_rounds.py AGENTS FILL ROUNDS: ms per MADDPG update round of a reference-style program.
 
 One replay buffer per agent, a Python list of tuples of NumPy arrays, as the reference codes keep
-it; every trainer draws 1024 indices and walks all buffers. CPU, one thread.
+it; every trainer draws 1024 indices and walks all buffers. CPU, one thread;
+processor time, each phase in its fastest round.
 """
 import gc
 import json
@@ -52,15 +53,15 @@ seconds = {"sampling": [], "learning": []}
 for r in range(rounds + 1):
     sampling = learning = 0.0
     for i in range(agents):
-        begin = time.perf_counter()
+        begin = time.process_time()
         indices = [random.randint(0, fill - 1) for _ in range(1024)]
         parts = [gather(buffer, indices) for buffer in buffers]
         own = gather(buffers[i], indices)
-        middle = time.perf_counter()
+        middle = time.process_time()
         team.update(i, [as_tensor(p[0]) for p in parts], [as_tensor(p[1]) for p in parts],
                     as_tensor(own[2]), [as_tensor(p[3]) for p in parts], 1 - as_tensor(own[4]))
         sampling += middle - begin
-        learning += time.perf_counter() - middle
+        learning += time.process_time() - middle
     if r > 0:  # the first round warms up
         seconds["sampling"].append(sampling)
         seconds["learning"].append(learning)

@@ -114,6 +114,7 @@ Result<std::unique_ptr<RunResult>> TrainAndShow(const TrainArguments& arguments,
     return ContinueRun(*directory, context, device);
   }
   TrainSettings base;
+  base.config.algorithm.clear();  // the environment says what can learn in it
   base.config.seed = static_cast<uint64_t>(context.options.seed);
   const Result<TrainSettings> settings = SettingsOf(arguments, base);
   if (!settings) return settings.error();

@@ -1,6 +1,8 @@
 // Training configs from flags.
 #include "tessera/cli/training.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tessera/cli/choices.h"
@@ -35,6 +37,19 @@ Result<void> AssignAll(const std::vector<std::string>& texts, std::string_view f
   return {};
 }
 
+// What learns in an environment when nobody says: MADDPG, the baseline of the particle worlds,
+// where every action may be weights of choices, which is all it knows, and otherwise IPPO.
+Result<std::string> AlgorithmFor(const TrainingConfig& config) {
+  const Result<const EnvInfo*> info = FindEnv(config.env);
+  if (!info) return info.error();
+  const Result<std::unique_ptr<Env>> env = (*info)->make(config.env_settings, 1, nullptr);
+  if (!env) return env.error();
+  const bool soft = std::ranges::all_of((*env)->spec().agents, [](const AgentSpec& agent) {
+    return agent.action.kind == ActionKind::kSoftChoice;
+  });
+  return std::string(soft ? "maddpg" : "ippo");
+}
+
 }  // namespace
 
 std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
@@ -46,7 +61,8 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags) {
        .choices = [] { return NamesOf(Envs()); }},
       {.name = "--algo",
        .target = &flags.algorithm,
-       .help = "algorithm (default: maddpg)",
+       .help =
+           "algorithm (default: maddpg; train takes ippo where actions are not weights of choices)",
        .value = "NAME",
        .choices = [] { return NamesOf(Learners()); }},
       {.name = "--preset",
@@ -109,6 +125,11 @@ Result<TrainingConfig> Apply(const TrainingFlags& flags, TrainingConfig config) 
   if (Result<void> r = AssignAll(flags.settings, "--set", config.settings); !r) return r.error();
   if (Result<void> r = AssignAll(flags.env_settings, "--env-set", config.env_settings); !r) {
     return r.error();
+  }
+  if (config.algorithm.empty()) {
+    Result<std::string> algorithm = AlgorithmFor(config);
+    if (!algorithm) return algorithm.error();
+    config.algorithm = *std::move(algorithm);
   }
   return config;
 }

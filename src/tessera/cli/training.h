@@ -27,7 +27,8 @@ std::vector<Flag> MakeTrainingFlags(TrainingFlags& flags);
 Flag MakeDeviceFlag(std::string& device);
 Device DeviceOf(const std::string& name);
 
-// `base` with the given flags in place of its values. Settings are written "name=value".
+// `base` with the given flags in place of its values. Settings are written "name=value". An empty
+// algorithm becomes one that can learn in the environment.
 Result<TrainingConfig> Apply(const TrainingFlags& flags, TrainingConfig base);
 
 }  // namespace tessera
