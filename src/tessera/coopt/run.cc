@@ -408,10 +408,11 @@ Result<void> MeasureBestAgain(const CooptimizeResult& result, ThreadPool& pool) 
     Simulator(problem, pool).Measure({&again, 1});
     const std::string was = MeasurementLine(*layer), is = MeasurementLine(again);
     if (was == is) continue;
-    return Error{.kind = ErrorKind::kBadValue,
-                 .message = fmt::format("layer {}: a measurement of the run is {}, but now it is {}",
-                                        problem.layers()[layer->request.layer].name, was, is),
-                 .hint = "the settings or measurements of the run were changed"};
+    return Error{
+        .kind = ErrorKind::kBadValue,
+        .message = fmt::format("layer {}: a measurement of the run is {}, but now it is {}",
+                               problem.layers()[layer->request.layer].name, was, is),
+        .hint = "the settings or measurements of the run were changed"};
   }
   return {};
 }

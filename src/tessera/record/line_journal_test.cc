@@ -91,15 +91,18 @@ TEST_F(LineJournalTest, AMissingFileIsEmptyAndALinkIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(folder_.File("elsewhere")));
 }
 
-// gzip's bytes unpacked have lines whose sums fit; lines appended to them would be lost with the rest.
+// gzip's bytes unpacked have lines whose sums fit; lines appended to them would be lost with the
+// rest.
 TEST_F(LineJournalTest, ACompressedJournalIsRefusedAndLeftAlone) {
   const gzFile packed = ::gzopen(file_.path.c_str(), "wb");
-  ASSERT_EQ(::gzwrite(packed, text_.data(), static_cast<unsigned>(text_.size())), std::ssize(text_));
+  ASSERT_EQ(::gzwrite(packed, text_.data(), static_cast<unsigned>(text_.size())),
+            std::ssize(text_));
   ::gzclose(packed);
   EXPECT_EQ(*ReadFile(file_.path), text_);
   const auto read = ReadJournalText(file_);
   ASSERT_FALSE(read);
-  EXPECT_EQ(ToString(read.error()), file_.path + ": the journal was compressed; unpack it: gzip -d");
+  EXPECT_EQ(ToString(read.error()),
+            file_.path + ": the journal was compressed; unpack it: gzip -d");
 }
 
 TEST_F(LineJournalTest, ReportsAFullDisk) {
