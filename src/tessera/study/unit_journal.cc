@@ -92,7 +92,11 @@ Result<void> UnitJournal::PutInOrder() {
   }
   journal_.reset();
   std::filesystem::rename(unfinished_, file_.path, code);
-  if (!code) return {};
+  if (!code) {
+    // The header is about to name the hash of this file: a power cut must not bring back the other.
+    SyncFolder(std::filesystem::path(file_.path).parent_path().string());
+    return {};
+  }
   return Error{.kind = ErrorKind::kIo,
                .message = fmt::format("cannot replace the journal: {}", code.message()),
                .where = {.file = file_.path}};
