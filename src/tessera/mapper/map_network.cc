@@ -20,6 +20,7 @@
 #include "tessera/env.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/mapper/price_again.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
@@ -225,7 +226,7 @@ class NetworkMapper {
     if (Result<void> taken = TakeRecorded(index, **problem, made, StopReason::kSamples); !taken) {
       return taken;
     }
-    Finish(**problem, made);
+    if (Result<void> finished = Finish(**problem, made); !finished) return finished;
     made.search = {};  // It is counted when the layer's turn comes.
     return {};
   }
@@ -252,7 +253,7 @@ class NetworkMapper {
     Result<void> searched = late ? TakeRecorded(index, **problem, made, StopReason::kSeconds)
                                  : Search(index, **problem, made);
     if (!searched) return searched;
-    Finish(**problem, made);
+    if (Result<void> finished = Finish(**problem, made); !finished) return finished;
     if (started_) prover_.Offer(index);
     return {};
   }
@@ -354,15 +355,19 @@ class NetworkMapper {
     return deadline;
   }
 
-  void Finish(const MappingProblem& problem, LayerMapping& made) const {
-    if (!made.search.best) return;
+  Result<void> Finish(const MappingProblem& problem, LayerMapping& made) const {
+    if (!made.search.best) return {};
     // A proof's mapping is as good if it has the same value; the proof sees to the rest.
-    if (made.cost && made.search.best->outcome.value >= made.value) return;
+    if (made.cost && made.search.best->outcome.value >= made.value) return {};
+    if (hooks_.directory != nullptr) {
+      if (Result<void> same = PriceAgain(problem, *made.search.best); !same) return same;
+    }
     made.point = made.search.best->point;
     made.mapping = problem.space().Decode(*made.point);
     made.cost = problem.CostOf(*made.search.best);
     made.value = made.search.best->outcome.value;
     made.status = StatusOf(made.value, made.bound);
+    return {};
   }
 
   const MapJob& job_;
