@@ -74,8 +74,8 @@ TEST(ExactSpread, NoMappingIsBetter) {
     if (!made || CountMappings(made->random.problem, made->random.machine) > 3'000) continue;
     const double bound = BoundOf(*made, k % 5 == 0);
     if (bound == 0) continue;
-    const OracleResult best = SearchEverything(made->random.problem, made->random.machine,
-                                               Semantics::kExact, made->keep);
+    const OracleResult best =
+        SearchEverything(made->random.problem, made->random.machine, Semantics::kExact, made->keep);
     if (best.valid == 0) continue;
     const double value = OracleValue(best, made->goal);
     ++cases;
