@@ -296,6 +296,27 @@ def forged(machine, kind, folder):
         raise
 
 
+# Commands that show runs. They believe what a folder says, so all that is asked of them is an end in order.
+READERS = ("report forged --out page.html", "report forged --text", "report whole forged --markdown",
+           "report forged --perfetto trace.json", "explain forged", "diff whole forged", "list runs .",
+           "study --query SELECT(*)FROM(units) forged")
+
+
+def shown(machine, kind, folder):
+    """A forged run, as others look at it."""
+    copy = copied(machine, folder)
+    state = machine.random.getstate()
+    name = forge(machine.random, copy)
+    for line in machine.random.sample(READERS, 2):
+        words = [word.replace("(", " ").replace(")", " ") for word in line.split()]
+        what = f"{kind}: {name} forged, {line}"
+        try:
+            machine.finish(machine.start(words, memory=4096), what, work=WORK)
+        except faults.Held:
+            keep(machine, kind, name, state)
+            raise
+
+
 def refused(machine, kind, folder, place, value):
     """A header whose seal fits and whose setting cannot be: an error of verify and of resume."""
     copy = copied(machine, folder)
