@@ -30,9 +30,8 @@ std::vector<int64_t> EvenPieces(int64_t total, int64_t most_pieces) {
 
 auto KeyOf(const TiledSchedule& s) {
   return std::tuple(s.tile_h, s.tile_w, s.tile_ci, s.tile_co, s.lead_co, s.inp_slots, s.wgt_slots,
-                    s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias,
-                    s.short_lists, s.row_groups, s.quick_ends, s.uop_pieces, s.lead_ci, s.lead_repeat,
-                    s.lead_part,
+                    s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias, s.short_lists,
+                    s.row_groups, s.quick_ends, s.uop_pieces, s.lead_ci, s.lead_repeat, s.lead_part,
                     s.split_products);
 }
 

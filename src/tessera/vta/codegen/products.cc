@@ -36,9 +36,9 @@ bool ReusesSumsTooSoon(const Loops& loops, std::span<const Uop> uops) {
 // What one instruction multiplies.
 struct Step {
   TapGroup columns = {};
-  std::vector<int64_t> taps = {};        // of rows
-  std::vector<Extent> rows = {};         // that each of them meets
-  Extent blocks = {};                    // of inputs
+  std::vector<int64_t> taps = {};  // of rows
+  std::vector<Extent> rows = {};   // that each of them meets
+  Extent blocks = {};              // of inputs
 };
 
 // A dimension of the products of one instruction, and how far its steps are apart.
@@ -89,8 +89,7 @@ class Lister {
               const Extent& blocks) const {
     Step step{.columns = columns, .blocks = blocks};
     for (const int64_t tap : taps) {
-      const Extent rows =
-          one_row_ ? Extent{0, 1} : OutputsOfTap(tile_.rows, tile_.height, tap);
+      const Extent rows = one_row_ ? Extent{0, 1} : OutputsOfTap(tile_.rows, tile_.height, tap);
       if (rows.size() == 0) continue;
       step.taps.push_back(tap);
       step.rows.push_back(rows);
@@ -199,11 +198,10 @@ class Lister {
     const int64_t column = tile_.columns.first_tap + first * tile_.columns.step + tap;
     for (int64_t i = step.rows[k].begin; i < step.rows[k].end; ++i) {
       const int64_t row = tile_.rows.first_tap + i * tile_.rows.step + di;
-      uops.push_back(
-          {.dst = static_cast<uint32_t>(tile_.dst + dst + i * tile_.width + first),
-           .src = static_cast<uint32_t>(tile_.src + step.blocks.begin * PixelsOfInput() + src +
-                                        row * tile_.columns.size() + column),
-           .wgt = static_cast<uint32_t>(tile_.wgt + wgt + di * tile_.kernel_w + tap)});
+      uops.push_back({.dst = static_cast<uint32_t>(tile_.dst + dst + i * tile_.width + first),
+                      .src = static_cast<uint32_t>(tile_.src + step.blocks.begin * PixelsOfInput() +
+                                                   src + row * tile_.columns.size() + column),
+                      .wgt = static_cast<uint32_t>(tile_.wgt + wgt + di * tile_.kernel_w + tap)});
     }
   }
 

@@ -193,8 +193,7 @@ class Generator {
   // Lays out the buffers and plans which operand tile goes where.
   Result<void> Allocate() {
     std::vector<int32_t> inputs, weights, biases;
-    const int64_t places =
-        BatchBlocks(shape_, config_) * std::ssize(rows_) * std::ssize(columns_);
+    const int64_t places = BatchBlocks(shape_, config_) * std::ssize(rows_) * std::ssize(columns_);
     for (const OutputTile& tile : tiles_) {
       const InputTile input = InputOf(tile);
       inp_slot_tiles_ = std::max(inp_slot_tiles_, schedule_.tile_ci * input.tiles());
@@ -391,9 +390,8 @@ class Generator {
     const int64_t cib = InputBlocks(shape_, config_);
     code_.Load(Memory::kWgt,
                {.sram = PlaceOfWeights(step, slot),
-                .dram = weights_ + ((tile.channels.begin + step.part.begin) * cib +
-                                    step.chunk.begin) *
-                                       taps_,
+                .dram = weights_ +
+                        ((tile.channels.begin + step.part.begin) * cib + step.chunk.begin) * taps_,
                 .rows = step.part.size(),
                 .columns = step.chunk.size() * taps_,
                 .stride = cib * taps_},
@@ -409,23 +407,22 @@ class Generator {
     const OutputTile& tile = tiles_[t];
     const InputTile input = InputOf(tile);
     const auto slot = static_cast<int64_t>(t % acc_.size());
-    const ProductTile at = {
-        .rows = InBuffer(input.rows),
-        .columns = InBuffer(input.columns),
-        .height = tile.rows.size(),
-        .width = tile.columns.size(),
-        .kernel_h = shape_.kh,
-        .kernel_w = shape_.kw,
-        .ci = step.chunk.size(),
-        .co = step.part.size(),
-        .dst = slot * acc_slot_tiles_ + step.part.begin * PixelsOf(tile),
-        .src = inp * inp_slot_tiles_,
-        .wgt = PlaceOfWeights(step, wgt)};
+    const ProductTile at = {.rows = InBuffer(input.rows),
+                            .columns = InBuffer(input.columns),
+                            .height = tile.rows.size(),
+                            .width = tile.columns.size(),
+                            .kernel_h = shape_.kh,
+                            .kernel_w = shape_.kw,
+                            .ci = step.chunk.size(),
+                            .co = step.part.size(),
+                            .dst = slot * acc_slot_tiles_ + step.part.begin * PixelsOf(tile),
+                            .src = inp * inp_slot_tiles_,
+                            .wgt = PlaceOfWeights(step, wgt)};
     const auto [found, is_new] = products_.try_emplace(at);
     if (is_new) {
       for (const Product& product : ProductsOf(at, {.short_lists = schedule_.short_lists,
-                                                    .row_groups = schedule_.row_groups,
-                                                    .split = schedule_.split_products})) {
+                                                   .row_groups = schedule_.row_groups,
+                                                   .split = schedule_.split_products})) {
         Loops& loops = found->second.emplace_back(product.loops);
         loops.uop_begin = PlaceOf(product.uops);
         loops.uop_end = loops.uop_begin + std::ssize(product.uops);
