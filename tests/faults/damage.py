@@ -228,6 +228,9 @@ REFUSED = {
                       "config.env_settings.constraints": "/etc/passwd", "config.env_settings.agents": "/etc/passwd"},
 }
 
+# Kinds whose result is the best of what their journals hold.
+SEARCHES = ("map", "map-policy", "compare", "cooptimize", "cooptimize-array", "cooptimize-agents", "explore", "sweep")
+
 # Words of a result that its numbers do not show.
 REPORTED = {
     "map": {"power_note": 2**63 - 1, "stopped_by": -1, "interrupted": "\u009b31m",
@@ -291,6 +294,27 @@ def forged(machine, kind, folder):
     except faults.Held:
         keep(machine, kind, name, state)
         raise
+
+
+# Commands that show runs. They believe what a folder says, so all that is asked of them is an end in order.
+READERS = ("report forged --out page.html", "report forged --text", "report whole forged --markdown",
+           "report forged --perfetto trace.json", "explain forged", "diff whole forged", "list runs .",
+           "study --query SELECT(*)FROM(units) forged")
+
+
+def shown(machine, kind, folder):
+    """A forged run, as others look at it."""
+    copy = copied(machine, folder)
+    state = machine.random.getstate()
+    name = forge(machine.random, copy)
+    for line in machine.random.sample(READERS, 2):
+        words = [word.replace("(", " ").replace(")", " ") for word in line.split()]
+        what = f"{kind}: {name} forged, {line}"
+        try:
+            machine.finish(machine.start(words, memory=4096), what, work=WORK)
+        except faults.Held:
+            keep(machine, kind, name, state)
+            raise
 
 
 def refused(machine, kind, folder, place, value):
@@ -361,6 +385,18 @@ def reported(machine, kind, folder, place, value):
     what = f"{kind}: result with {place} = {value}"
     if machine.finish(machine.start(["verify", "forged", "--seconds", "2"]), what, work=WORK) == 0:
         raise faults.Held(f"{what}: verify accepts it")
+
+
+def unbelieved(machine, kind, folder):
+    """Every evaluation ten times as good, sealed: resume does not report them."""
+    copy = copied(machine, folder)
+    for path in (os.path.join(copy, "journal", name) for name in os.listdir(copy + "/journal")):
+        lines = [re.sub(r'"(value|cycles)":(\d+)\d', r'"\1":\2', line) for line in objects_of(read(path))]
+        write(path, chain("", lines))
+    seal(copy)
+    what = f"{kind}: every evaluation divided by ten"
+    if machine.finish(machine.start(["resume", "forged"]), what, work=WORK) == 0:
+        raise faults.Held(f"{what}: resume reports them")
 
 
 def emptied(machine, kind, folder):

@@ -119,6 +119,8 @@ FILES = {
     "pareto": "map net.yaml --layer b --accelerator simple3 --objective pareto --proof-rounds 1",
     "check": "check net.yaml",
 }
+# Runs made of others. The units of the second part come first: the journal gets another order at its end.
+MERGED = {"collect": "study --collect second first"}
 EXEMPT = ("lock", "times.json")
 
 
@@ -361,6 +363,12 @@ def lasting(machine, kind, words, whole, power):
     missing = sorted(name for name in whole if found.get(name) != whole[name])
     if missing:
         raise Held(f"{what}: exit code 0, but {missing} did not last")
+
+
+def parts_of_a_study(machine):
+    for part, folder in enumerate(("first", "second"), 1):
+        machine.remove(folder)
+        machine.run(["study", "study.yaml", "--part", f"{part}/2", "--out", folder], f"part {part} of a study")
 
 
 def disturb_files(machine, kind, words, whole, fault):

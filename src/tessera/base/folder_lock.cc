@@ -22,6 +22,11 @@ Result<FolderLock> FolderLock::Take(const std::string& folder) {
   }
   FolderLock lock(descriptor);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    // Some network file systems have no locks.
+    if (errno != EWOULDBLOCK) {
+      return Error{.kind = ErrorKind::kIo,
+                   .message = fmt::format("cannot lock {}: {}", file, std::strerror(errno))};
+    }
     return Error{.kind = ErrorKind::kIo,
                  .message = fmt::format("{} is in use by another program", folder),
                  .hint = "wait for it, or choose another folder"};

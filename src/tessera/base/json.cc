@@ -28,7 +28,11 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return AddScalar(std::to_string(value));
   }
   bool number_float(number_float_t /*value*/, const string_t& text) override {
-    return AddScalar(text);
+    // The parser writes the decimal point of the program's locale over that of the file.
+    std::string number = text;
+    const size_t point = number.find_first_not_of("+-0123456789eE");
+    if (point != std::string::npos) number[point] = '.';
+    return AddScalar(std::move(number));
   }
   bool string(string_t& value) override { return AddScalar(std::move(value), /*quoted=*/true); }
   bool binary(binary_t& /*value*/) override { return false; }

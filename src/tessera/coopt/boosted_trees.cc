@@ -49,6 +49,9 @@ class Booster {
 // Rows from which on splits are looked for among binned values.
 constexpr size_t kManyRows = 1'000;
 
+// As std::to_string writes it where no locale has another decimal point.
+std::string FixedText(double value) { return fmt::format("{:f}", value); }
+
 Result<void> SetParameters(BoosterHandle booster, size_t rows, const BoostOptions& options) {
   const std::vector<std::pair<std::string, std::string>> parameters = {
       {"booster", "gbtree"},
@@ -60,11 +63,11 @@ Result<void> SetParameters(BoosterHandle booster, size_t rows, const BoostOption
       {"subsample", "1"},
       {"alpha", "0"},
       {"max_depth", std::to_string(options.max_depth)},
-      {"eta", std::to_string(options.learning_rate)},
-      {"gamma", std::to_string(options.gamma)},
-      {"min_child_weight", std::to_string(options.min_child_weight)},
-      {"lambda", std::to_string(options.lambda)},
-      {"base_score", std::to_string(options.base)}};
+      {"eta", FixedText(options.learning_rate)},
+      {"gamma", FixedText(options.gamma)},
+      {"min_child_weight", FixedText(options.min_child_weight)},
+      {"lambda", FixedText(options.lambda)},
+      {"base_score", FixedText(options.base)}};
   for (const auto& [name, value] : parameters) {
     if (XGBoosterSetParam(booster, name.c_str(), value.c_str()) != 0) return LibraryError(name);
   }

@@ -399,6 +399,24 @@ Result<void> AddPrograms(CooptimizeResult& result) {
   return {};
 }
 
+// What the run reports, measured now: a journal is no reason to believe a number.
+Result<void> MeasureBestAgain(const CooptimizeResult& result, ThreadPool& pool) {
+  if (!result.best) return {};
+  const CooptProblem& problem = *result.job.problem;
+  for (const std::optional<Measured>& layer : result.session->best()->layers) {
+    Measured again = {.request = layer->request};
+    Simulator(problem, pool).Measure({&again, 1});
+    const std::string was = MeasurementLine(*layer), is = MeasurementLine(again);
+    if (was == is) continue;
+    return Error{
+        .kind = ErrorKind::kBadValue,
+        .message = fmt::format("layer {}: a measurement of the run is {}, but now it is {}",
+                               problem.layers()[layer->request.layer].name, was, is),
+        .hint = "the settings or measurements of the run were changed"};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<CooptimizeJob> MakeCooptimizeJob(const CooptimizeSettings& settings, uint64_t seed,
@@ -535,6 +553,9 @@ Result<CooptimizeResult> Cooptimize(CooptimizeJob job, int threads, const RunHoo
                      "reference, whose schedules are all known to have programs"};
   }
   if (hooks.directory == nullptr) return result;
+  if (result.recorded > 0) {
+    if (Result<void> same = MeasureBestAgain(result, pool); !same) return same.error();
+  }
   if (Result<void> added = AddPrograms(result); !added) return added.error();
   return result;
 }

@@ -13,6 +13,7 @@
 
 #include "tessera/env/decision_env.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/mapper/price_again.h"
 #include "tessera/part.h"
 #include "tessera/record/trial_journal.h"
 #include "tessera/search/evaluator.h"
@@ -187,7 +188,11 @@ class Comparer {
                              {.name = fmt::format("{} seed {}", made.method, made.seed),
                               .budget = task.search.budget.samples});
     Result<SearchResult> result = RunMethod(method, setup, evaluator, search, &observer);
-    if (result) observer.Done(*result);
+    if (!result) return result;
+    if (journal && result->best) {
+      if (Result<void> same = PriceAgain(problem_, *result->best); !same) return same.error();
+    }
+    observer.Done(*result);
     return result;
   }
 

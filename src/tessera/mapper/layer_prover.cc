@@ -12,6 +12,7 @@
 #include "tessera/mapper/map_network.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/mapper/proof_journal.h"
+#include "tessera/mapper/warm_start.h"
 #include "tessera/record/clock.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/problem_options.h"
@@ -29,6 +30,7 @@ Result<void> LayerProver::Make(int64_t max_nodes, std::vector<std::optional<int6
   options->split_steps = kSplitSteps;
   options->stopped = [this] { return SteadySeconds() >= stop_at_ || (stopped_ && stopped_()); };
   if (!known.empty()) options->dive_width = 0;  // What is offered is a better start.
+  options->begun = layer_.search.best.has_value();
   options->known_entries = std::move(known);
   options_ = *options;
   for (const Objective objective : job_.problem.ties) {
@@ -48,7 +50,22 @@ Result<void> LayerProver::Make(int64_t max_nodes, std::vector<std::optional<int6
   if (!model) return model.error();
   model_ = *std::move(model);
   bound_ = layer_.bound.value_or(0);
+  StartHeld();
   return StartInside(**problem);
+}
+
+// Where a policy's proposals are the start, so is one without bypass: what bypass gains is known
+// even if nothing is left to search.
+void LayerProver::StartHeld() {
+  if (!options_.begun || !options_.decide_keep) return;
+  const auto held = HeldProposal(job_, layer_);
+  if (!held) return;
+  const auto& [mapping, cost] = *held;
+  mapper_->Offer(mapping);
+  without_bypass_ = held_before_ = SubspaceResult{.value = ValueOf(cost, job_.problem.objective),
+                                                  .cycles = static_cast<double>(cost.cycles),
+                                                  .energy_pj = cost.energy_pj,
+                                                  .bound = bound_};
 }
 
 // Where constraints leave little, exact search may take long to find anything; a space knows a
@@ -78,7 +95,7 @@ Result<void> LayerProver::OpenJournal(const JournalFile& file, bool restore) {
   journal_ = *std::move(opened);
   before_ = proof_ = written_ = record.proof;
   bound_ = std::max(bound_, record.bound);
-  without_bypass_ = held_before_ = record.held;
+  if (record.held) without_bypass_ = held_before_ = record.held;
   perfect_factors_ = record.perfect;
   if (record.mapping) {
     // Priced again: a journal is no reason to believe a number.
@@ -304,7 +321,9 @@ Result<void> LayerProver::Write(bool new_mapping) {
 }
 
 Result<void> LayerProver::Close() {
-  return written_ == proof_ ? Result<void>() : Write(/*new_mapping=*/false);
+  // What is known without any round is in no line yet.
+  const bool silent = proof_.rounds == 0 && without_bypass_;
+  return written_ == proof_ && !silent ? Result<void>() : Write(/*new_mapping=*/false);
 }
 
 void LayerProver::Offer() {

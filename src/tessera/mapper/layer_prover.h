@@ -65,6 +65,7 @@ class LayerProver {
  private:
   Result<void> Audit();
   Result<void> StartInside(const MappingProblem& problem);
+  void StartHeld();
   Result<void> Round(ThreadPool& pool);
   Result<void> PerfectRound(ThreadPool& pool);
   Result<void> Take(const exact::Progress& progress);

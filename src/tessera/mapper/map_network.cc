@@ -20,6 +20,7 @@
 #include "tessera/env.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/mapper/map_settings.h"
+#include "tessera/mapper/price_again.h"
 #include "tessera/mapper/proof.h"
 #include "tessera/mapper/warm_start.h"
 #include "tessera/part.h"
@@ -98,10 +99,11 @@ uint64_t LayerSeed(int64_t seed, const Layer& layer) {
   return CounterRng(static_cast<uint64_t>(seed), StreamId(ToString(layer))).Bits64();
 }
 
-// Of a policy before proofs: in all, and at a time.
-constexpr int64_t kProposals = 8, kProposalBatch = 4;
+// Of a policy before proofs. One that meets the bound leaves nothing to propose, so they are made
+// one at a time.
+constexpr int64_t kProposals = 4, kProposalBatch = 1;
 
-// A gap that proposals are not asked to close: a few rounds do it.
+// A gap that no search is asked to close where there is a policy: a few rounds do it.
 constexpr double kNearlyProved = 0.02;
 
 // Whether a policy proposes mappings of a layer, instead of the method.
@@ -137,6 +139,7 @@ class NetworkMapper {
   Result<NetworkMapping> Go() {
     mapping_.layers.resize(job_.network.layers.size());
     const size_t layers = mapping_.layers.size();
+    proposed_.assign(layers, false);
     if (Result<void> ready = ForEachLayer(0, layers, [&](size_t i) { return Prepare(i); });
         !ready) {
       return ready.error();
@@ -146,14 +149,19 @@ class NetworkMapper {
           !known) {
         return known.error();
       }
+      // What a policy proposes is what the first look at a layer has to beat, in the place of its
+      // own chains, which would cost more.
+      if (WantsProposals(job_)) {
+        Result<void> proposed = ForEachLayer(0, layers, [&](size_t i) { return Propose(i); });
+        if (!proposed) return proposed.error();
+      }
       // A first answer for everything before any layer is looked into.
       constexpr double kStartShare = 0.2;
       const double seconds = kStartShare * job_.settings.budget.seconds;
       if (Result<void> started = prover_.Start(seconds); !started) return started.error();
       started_ = true;
     }
-    const std::string& policy = job_.settings.policy;
-    if (job_.method || !(policy.empty() || policy == "none")) {
+    if (job_.method) {
       if (Result<void> searched = SearchAll(); !searched) return searched.error();
     }
     if (job_.prove) {
@@ -225,12 +233,25 @@ class NetworkMapper {
     if (Result<void> taken = TakeRecorded(index, **problem, made, StopReason::kSamples); !taken) {
       return taken;
     }
-    Finish(**problem, made);
+    if (Result<void> finished = Finish(**problem, made); !finished) return finished;
     made.search = {};  // It is counted when the layer's turn comes.
     return {};
   }
 
+  // A layer that a policy makes mappings of, before anything is known of it but bounds.
+  Result<void> Propose(size_t index) {
+    LayerMapping& made = mapping_.layers[index];
+    const Result<std::unique_ptr<MappingProblem>> problem =
+        SearchProblem(job_, made.layer, made.name);
+    if (!problem) return problem.error();
+    if (!Proposes(job_, **problem)) return {};
+    proposed_[index] = true;
+    if (Result<void> searched = Search(index, **problem, made); !searched) return searched;
+    return Finish(**problem, made);
+  }
+
   Result<void> Search(size_t index) {
+    if (proposed_[index]) return {};
     LayerMapping& made = mapping_.layers[index];
     const bool settled = made.cost || (made.proof && made.proof->complete);
     const bool proved = started_ && prover_.Done(index) && settled;
@@ -252,16 +273,13 @@ class NetworkMapper {
     Result<void> searched = late ? TakeRecorded(index, **problem, made, StopReason::kSeconds)
                                  : Search(index, **problem, made);
     if (!searched) return searched;
-    Finish(**problem, made);
+    if (Result<void> finished = Finish(**problem, made); !finished) return finished;
     if (started_) prover_.Offer(index);
     return {};
   }
 
   Result<void> Search(size_t index, const MappingProblem& problem, LayerMapping& made) {
-    // What the first look at a layer leaves open, a policy's proposals are to be beaten by; where
-    // it makes none, or none is wanted, the method searches.
-    const bool proposes = Proposes(job_, problem);
-    if (!proposes && !job_.method) return {};
+    const bool proposes = proposed_[index];
     const Budget budget = LayerBudget(proposes);
     const std::span<const LayerMapping> solved(mapping_.layers.data(), solved_);
     const uint64_t seed = LayerSeed(job_.settings.seed, made.layer);
@@ -282,7 +300,6 @@ class NetworkMapper {
       journal = *std::move(opened);
     }
     SearchOptions options{.budget = budget,
-                          // One that meets the bound leaves nothing to propose.
                           .batch = proposes ? kProposalBatch : job_.settings.points,
                           .bound = made.bound,
                           .target_gap = job_.settings.target_gap,
@@ -354,15 +371,19 @@ class NetworkMapper {
     return deadline;
   }
 
-  void Finish(const MappingProblem& problem, LayerMapping& made) const {
-    if (!made.search.best) return;
+  Result<void> Finish(const MappingProblem& problem, LayerMapping& made) const {
+    if (!made.search.best) return {};
     // A proof's mapping is as good if it has the same value; the proof sees to the rest.
-    if (made.cost && made.search.best->outcome.value >= made.value) return;
+    if (made.cost && made.search.best->outcome.value >= made.value) return {};
+    if (hooks_.directory != nullptr) {
+      if (Result<void> same = PriceAgain(problem, *made.search.best); !same) return same;
+    }
     made.point = made.search.best->point;
     made.mapping = problem.space().Decode(*made.point);
     made.cost = problem.CostOf(*made.search.best);
     made.value = made.search.best->outcome.value;
     made.status = StatusOf(made.value, made.bound);
+    return {};
   }
 
   const MapJob& job_;
@@ -371,8 +392,9 @@ class NetworkMapper {
   ThreadPool pool_;
   SharedProgress progress_;
   NetworkMapping mapping_;
-  bool started_ = false;  // the proofs
-  size_t solved_ = 0;     // layers whose results the others may use
+  bool started_ = false;           // the proofs
+  std::vector<uint8_t> proposed_;  // by layer: a policy did
+  size_t solved_ = 0;              // layers whose results the others may use
   Prover prover_;
   const double start_ = SteadySeconds();
 };

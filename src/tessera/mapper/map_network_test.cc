@@ -170,10 +170,12 @@ TEST(MapNetwork, WhatWasSearchedCountsWhereTheClockLeavesNoTimeToSearch) {
   MapSettings settings{.accelerator = "eyeriss-256", .objective = Objective::kEdp};
   settings.model = *ChooseCostModel("loopnest");
   settings.method = Method("sa");
+  settings.bypass = false;
   settings.budget.samples = 5000;
   const Result<MapJob> search = MakeJob(settings, network);
   ASSERT_TRUE(search) << search.error();
   settings.method = Method("auto");
+  settings.policy = "none";
   settings.budget.seconds = 0.2;
   const Result<MapJob> job = MakeJob(settings, network);
   ASSERT_TRUE(job) << job.error();
@@ -428,6 +430,33 @@ TEST(MapNetwork, EqualMappingsAreToldApartByTheNextObjective) {
   EXPECT_GE(reached, *least->layers[0].bound);
   if (mapping->layers[0].then[0].proved) {
     EXPECT_NEAR(reached, least->layers[0].cost->energy_pj, 1e-9 * reached);
+  }
+}
+
+// What a policy proposes takes the place of the mapper's own first chains: fewer evaluations lead
+// to the same proofs, and what bypass gains is known even where a proposal meets the bound at once.
+TEST(MapNetwork, ProposalsTakeThePlaceOfTheFirstChains) {
+  for (const Objective objective : {Objective::kLatency, Objective::kEdp}) {
+    MapSettings settings{.accelerator = "simple3", .objective = objective};
+    settings.method = Method("exact");
+    settings.proof_rounds = 60;
+    settings.bypass = objective == Objective::kLatency;
+    const Result<NetworkMapping> alone = MapNetwork(Job(settings), 1, {});
+    settings.policy = "default";
+    const MapJob job = Job(settings);
+    const Result<NetworkMapping> proposed = MapNetwork(job, 1, {}), again = MapNetwork(job, 3, {});
+    ASSERT_TRUE(alone && proposed && again);
+    ExpectEqual(*proposed, *again);
+    for (size_t i = 0; i < alone->layers.size(); ++i) {
+      const LayerMapping &before = alone->layers[i], &after = proposed->layers[i];
+      EXPECT_EQ(before.status, MapStatus::kOptimal);
+      EXPECT_EQ(after.status, MapStatus::kOptimal);
+      EXPECT_NEAR(after.value, before.value, 1e-9 * before.value) << after.name;
+      EXPECT_LT(after.samples(), before.samples()) << after.name;
+      ASSERT_EQ(after.without_bypass.has_value(), settings.bypass) << after.name;
+      if (!settings.bypass) continue;
+      EXPECT_GE(after.without_bypass->value.value_or(0), after.value) << after.name;
+    }
   }
 }
 

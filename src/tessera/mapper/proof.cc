@@ -121,6 +121,8 @@ Result<void> Prover::Start(double seconds) {
     if (hooks_.directory != nullptr) {
       const JournalFile file = ProofJournal(*hooks_.directory, i);
       if (Result<void> opened = prover->OpenJournal(file, !Reproducible()); !opened) return opened;
+    } else {
+      prover->Offer();
     }
     ThreadPool one(1);  // Layers are what runs side by side.
     if (!prover->done() && !(hooks_.stopped && hooks_.stopped())) {

@@ -50,6 +50,10 @@ bool Take(const Json& line, ProofRecord& record) {
       !line["complete"].is_boolean()) {
     return false;
   }
+  constexpr double kMost = 0x1p53;
+  for (const double count : {*rounds, *evaluations}) {
+    if (count < 0 || count > kMost) return false;
+  }
   record.proof = {.rounds = static_cast<int64_t>(*rounds),
                   .evaluations = static_cast<int64_t>(*evaluations),
                   .complete = line["complete"].get<bool>()};

@@ -11,9 +11,15 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <variant>
+
+#include <fmt/format.h>
 
 namespace tessera {
 namespace {
+
+// Before proofs.
+constexpr policy::ActorOptions kBeforeProofs{.first = 32, .each = 4, .rethink = 0};
 
 // How often sizes differ by a factor of 2, over all dimensions.
 double Distance(const Layer& a, const Layer& b) {
@@ -83,8 +89,27 @@ std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem,
 }
 
 const MethodChoice& PolicyChoice() {
-  static const MethodChoice kChoice = *ParseMethodChoice("policy:first=64:each=8:rethink=0");
+  static const MethodChoice kChoice =
+      *ParseMethodChoice(fmt::format("policy:first={}:each={}:rethink={}", kBeforeProofs.first,
+                                     kBeforeProofs.each, kBeforeProofs.rethink));
   return kChoice;
+}
+
+std::optional<std::pair<LoopMapping, Cost>> HeldProposal(const MapJob& job,
+                                                         const LayerMapping& layer) {
+  MappingProblemOptions options = ProblemOptionsOf(job, layer.name);
+  options.space.decide_keep = false;
+  const Result<std::unique_ptr<MappingProblem>> problem =
+      MappingProblem::Make(layer.layer, job.accelerator, job.settings.model, options);
+  if (!problem || !PolicyPlays(job, **problem)) return std::nullopt;
+  const std::unique_ptr<policy::Game> game = policy::MakeGame(**problem);
+  const std::vector<Point> points =
+      policy::Actor(*game, *PolicyOf(job), /*seed=*/0, kBeforeProofs).Propose(1);
+  if (points.empty()) return std::nullopt;
+  const Trial trial{.point = points.front(), .outcome = (*problem)->Evaluate(points.front())};
+  if (!trial.outcome.feasible()) return std::nullopt;
+  return std::pair(std::get<LoopMapping>((*problem)->space().Decode(trial.point)),
+                   (*problem)->CostOf(trial));
 }
 
 }  // namespace tessera

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tessera/map.h"
@@ -42,8 +44,14 @@ bool PolicyPlays(const MapJob& job, const MappingProblem& problem);
 // then learn from there. Empty: there is no policy, or the method takes no hints.
 std::vector<Point> PolicyHints(const MapJob& job, const MappingProblem& problem, uint64_t seed);
 
-// Method policy as it acts before proofs, with half of its drafts: a proof takes little time.
+// Method policy as it acts before proofs, with few drafts, of which it thinks once: many proofs
+// take less time than more of them would.
 const MethodChoice& PolicyChoice();
+
+// A mapping of a layer as the policy proposes it before proofs, but of which every level holds what
+// it can. Nothing: the policy makes none.
+std::optional<std::pair<LoopMapping, Cost>> HeldProposal(const MapJob& job,
+                                                         const LayerMapping& layer);
 
 }  // namespace tessera
 

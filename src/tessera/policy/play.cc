@@ -269,7 +269,8 @@ void Actor::Rethink(std::vector<Draft>& drafts, uint64_t seed) const {
   }
 }
 
-void Actor::Refill(int64_t count, bool first) {
+void Actor::Refill(int64_t count) {
+  const bool first = rounds_ == 0;
   const uint64_t seed = first ? 0 : seed_;
   std::vector<Draft> drafts = Play(
       game_, networks_, {.count = count, .seed = seed, .stream = rounds_, .greedy_first = first});
@@ -292,35 +293,41 @@ void Actor::Refill(int64_t count, bool first) {
     const bool again = !nests_.insert(HashOf(drafts[i].outline)).second;
     const double key =
         scores[i] + choice.priors[i] - shift + (first ? 0 : noise) - (again ? kAgain : 0);
-    pool_.push_back({.draft = std::move(drafts[i]), .key = key});
+    pool_.push_back({.draft = std::move(drafts[i]), .key = key, .number = pooled_++});
+    std::push_heap(pool_.begin(), pool_.end());
   }
-  std::stable_sort(pool_.begin(), pool_.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.key > b.key; });
+}
+
+// Drafts for three times as many proposals as there were so far, until that is many. False: the
+// policy has no others.
+bool Actor::NextStage() {
+  constexpr int64_t kGrowth = 3, kMostOfStage = 64, kTogether = 256, kMost = 1024, kTries = 4;
+  if (exhausted_) return false;
+  const int64_t size = std::clamp(kGrowth * staged_, int64_t{1}, kMostOfStage);
+  if (staged_ == 0) {
+    Refill(options_.first);
+  } else {
+    // Drafts that are thought about together end up alike.
+    const int64_t together = game_.near() && options_.rethink > 0 ? kTogether : kMost;
+    const int64_t wanted = std::min(kMost, options_.each * size);
+    for (int64_t i = 0; i < kTries && (i == 0 || std::ssize(pool_) < size); ++i) {
+      for (int64_t left = wanted; left > 0; left -= together) Refill(std::min(together, left));
+    }
+  }
+  left_ = std::min(size, std::ssize(pool_));
+  staged_ += left_;
+  exhausted_ = left_ == 0;
+  return !exhausted_;
 }
 
 std::vector<Point> Actor::Propose(int64_t count) {
-  constexpr int64_t kTogether = 256, kMost = 1024, kTries = 4;
-  // Drafts that are thought about together end up alike.
-  const int64_t together = game_.near() && options_.rethink > 0 ? kTogether : kMost;
   std::vector<Point> points;
-  const auto take = [&] {
-    points.push_back(pool_.front().draft.point);
-    pool_.erase(pool_.begin());
-  };
-  if (!begun_) {
-    begun_ = true;
-    Refill(options_.first, /*first=*/true);
-    take();
+  while (std::ssize(points) < count && (left_ > 0 || NextStage())) {
+    std::pop_heap(pool_.begin(), pool_.end());
+    points.push_back(pool_.back().draft.point);
+    pool_.pop_back();
+    --left_;
   }
-  const int64_t more = count - std::ssize(points);
-  if (more <= 0) return points;
-  const int64_t wanted = std::min(kMost, options_.each * more);
-  for (int64_t i = 0; i < kTries && (i == 0 || std::ssize(pool_) < more); ++i) {
-    for (int64_t left = wanted; left > 0; left -= together) {
-      Refill(std::min(together, left), /*first=*/false);
-    }
-  }
-  while (std::ssize(points) < count && !pool_.empty()) take();
   return points;
 }
 

@@ -90,7 +90,8 @@ struct ActorOptions {
 };
 
 // Proposals without repetition. The first one is the most probable of the drafts that are played
-// first, whatever the seed; the next ones are draws.
+// first, whatever the seed; the next ones are draws. Drafts are made in stages, each of them for as
+// many proposals, whoever asks for how many: the first k proposals are the same whatever follows.
 class Actor {
  public:
   // Game and networks outlive it.
@@ -104,8 +105,14 @@ class Actor {
   struct Candidate {
     Draft draft = {};
     double key = 0;
+    int64_t number = 0;  // of equal ones the first
+
+    friend bool operator<(const Candidate& a, const Candidate& b) {
+      return a.key != b.key ? a.key < b.key : a.number > b.number;
+    }
   };
-  void Refill(int64_t count, bool first);
+  bool NextStage();
+  void Refill(int64_t count);
   void Rethink(std::vector<Draft>& drafts, uint64_t seed) const;
 
   const Game& game_;
@@ -113,10 +120,12 @@ class Actor {
   const uint64_t seed_;
   const ActorOptions options_;
   uint64_t rounds_ = 0;
-  float least_ = 0;  // estimated cost of the first drafts
-  std::vector<Candidate> pool_;
+  float least_ = 0;                          // estimated cost of the first drafts
+  std::vector<Candidate> pool_;              // a heap
+  int64_t pooled_ = 0;                       // candidates that there ever were
   std::unordered_set<size_t> seen_, nests_;  // points, and what they amount to
-  bool begun_ = false;
+  int64_t staged_ = 0, left_ = 0;            // proposals of all stages so far, and not yet made
+  bool exhausted_ = false;
 };
 
 }  // namespace tessera::policy

@@ -59,6 +59,14 @@ std::unique_ptr<MappingProblem> ProblemOf(const Case& c) {
   return *std::move(made);
 }
 
+std::unique_ptr<MappingProblem> MaestroProblemOf(const Layer& layer) {
+  Result<std::unique_ptr<MappingProblem>> made =
+      MappingProblem::Make(layer, *LoadAccelerator("maestro-256"), *ChooseCostModel("maestro", {}),
+                           {.objective = Objective::kEdp});
+  EXPECT_TRUE(made) << made.error().message;
+  return *std::move(made);
+}
+
 Networks Untrained(const Game& game, uint64_t seed = 5) {
   return Networks(game.features(), {64, 64}, seed);
 }
@@ -131,12 +139,9 @@ TEST(MaestroGame, DrawsAreLegalAndAnyPointCanBePlayed) {
   const Layer depthwise{.k = 96, .c = 96, .y = 30, .x = 30, .r = 3, .s = 3, .groups = 96};
   const Layer product{.type = LayerType::kMatmul, .m = 128, .n = 64, .k = 197};
   for (const Layer& layer : {conv, depthwise, product}) {
-    const Result<std::unique_ptr<MappingProblem>> problem =
-        MappingProblem::Make(layer, *LoadAccelerator("maestro-256"),
-                             *ChooseCostModel("maestro", {}), {.objective = Objective::kEdp});
-    ASSERT_TRUE(problem) << problem.error().message;
-    const MappingSpace& space = (*problem)->space();
-    const std::unique_ptr<Game> game = MakeGame(**problem);
+    const std::unique_ptr<MappingProblem> problem = MaestroProblemOf(layer);
+    const MappingSpace& space = problem->space();
+    const std::unique_ptr<Game> game = MakeGame(*problem);
     ASSERT_NE(game, nullptr);
     for (const Draft& draft : Play(*game, Untrained(*game), {.count = 30, .seed = 3})) {
       const Result<void> legal = space.Check(draft.point);
@@ -146,7 +151,7 @@ TEST(MaestroGame, DrawsAreLegalAndAnyPointCanBePlayed) {
     for (int i = 0, played = 0; played < 30; ++i) {
       ASSERT_LT(i, 1000);
       const Point target = space.Sample(rng, 4);
-      if (!(*problem)->Evaluate(target).feasible()) continue;
+      if (!problem->Evaluate(target).feasible()) continue;
       ++played;
       const std::unique_ptr<Episode> episode = game->Begin();
       Turn turn;
@@ -174,6 +179,39 @@ TEST(Actor, ProposesEachPointOnceAndTheFirstWhateverTheSeed) {
   for (const Point& point : a) different.insert(PointHash()(point));
   for (const Point& point : one.Propose(20)) different.insert(PointHash()(point));
   EXPECT_EQ(different.size(), 40u);
+}
+
+// A run with more samples goes on from one with fewer, however many are asked for at a time, with
+// either model; so does one whose space has no more of them.
+TEST(Actor, MoreProposalsGoOnFromFewer) {
+  constexpr int64_t kMost = 90;
+  const auto check = [](const MappingProblem& problem, int64_t least) {
+    const std::unique_ptr<Game> game = MakeGame(problem);
+    const Networks networks = Untrained(*game);
+    const ActorOptions options{.first = 32, .each = 4, .rethink = 2};
+    const std::vector<Point> all = Actor(*game, networks, 1, options).Propose(kMost);
+    EXPECT_GE(std::ssize(all), least);
+    for (const int64_t k : {1, 2, 4, 5, 16, 17, 64, 65}) {
+      const auto asked = std::min(k, std::ssize(all));
+      const std::vector<Point> first = Actor(*game, networks, 1, options).Propose(k);
+      EXPECT_EQ(first, std::vector<Point>(all.begin(), all.begin() + asked)) << k;
+    }
+    for (const int64_t batch : {1, 7}) {
+      Actor actor(*game, networks, 1, options);
+      std::vector<Point> some;
+      for (std::vector<Point> more; std::ssize(some) < kMost;
+           std::ranges::copy(more, std::back_inserter(some))) {
+        more = actor.Propose(std::min(batch, kMost - std::ssize(some)));
+        if (more.empty()) break;
+      }
+      EXPECT_EQ(some, all) << batch;
+    }
+  };
+  check(*ProblemOf(Cases()[1]), kMost);
+  const Layer conv{.k = 64, .c = 24, .y = 30, .x = 30, .r = 3, .s = 3};
+  check(*MaestroProblemOf(conv), kMost);
+  const Layer tiny{.type = LayerType::kFullyConnected, .n = 1, .k = 2, .c = 1};
+  check(*ProblemOf({"simple3", tiny, false}), 2);
 }
 
 // Agents that think again change something, keep most of the rest, and stay legal.

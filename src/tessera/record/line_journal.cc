@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,11 @@ std::string Checked(std::string_view line, std::string_view previous) {
   return tail.substr(kBeforeSum.size(), kSumDigits) == SumOf(previous, object) ? object : "";
 }
 
+bool IsPacked(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return file.get() == 0x1f && file.get() == 0x8b;
+}
+
 }  // namespace
 
 void JournalText::Keep(size_t count) {
@@ -57,6 +63,13 @@ Result<JournalText> ReadJournalText(const JournalFile& file) {
     return Error{.kind = ErrorKind::kIo,
                  .message = "this is not a regular file",
                  .where = {.file = file.path}};
+  }
+  // It could be read, but what is appended to it would destroy it.
+  if (IsPacked(file.path)) {
+    return Error{.kind = ErrorKind::kBadValue,
+                 .message = "the journal was compressed",
+                 .where = {.file = file.path},
+                 .hint = "unpack it: gzip -d"};
   }
   const Result<std::string> text = ReadFile(file.path);
   if (!text) return text.error();

@@ -1,6 +1,8 @@
 // Chained journals: a torn end is left out wherever it is torn, every other change is noticed.
 #include "tessera/record/line_journal.h"
 
+#include <zlib.h>
+
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -87,6 +89,20 @@ TEST_F(LineJournalTest, AMissingFileIsEmptyAndALinkIsRefused) {
   EXPECT_FALSE(ReadJournalText(nothing));
   EXPECT_FALSE(LineJournal::Open(nothing, {}));
   EXPECT_FALSE(std::filesystem::exists(folder_.File("elsewhere")));
+}
+
+// gzip's bytes unpacked have lines whose sums fit; lines appended to them would be lost with the
+// rest.
+TEST_F(LineJournalTest, ACompressedJournalIsRefusedAndLeftAlone) {
+  const gzFile packed = ::gzopen(file_.path.c_str(), "wb");
+  ASSERT_EQ(::gzwrite(packed, text_.data(), static_cast<unsigned>(text_.size())),
+            std::ssize(text_));
+  ::gzclose(packed);
+  EXPECT_EQ(*ReadFile(file_.path), text_);
+  const auto read = ReadJournalText(file_);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(ToString(read.error()),
+            file_.path + ": the journal was compressed; unpack it: gzip -d");
 }
 
 TEST_F(LineJournalTest, ReportsAFullDisk) {

@@ -163,8 +163,14 @@ JournalFile RunDirectory::Journal(std::string_view name) const {
 Result<void> RunDirectory::Put(const std::string& name, std::string_view contents) const {
   const std::string file = File(name);
   const std::string folder = fs::path(file).parent_path().string();
-  // Any of the folders in between may lead elsewhere.
   std::error_code ignored;
+  // Somebody moved or removed it: what is left to write would be the debris of a run.
+  if (!fs::is_directory(path_, ignored)) {
+    return Error{.kind = ErrorKind::kIo,
+                 .message = "the folder of the run is not there any more",
+                 .where = {.file = path_}};
+  }
+  // Any of the folders in between may lead elsewhere.
   for (size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
     const std::string between = File(std::string_view(name).substr(0, end));
     if (fs::is_symlink(between, ignored)) return LinkError(between);

@@ -169,6 +169,16 @@ TEST_F(RunDirectoryTest, LookingNeedsNoWriteAccess) {
   EXPECT_FALSE(fs::exists(path_ + "/lock"));
 }
 
+TEST_F(RunDirectoryTest, AFolderThatWasRemovedStaysSo) {
+  Result<RunDirectory> run = Make();
+  ASSERT_TRUE(run);
+  fs::remove_all(path_);
+  const Result<void> written = run->Write("mappings/001.json", "{}");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().message, "the folder of the run is not there any more");
+  EXPECT_FALSE(fs::exists(path_));
+}
+
 TEST_F(RunDirectoryTest, TwoWritersAreOneTooMany) {
   const Result<RunDirectory> run = Make();
   EXPECT_EQ(RunDirectory::Open(path_).error().message, path_ + " is in use by another program");

@@ -25,5 +25,17 @@ TEST(Signals, TheFirstAsksAndTheSecondEnds) {
   ResetStop();
 }
 
+TEST(Signals, AClosedTerminalAsksUnlessNohupWasThere) {
+  std::signal(SIGHUP, SIG_IGN);
+  InstallStopSignals();
+  std::raise(SIGHUP);
+  EXPECT_FALSE(StopRequested());
+  std::signal(SIGHUP, SIG_DFL);
+  InstallStopSignals();
+  std::raise(SIGHUP);
+  EXPECT_TRUE(StopRequested());
+  ResetStop();
+}
+
 }  // namespace
 }  // namespace tessera

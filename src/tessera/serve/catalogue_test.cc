@@ -79,6 +79,21 @@ TEST(CatalogueTest, FollowsJournalsAndLeavesOutATornEnd) {
   EXPECT_EQ(part()["curve"].size(), 2U);
 }
 
+TEST(CatalogueTest, NumbersThatNobodyMeansAreNotFollowed) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/a";
+  ASSERT_TRUE(NewRun(path));
+  fs::create_directories(path + "/journal");
+  std::ofstream(path + "/journal/progress.jsonl")
+      << R"({"episodes":10,"team_return":-5.5})" << '\n'
+      << R"({"episodes":1e300,"team_return":1})" << '\n'
+      << R"({"episodes":-1e300,"team_return":1})" << '\n';
+  Catalogue catalogue(folder.path());
+  catalogue.Scan();
+  // Lines that say nothing count as one each.
+  EXPECT_EQ(catalogue.TailOf(catalogue.entries().front().id)->lines(), 12);
+}
+
 TEST(CatalogueTest, DamagedRunsSayWhatIsWrong) {
   const TemporaryFolder folder;
   for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{

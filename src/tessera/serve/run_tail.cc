@@ -113,8 +113,11 @@ void RunTail::Take(const Json& line, Part& part) const {
   if (kind_ == kTrainRun) {
     const std::optional<double> episodes = NumberOf(line, "episodes");
     const std::optional<double> reward = NumberOf(line, "team_return");
-    if (episodes) part.lines = static_cast<int64_t>(*episodes);
-    if (episodes && reward) add(*episodes, *reward);
+    // Lines are shown before anybody has checked them.
+    constexpr double kMost = 0x1p53;
+    if (!episodes || *episodes < 0 || *episodes > kMost) return;
+    part.lines = static_cast<int64_t>(*episodes);
+    if (reward) add(*episodes, *reward);
     return;
   }
   std::optional<double> value = NumberOf(line, "value");

@@ -60,6 +60,18 @@ int32_t TranslatedIndex(const Decision& from, int32_t index, const Decision& to)
   return to.IndexOfOrder(translated);
 }
 
+// A unit does at most one MAC in a cycle.
+Result<void> CheckWork(const Cost& cost, int64_t macs_of_layer, int64_t units) {
+  const int64_t macs = cost.macs > 0 ? cost.macs : macs_of_layer;
+  const double least = std::ceil(static_cast<double>(macs) / static_cast<double>(units));
+  if (static_cast<double>(cost.cycles) >= least) return {};
+  return Error{.kind = ErrorKind::kBadValue,
+               .message = fmt::format("'cycles' of the answer is {}, but {} MACs on {} units take "
+                                      "at least {}; 'macs' says how many are left where some are "
+                                      "skipped",
+                                      cost.cycles, macs, units, least)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
@@ -76,7 +88,8 @@ Result<std::unique_ptr<MappingProblem>> MappingProblem::Make(const Layer& layer,
   std::unique_ptr<MappingProblem> problem(new MappingProblem(*std::move(space), model, options));
   problem->macs_ = Macs(layer);
   problem->array_ = accelerator.pe_array;
-  problem->num_pes_ = accelerator.pe_array ? accelerator.pe_array->num_pes : 1;
+  problem->num_pes_ = form == MappingForm::kLoops ? accelerator.hierarchy->arithmetic.instances()
+                                                  : accelerator.pe_array->num_pes;
   if (form == MappingForm::kLoops) {
     problem->loops_ = {.problem = *MakeLoopProblem(layer), .hierarchy = *accelerator.hierarchy};
   }
@@ -182,7 +195,9 @@ bool MappingProblem::EvaluateBatch(std::span<Trial> trials, ThreadPool& pool) co
   const std::vector<Result<Cost>> costs = batch_->Evaluate(requests, pool);
   for (size_t i = 0; i < asked.size(); ++i) {
     if (costs[i]) {
-      asked[i]->outcome = OutcomeOf(*costs[i]);
+      const Result<void> possible = CheckWork(*costs[i], macs_, requests[i].num_pes);
+      asked[i]->outcome =
+          possible ? OutcomeOf(*costs[i]) : Outcome::Failed(possible.error().message);
     } else if (costs[i].error().kind == ErrorKind::kInfeasible) {
       asked[i]->outcome = Outcome::Infeasible(costs[i].error().message);
     } else {

@@ -10,6 +10,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
 #include "tessera/base/sha256.h"
+#include "tessera/base/stop.h"
 #include "tessera/base/text.h"
 #include "tessera/mapper/map_settings.h"
 #include "tessera/record/run_inputs.h"
@@ -131,6 +132,7 @@ Result<Study> Study::Load(const RunDirectory& directory) {
   study.id_ = StudyId(*text);
   std::string_view rest = *text;
   while (!rest.empty()) {
+    if (StopRequested()) return Interrupted("reading the units");
     const size_t end = std::min(rest.find('\n'), rest.size());
     Result<ReadUnit> read = ParseUnit(rest.substr(0, end), file, std::ssize(study.units_) + 1);
     if (!read) return read.error();

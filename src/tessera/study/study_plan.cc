@@ -12,6 +12,7 @@
 #include "tessera/arch/copy.h"
 #include "tessera/base/file.h"
 #include "tessera/base/sha256.h"
+#include "tessera/base/stop.h"
 #include "tessera/base/text.h"
 #include "tessera/map.h"
 #include "tessera/mapper/map_settings.h"
@@ -251,6 +252,7 @@ Result<MapSettings> Planner::SettingsOf(const UnitRequest& request,
 }
 
 Result<void> Planner::Add(const UnitRequest& request) {
+  if (StopRequested()) return Interrupted("planning the study");
   const Result<const Input<Network>*> network = NetworkOf(request.network);
   if (!network) return network.error();
   const Result<const Input<Accelerator>*> machine = AcceleratorOf(request.accelerator);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/file.h"
+#include "tessera/base/stop.h"
 #include "tessera/base/text.h"
 
 namespace tessera {
@@ -20,6 +21,7 @@ Result<UnitRecords> RecordsOf(const JournalText& text, const std::string& path,
   UnitRecords records;
   int64_t line = 0;
   for (const std::string& record : text.lines) {
+    if (StopRequested()) return Interrupted("reading the records");
     const Result<RecordHead> head = CheckRecordOf(study, record, {.file = path, .line = ++line});
     if (!head) return head.error();
     records[head->unit] = record;
@@ -92,7 +94,11 @@ Result<void> UnitJournal::PutInOrder() {
   }
   journal_.reset();
   std::filesystem::rename(unfinished_, file_.path, code);
-  if (!code) return {};
+  if (!code) {
+    // The header is about to name the hash of this file: a power cut must not bring back the other.
+    SyncFolder(std::filesystem::path(file_.path).parent_path().string());
+    return {};
+  }
   return Error{.kind = ErrorKind::kIo,
                .message = fmt::format("cannot replace the journal: {}", code.message()),
                .where = {.file = file_.path}};

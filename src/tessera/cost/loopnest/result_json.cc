@@ -2,10 +2,11 @@
 #include "tessera/cost/loopnest/result_json.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "tessera/base/text.h"
 
 namespace tessera::loopnest {
 namespace {
@@ -40,8 +41,7 @@ Json NetworkTensor(const TimeloopResult& result, const TimeloopNetworkTensor& ne
     const Ingress& ingress = result.ingresses[static_cast<size_t>(network.first_ingress + k)];
     // Timeloop prints these words with two decimals, and so do its rows.
     const std::string words = fmt::format("{:.2f}", ingress.words);
-    ingresses[fmt::format("{},{}", ingress.multicast, ingress.scatter)] =
-        std::strtod(words.c_str(), nullptr);
+    ingresses[fmt::format("{},{}", ingress.multicast, ingress.scatter)] = *ParseDouble(words);
     multicast = std::max(multicast, ingress.multicast);
   }
   return {{"fanout", network.fanout},

@@ -336,19 +336,20 @@ Annealer& Mapper::State::AnnealerOf(int worker) {
 
 // Something to compare with, before anything else is done.
 void Mapper::State::FirstWalk() {
+  const bool begun = options.begun && has_mapping;
   if (!has_mapping) {
     const LoopMapping outside = AllOutside();
     if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
   }
   if (!has_mapping) return;
-  Annealer& annealer = AnnealerOf(0);
   const auto walk = [&](int64_t per_width, double hot, bool same_keep) {
     const int64_t evaluations = per_width * options.dive_width;
-    Take(annealer.Walk(
+    annealed += evaluations;
+    if (begun) return;
+    Take(AnnealerOf(0).Walk(
              best.mapping,
              {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
          true);
-    annealed += evaluations;
   };
   if (choices.sets.size() == 1) {
     walk(/*per_width=*/16, /*hot=*/1.0, /*same_keep=*/false);
@@ -358,7 +359,7 @@ void Mapper::State::FirstWalk() {
     walk(/*per_width=*/64, /*hot=*/1.0, /*same_keep=*/true);
     walk(/*per_width=*/64, /*hot=*/0.3, /*same_keep=*/false);
   }
-  counters.evaluations += annealer.evaluations();
+  if (!begun) counters.evaluations += AnnealerOf(0).evaluations();
 }
 
 // Work is counted, not timed, so that results repeat: about a microsecond each.

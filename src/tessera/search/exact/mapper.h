@@ -107,6 +107,10 @@ struct MapperOptions {
   // work at first, less and less where it finds nothing. Default: true.
   bool anneal = true;
 
+  // The best of what was offered before the first round is where a search elsewhere has ended: it
+  // takes the place of the first chains. Default: false.
+  bool begun = false;
+
   // For tests of the audit only: multiplies every bound, so anything but 1 makes proofs false.
   // Default: 1.
   double bound_scale = 1;
