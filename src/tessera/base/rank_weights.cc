@@ -1,3 +1,4 @@
+// Weights by rank: logarithms that fall with the place.
 #include "tessera/base/rank_weights.h"
 
 #include <algorithm>
@@ -46,7 +47,8 @@ std::vector<double> EvenRankWeights(std::span<const double> costs, double top, d
     for (size_t i = first; i < end; ++i) weights[order[i]] = share;
     squares += share * sum;
   }
-  const double deviation = std::sqrt(squares / static_cast<double>(std::max<size_t>(1, costs.size())));
+  const double deviation =
+      std::sqrt(squares / static_cast<double>(std::max<size_t>(1, costs.size())));
   constexpr double kNone = 1e-9;  // what rounding leaves where all are equals
   for (double& weight : weights) weight = deviation > kNone ? weight / deviation : 0.0;
   return weights;

@@ -1,3 +1,4 @@
+// What numbers are worth by their order: the best part, ties, costs that are infinite.
 #include "tessera/base/rank_weights.h"
 
 #include <limits>
@@ -29,7 +30,8 @@ TEST(RankWeights, NeverFavourWhatIsNotFeasible) {
 
 // How far apart costs are says nothing, but those that hardly differ get the same.
 TEST(EvenRankWeights, EqualsShareWhatTheyGet) {
-  const std::vector<double> weights = EvenRankWeights(std::vector{3.0, 1.0, 1.0004, 900.0}, 0.5, 1e-3);
+  const std::vector<double> weights =
+      EvenRankWeights(std::vector{3.0, 1.0, 1.0004, 900.0}, 0.5, 1e-3);
   EXPECT_EQ(weights, EvenRankWeights(std::vector{3.0, 1.0, 1.0, 4.0}, 0.5, 0));
   EXPECT_EQ(weights[1], weights[2]);
   EXPECT_GT(weights[1], weights[0]);

@@ -144,7 +144,7 @@ class PolicyUnit {
   float explored_ = 0, imitated_weight_ = 0;
   std::vector<float> smooth_;     // by head
   AlignedBuffer<float> smaller_;  // what choices learn of smaller ones, [outputs x kBlockRows]
-  std::vector<float> imitated_;  // [imitated rows x heads]
+  std::vector<float> imitated_;   // [imitated rows x heads]
   Rollout rollout_;
   std::vector<int64_t> row_ids_;
 };
