@@ -53,7 +53,7 @@ TEST(VtaBest, ResNet18IsRightAndTakesFewerCyclesThanAnyKnownSchedule) {
     if (step.kind == StepKind::kConv && step.name != "conv1") convolutions += step.report.cycles;
   }
   // Published TopHub choices 7,453,740; the template at its best knobs 7,357,673.
-  EXPECT_LE(convolutions, 6'800'000);
+  EXPECT_LE(convolutions, 6'680'000);
 }
 
 }  // namespace

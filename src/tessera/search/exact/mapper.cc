@@ -18,6 +18,7 @@
 #include "tessera/search/exact/keep_choices.h"
 #include "tessera/search/exact/membership.h"
 #include "tessera/search/exact/neighbours.h"
+#include "tessera/search/exact/spread_bound.h"
 
 namespace tessera::exact {
 namespace {
@@ -155,9 +156,10 @@ struct Mapper::State {
   Candidate best;
   bool started = false, has_mapping = false;
   std::optional<Candidate> held_best;
-  std::unique_ptr<Model> whole;                      // of the choice that holds all
-  std::vector<std::unique_ptr<Shared>> shared;       // per thread, made when needed
-  std::vector<std::unique_ptr<Annealer>> annealers;  // per thread, made when needed
+  std::unique_ptr<Model> whole;                       // of the choice that holds all
+  std::vector<std::unique_ptr<Shared>> shared;        // per thread, made when needed
+  std::vector<std::unique_ptr<SpreadBound>> spreads;  // per thread, made when needed
+  std::vector<std::unique_ptr<Annealer>> annealers;   // per thread, made when needed
   int64_t walks = 0, walk_rounds = 0,
           annealed = 0;                   // chains, rounds of them, evaluations meant for them
   int64_t stale = 0;                      // rounds of chains in a row without success
@@ -205,6 +207,15 @@ struct Mapper::State {
     if (shared.size() <= index) shared.resize(index + 1);
     if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole, KnowsSplits());
     return shared[index].get();
+  }
+
+  SpreadBound& SpreadOf(int worker) {
+    const auto index = static_cast<size_t>(worker);
+    if (spreads.size() <= index) spreads.resize(index + 1);
+    if (!spreads[index]) {
+      spreads[index] = std::make_unique<SpreadBound>(*whole, SharedOf(worker)->hops);
+    }
+    return *spreads[index];
   }
 
   Tree& TreeOf(int worker, int32_t choice) {
@@ -300,7 +311,8 @@ struct Mapper::State {
   void DiveWhereItFits();
   bool StartFullest();
   void StartOthers();
-  double ClosedBound(int32_t choice);
+  Bound ClosedBound(int32_t choice);
+  double SpreadValue(int32_t choice, SpreadBound& spread) const;
   bool TryOtherKeeps();
   bool TryNeighbours(int64_t& left);
   void Improve(bool other_keeps = true);
@@ -310,7 +322,7 @@ struct Mapper::State {
   Part* NextPart();
   std::vector<Branch> NextRound(Part& part);
   bool Fits(const Model& model) const { return all_fit || CheckSmallestTiles(model).ok(); }
-  Outcome SearchNode(const Branch& node, const Part& part, Tree& tree) const;
+  Outcome SearchNode(const Branch& node, const Part& part, Tree& tree, SpreadBound& spread) const;
   void SearchRound(std::span<const Branch> nodes, Part& part, ThreadPool& pool);
 };
 
@@ -453,7 +465,8 @@ void Mapper::State::DiveWhereItFits() {
 
 // A first mapping and the first nodes of the choice that holds all; false if it was stopped.
 bool Mapper::State::StartFullest() {
-  Branch root{.bound = ClosedBound(Fullest()), .tree = Fullest()};
+  Branch root{.bound = ClosedBound(Fullest()).Value(options.goal), .tree = Fullest()};
+  root.bound = std::max(root.bound, SpreadValue(Fullest(), SpreadOf(0)));
   dived.back() = true;
   Tree& tree = TreeOf(0, root.tree);
   tree.SetLimit(best.value);
@@ -515,7 +528,7 @@ void Mapper::State::StartOthers() {
   Improve();
   std::ranges::stable_sort(order, {}, &std::pair<double, int32_t>::first);
   for (const auto& [value, choice] : order) {
-    const double bound = ClosedBound(choice);
+    const double bound = ClosedBound(choice).Value(options.goal);
     if (bound < Limit()) {
       Push(others, Branch{.bound = bound, .tree = choice});
     } else {
@@ -525,8 +538,8 @@ void Mapper::State::StartOthers() {
 }
 
 // Of all mappings of a choice, without search (docs/bounds.md); 0 under Timeloop's rules.
-double Mapper::State::ClosedBound(int32_t choice) {
-  if (setup.semantics != loopnest::Semantics::kExact) return 0;
+Bound Mapper::State::ClosedBound(int32_t choice) {
+  if (setup.semantics != loopnest::Semantics::kExact) return {};
   const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
   const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, compute_cycles);
   double energy_pj = closed.energy_pj.value_or(0);
@@ -534,7 +547,18 @@ double Mapper::State::ClosedBound(int32_t choice) {
     if (!array) array.emplace(setup.data, setup.machine);
     energy_pj = std::max(energy_pj, array->Energy(keep));
   }
-  return Bound{.energy_pj = energy_pj, .cycles = closed.cycles.value_or(0)}.Value(options.goal);
+  return {.energy_pj = energy_pj, .cycles = closed.cycles.value_or(0)};
+}
+
+// The same by every way to spread the problem over the arrays, in some milliseconds. B23.
+double Mapper::State::SpreadValue(int32_t choice, SpreadBound& spread) const {
+  if (setup.semantics != loopnest::Semantics::kExact || options.any_factors) return 0;
+  const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
+  std::optional<int64_t> cycles = compute_cycles;
+  const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, cycles);
+  const Bound least{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)};
+  const Model& model = searched.find(choice)->second->model;
+  return spread.Least(model, options.goal, least, Limit()) * options.bound_scale;
 }
 
 // The same loops with one tensor more or less at some level; true if that helps.
@@ -624,14 +648,18 @@ std::vector<Branch> Mapper::State::NextRound(Part& part) {
 
 // Nothing but the node and the best value of the rounds before goes in, so outcomes do not depend
 // on which thread searches what.
-Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part& part,
-                                                 Tree& tree) const {
+Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part& part, Tree& tree,
+                                                 SpreadBound& spread) const {
   Outcome outcome;
   tree.SetLimit(best.value);
   tree.ResetCounters();
   if (node.choices.empty() && !dived[static_cast<size_t>(node.tree)] && options.dive_width > 0) {
+    Branch root{.bound = std::max(node.bound, SpreadValue(node.tree, spread)), .tree = node.tree};
+    outcome.dived = root.bound;
     constexpr int kNarrower = 8;  // than the first one: most choices are never looked at again
-    outcome.dived = tree.Dive(node, std::max(1, options.dive_width / kNarrower));
+    if (root.bound < Limit()) {
+      outcome.dived = tree.Dive(root, std::max(1, options.dive_width / kNarrower));
+    }
   } else {
     // A node of all levels cannot be split.
     const bool decided = tree.LevelsDecided(node) == setup.machine.num_levels;
@@ -657,6 +685,7 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
   // Trees are made before threads start, since making one changes the list.
   for (int worker = 0; worker < pool.threads(); ++worker) {
     for (const Branch& node : nodes) TreeOf(worker, node.tree);
+    SpreadOf(worker);
   }
   for (const Branch& node : nodes) {
     const bool fits = all_fit || CheckSmallestTiles(SearchedOf(node.tree).model).ok();
@@ -668,7 +697,8 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
       Searched& of = *searched.find(node.tree)->second;
       if (node.choices.empty() && !Fits(of.model)) continue;
       outcomes[static_cast<size_t>(k)] =
-          SearchNode(node, part, *of.trees[static_cast<size_t>(worker)]);
+          SearchNode(node, part, *of.trees[static_cast<size_t>(worker)],
+                     *spreads[static_cast<size_t>(worker)]);
     }
   });
   const double before = best.value;

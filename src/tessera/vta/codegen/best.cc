@@ -1,7 +1,9 @@
 #include "tessera/vta/codegen/best.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -28,7 +30,8 @@ std::vector<int64_t> EvenPieces(int64_t total, int64_t most_pieces) {
 
 auto KeyOf(const TiledSchedule& s) {
   return std::tuple(s.tile_h, s.tile_w, s.tile_ci, s.tile_co, s.lead_co, s.inp_slots, s.wgt_slots,
-                    s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias,
+                    s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias, s.short_lists,
+                    s.row_groups, s.quick_ends, s.uop_pieces, s.lead_ci, s.lead_repeat, s.lead_part,
                     s.split_products);
 }
 
@@ -66,21 +69,25 @@ class Search {
   // Tiles as large as the accumulators allow and half of that, in a grid of channel, width and
   // reduction sizes.
   void Seed() {
-    const int64_t half = config_.Depth(Memory::kAcc) / 2;
+    const int64_t all = config_.Depth(Memory::kAcc), half = all / 2;
     for (const int64_t tile_co : EvenPieces(cob_, 12)) {
       for (const int64_t tile_w : EvenPieces(shape_.ow(), 8)) {
-        for (const int64_t sums : {half, half / 2}) {
+        for (const int64_t sums : {all, half, half / 2}) {
           const int64_t rows = std::min(sums / (tile_co * tile_w), shape_.oh());
           if (rows == 0) continue;
           const int64_t tile_h = CeilDiv(shape_.oh(), CeilDiv(shape_.oh(), rows));
-          for (const int64_t tile_ci : {int64_t{1}, std::min<int64_t>(2, cib_), cib_}) {
+          for (const int64_t tile_ci : {int64_t{1}, int64_t{2}, int64_t{4}, cib_}) {
+            if (tile_ci > cib_) continue;
             for (const bool outermost : {false, true}) {
               SeedOne({.tile_h = tile_h,
                        .tile_w = tile_w,
                        .tile_ci = tile_ci,
                        .tile_co = tile_co,
                        .channels_outermost = outermost,
-                       .gemm_bias = options_.gemm_bias});
+                       .gemm_bias = options_.gemm_bias,
+                       .lead_ci = 1,
+                       .lead_repeat = 1,
+                       .lead_part = std::min<int64_t>(4, tile_co)});
             }
           }
         }
@@ -96,15 +103,29 @@ class Search {
   // With as much trimming as the micro-ops allow.
   void SeedOne(TiledSchedule schedule) {
     schedule.split_products = split_products_;
+    schedule.quick_ends = true;
+    schedule.uop_pieces = 2;
     for (const auto& [rows, columns] :
          {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
       schedule.trim_rows = rows;
       schedule.trim_columns = columns;
-      const std::optional<int64_t> cycles = Try(schedule);
-      if (!cycles) continue;
-      seeds_.push_back({*cycles, schedule});
-      return;
+      for (const bool short_lists : {true, false}) {
+        schedule.short_lists = short_lists;
+        const std::optional<int64_t> cycles = Try(schedule, SeedLimit());
+        if (!cycles) continue;
+        seeds_.push_back({*cycles, schedule});
+        return;
+      }
     }
+  }
+
+  // Seeds with as many cycles are nothing to climb from.
+  int64_t SeedLimit() const {
+    if (seeds_.size() < kStarts) return std::numeric_limits<int64_t>::max();
+    std::vector<int64_t> cycles;
+    for (const auto& seed : seeds_) cycles.push_back(seed.first);
+    std::ranges::nth_element(cycles, cycles.begin() + (kStarts - 1));
+    return cycles[kStarts - 1];
   }
 
   // From the best seeds, changes one thing at a time as long as that helps.
@@ -117,7 +138,7 @@ class Search {
       while (better) {
         better = false;
         for (const TiledSchedule& neighbour : Neighbours(schedule)) {
-          const std::optional<int64_t> its_cycles = Try(neighbour);
+          const std::optional<int64_t> its_cycles = Try(neighbour, cycles);
           if (!its_cycles || *its_cycles >= cycles) continue;
           cycles = *its_cycles;
           schedule = neighbour;
@@ -153,8 +174,16 @@ class Search {
          all_inp);
     vary(&TiledSchedule::wgt_slots, {2, 3, 4, from.wgt_slots + 1, from.wgt_slots * 2, all_wgt},
          all_wgt);
-    for (bool TiledSchedule::*flag : {&TiledSchedule::channels_outermost, &TiledSchedule::trim_rows,
-                                      &TiledSchedule::trim_columns}) {
+    vary(&TiledSchedule::lead_ci, {1, 2, 4, from.tile_ci}, from.tile_ci);
+    vary(&TiledSchedule::lead_repeat, {1, 2, 3, 4, 6}, 8);
+    vary(&TiledSchedule::uop_pieces, {1, 2, 3}, 3);
+    vary(&TiledSchedule::lead_part, {1, 2, 4, from.lead_part + 1, from.tile_co}, from.tile_co);
+    TiledSchedule plain = from;
+    plain.lead_ci = plain.lead_repeat = plain.lead_part = 0;
+    neighbours.push_back(plain);
+    for (bool TiledSchedule::*flag :
+         {&TiledSchedule::channels_outermost, &TiledSchedule::trim_rows,
+          &TiledSchedule::trim_columns, &TiledSchedule::row_groups, &TiledSchedule::short_lists}) {
       TiledSchedule next = from;
       next.*flag = !(next.*flag);
       neighbours.push_back(next);
@@ -162,8 +191,9 @@ class Search {
     return neighbours;
   }
 
-  // The cycles of a schedule that was not tried before and fits.
-  std::optional<int64_t> Try(const TiledSchedule& schedule) {
+  // The cycles of a schedule that was not tried before and fits; or, without timing it, what they
+  // are not below, if that is no less than the limit.
+  std::optional<int64_t> Try(const TiledSchedule& schedule, int64_t limit) {
     if (evaluations_ >= options_.max_evaluations || !tried_.insert(KeyOf(schedule)).second) {
       return std::nullopt;
     }
@@ -172,6 +202,8 @@ class Search {
       last_refusal_ = kernel.error().message;
       return std::nullopt;
     }
+    const int64_t least = ComputeCycles(kernel->instructions);
+    if (best_.tiled && least >= limit) return least;
     const Result<CycleReport> report = simulator_.Run(kernel->instructions);
     ++evaluations_;
     if (!report) return std::nullopt;
@@ -181,6 +213,20 @@ class Search {
       best_.tiled = schedule;
     }
     return report->cycles;
+  }
+
+  // What the COMPUTE stage, which runs one instruction at a time, works at least.
+  int64_t ComputeCycles(std::span<const Instruction> instructions) const {
+    const TimingParameters& timing = options_.timing;
+    int64_t cycles = 0;
+    for (const Instruction& at : instructions) {
+      const auto opcode = static_cast<Opcode>(at.opcode);
+      if (opcode != Opcode::kGemm && opcode != Opcode::kAlu) continue;
+      const int64_t steps = int64_t{at.iter_out} * at.iter_in * (at.uop_end - at.uop_bgn);
+      cycles += opcode == Opcode::kGemm ? timing.gemm_startup_cycles + steps
+                                        : timing.alu_startup_cycles + steps;
+    }
+    return cycles;
   }
 
   void TryReference() {

@@ -108,7 +108,14 @@ TEST(Codegen, TiledProgramsComputeTheConvolution) {
                                     .channels_outermost = rng.UniformInt(2) == 0,
                                     .trim_rows = rng.UniformInt(3) != 0,
                                     .trim_columns = rng.UniformInt(3) != 0,
-                                    .gemm_bias = rng.UniformInt(2) == 0};
+                                    .gemm_bias = rng.UniformInt(2) == 0,
+                                    .short_lists = rng.UniformInt(2) == 0,
+                                    .row_groups = rng.UniformInt(2) == 0,
+                                    .quick_ends = rng.UniformInt(2) == 0,
+                                    .uop_pieces = 1 + rng.UniformInt(3),
+                                    .lead_ci = rng.UniformInt(3),
+                                    .lead_repeat = rng.UniformInt(3),
+                                    .lead_part = rng.UniformInt(3)};
     const Result<Kernel> kernel = GenerateTiled(shape, schedule, config, epilogue);
     if (!kernel) continue;
     ++programs;

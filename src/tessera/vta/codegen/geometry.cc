@@ -40,16 +40,27 @@ Extent OutputsOfTap(const Window& window, int64_t outputs, int64_t tap) {
   return {begin, std::max(begin, end)};
 }
 
-std::vector<TapGroup> GroupTaps(const Window& window, int64_t outputs, int64_t kernel) {
+bool TapGroup::Alike() const {
+  for (size_t k = 1; k < taps.size(); ++k) {
+    if (taps[k] != taps[k - 1] + 1 || first[k] != first[0]) return false;
+  }
+  return true;
+}
+
+std::vector<TapGroup> GroupTaps(const Window& window, int64_t outputs, int64_t kernel,
+                                bool any_outputs) {
   std::vector<TapGroup> groups;
   for (int64_t tap = 0; tap < kernel; ++tap) {
     const Extent met = OutputsOfTap(window, outputs, tap);
     if (met.size() == 0) continue;
-    if (!groups.empty() && groups.back().outputs == met && groups.back().taps.end == tap) {
-      groups.back().taps.end = tap + 1;
-    } else {
-      groups.push_back({{tap, tap + 1}, met});
-    }
+    const auto joins = [&](const TapGroup& group) {
+      if (group.outputs != met.size()) return false;
+      return any_outputs || (group.first.back() == met.begin && group.taps.back() + 1 == tap);
+    };
+    auto at = std::ranges::find_if(groups, joins);
+    if (at == groups.end()) at = groups.insert(at, {.outputs = met.size()});
+    at->taps.push_back(tap);
+    at->first.push_back(met.begin);
   }
   return groups;
 }

@@ -3,6 +3,7 @@
 #ifndef TESSERA_VTA_CODEGEN_GEOMETRY_H_
 #define TESSERA_VTA_CODEGEN_GEOMETRY_H_
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -45,7 +46,7 @@ struct Window {
   int64_t step = 1;                       // places from one output to the next
 
   int64_t size() const { return pad_before + loaded + pad_after; }
-  friend bool operator==(const Window&, const Window&) = default;
+  friend auto operator<=>(const Window&, const Window&) = default;
 };
 
 // With `trim` padding is left out of the buffer; products that would meet it must not be made.
@@ -55,12 +56,19 @@ Window WindowOf(const Axis& axis, const Extent& outputs, bool trim, bool may_ski
 // Outputs of a tile (counted from its first) whose tap `tap` meets the buffer.
 Extent OutputsOfTap(const Window& window, int64_t outputs, int64_t tap);
 
-// Neighbouring taps that meet the same outputs.
+// Taps that meet equally many outputs, and the first of these for each.
 struct TapGroup {
-  Extent taps;
-  Extent outputs;
+  std::vector<int64_t> taps = {}, first = {};
+  int64_t outputs = 0;  // of each
+
+  // Whether they are neighbours that meet the same outputs.
+  bool Alike() const;
 };
-std::vector<TapGroup> GroupTaps(const Window& window, int64_t outputs, int64_t kernel);
+
+// All taps that meet an output. With `any_outputs` those of a group may meet different outputs;
+// otherwise they are alike.
+std::vector<TapGroup> GroupTaps(const Window& window, int64_t outputs, int64_t kernel,
+                                bool any_outputs = false);
 
 }  // namespace tessera::vta
 

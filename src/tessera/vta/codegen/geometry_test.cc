@@ -30,9 +30,17 @@ TEST(Geometry, WindowsHoldWhatTheTapsNeed) {
     const Extent range = {begin, begin + 1 + rng.UniformInt(outputs - begin)};
     const bool trim = rng.UniformInt(2) == 0;
     const Window window = WindowOf(axis, range, trim, rng.UniformInt(2) == 0);
-    int64_t grouped = 0;
+    int64_t grouped = 0, any_grouped = 0;
     for (const TapGroup& group : GroupTaps(window, range.size(), axis.kernel)) {
-      grouped += group.taps.size() * group.outputs.size();
+      EXPECT_TRUE(group.Alike());
+      grouped += std::ssize(group.taps) * group.outputs;
+    }
+    for (const TapGroup& group : GroupTaps(window, range.size(), axis.kernel, true)) {
+      any_grouped += std::ssize(group.taps) * group.outputs;
+      for (size_t k = 0; k < group.taps.size(); ++k) {
+        const Extent all = OutputsOfTap(window, range.size(), group.taps[k]);
+        EXPECT_EQ(all, (Extent{group.first[k], group.first[k] + group.outputs}));
+      }
     }
     int64_t met = 0;
     for (int64_t tap = 0; tap < axis.kernel; ++tap) {
@@ -55,6 +63,7 @@ TEST(Geometry, WindowsHoldWhatTheTapsNeed) {
       }
     }
     EXPECT_EQ(grouped, met);
+    EXPECT_EQ(any_grouped, met);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -13,6 +14,7 @@
 #include "tessera/vta/codegen/fields.h"
 #include "tessera/vta/codegen/geometry.h"
 #include "tessera/vta/codegen/layout.h"
+#include "tessera/vta/codegen/products.h"
 #include "tessera/vta/codegen/scheduler.h"
 #include "tessera/vta/codegen/tile_cache.h"
 
@@ -24,11 +26,8 @@ constexpr int64_t kBiasSlots = 2;
 // Tiles after which the last stores start while the ALU still works on the rest.
 constexpr int64_t kLastPartTiles = 96;
 
-// All that a list of micro-ops depends on.
-using ListKey = std::array<int64_t, 17>;
-
 using T = TiledSchedule;
-constexpr std::array<NamedField<T>, 12> kFields = {{{"tile_h", &T::tile_h},
+constexpr std::array<NamedField<T>, 19> kFields = {{{"tile_h", &T::tile_h},
                                                     {"tile_w", &T::tile_w},
                                                     {"tile_ci", &T::tile_ci},
                                                     {"tile_co", &T::tile_co},
@@ -39,6 +38,13 @@ constexpr std::array<NamedField<T>, 12> kFields = {{{"tile_h", &T::tile_h},
                                                     {"trim_rows", &T::trim_rows},
                                                     {"trim_columns", &T::trim_columns},
                                                     {"gemm_bias", &T::gemm_bias},
+                                                    {"short_lists", &T::short_lists, 0, false},
+                                                    {"row_groups", &T::row_groups, 0, false},
+                                                    {"quick_ends", &T::quick_ends, 0, false},
+                                                    {"uop_pieces", &T::uop_pieces, 1, false},
+                                                    {"lead_ci", &T::lead_ci, 0, false},
+                                                    {"lead_repeat", &T::lead_repeat, 0, false},
+                                                    {"lead_part", &T::lead_part, 0, false},
                                                     {"split_products", &T::split_products, 0,
                                                      /*always=*/false}}};
 
@@ -47,29 +53,11 @@ struct OutputTile {
   Extent rows, columns, channels;
 };
 
-bool NearRepeat(std::span<const int64_t> dst) {
-  for (size_t i = 1; i < dst.size(); ++i) {
-    if (dst[i] == dst[i - 1] || (i > 1 && dst[i] == dst[i - 2])) return true;
-  }
-  return false;
-}
-
-// Whether a sum is used again within two tile operations: inside the list of micro-ops, from one
-// inner round to the next, or from one outer round to the next.
-bool ReusesSumsTooSoon(const Loops& loops, std::span<const Uop> uops) {
-  std::vector<int64_t> inner, outer;
-  const auto add = [&uops](std::vector<int64_t>& dst, int64_t offset) {
-    for (const Uop& uop : uops) dst.push_back(uop.dst + offset);
-  };
-  for (int64_t i = 0; i < std::min<int64_t>(loops.inner, 3); ++i) add(inner, i * loops.dst_inner);
-  if (loops.outer == 1 || loops.inner > 2) return NearRepeat(inner);
-  for (int64_t o = 0; o < std::min<int64_t>(loops.outer, 3); ++o) {
-    for (int64_t i = 0; i < loops.inner; ++i) {
-      add(outer, o * loops.dst_outer + i * loops.dst_inner);
-    }
-  }
-  return NearRepeat(outer);
-}
+// Input blocks, and the channel blocks of a tile that are multiplied with them.
+struct Step {
+  Extent chunk = {}, part = {};
+  int64_t number = 0;  // of the chunk among those of the tile
+};
 
 class Generator {
  public:
@@ -108,18 +96,16 @@ class Generator {
                                           kMaxInstructions / 4)};
     }
     ListTiles();
+    ListFirstSteps();
     if (Result<void> room = Allocate(); !room) return room.error();
     PlaceTensors();
-    // Its size is known only at the end.
-    code_.Load(Memory::kUop, {.dram = uops_, .columns = 1}, {});
-    if (gemm_bias_) {
-      code_.Load(Memory::kInp, {.sram = bias_input_, .dram = constants_, .columns = 1, .stride = 1},
-                 {constant_slot_});
-    }
+    OpenPiece();
+    if (gemm_bias_ && !schedule_.quick_ends) LoadConstant();
     int64_t step = 0;
     for (size_t t = 0; t < tiles_.size(); ++t) {
-      for (size_t c = 0; c < chunks_.size(); ++c, ++step) Chunk(static_cast<int64_t>(t), c, step);
+      for (size_t k = 0; k < StepsOf(t); ++k) Multiply(t, k, step++);
       FinishTile(static_cast<int64_t>(t), t + 1 == tiles_.size());
+      if (t == 0 && schedule_.uop_pieces > 2) ClosePiece();
       // Checked along the way: most programs that are refused would be long ones.
       if (Result<void> fits = CheckUops(); !fits) return fits.error();
     }
@@ -173,23 +159,57 @@ class Generator {
     }
   }
 
+  // The steps of the first tile. Its own operands have the numbers after those of all chunks.
+  void ListFirstSteps() {
+    const int64_t blocks = chunks_.back().end, channels = channels_.front().size();
+    const int64_t part = schedule_.lead_part > 0 ? schedule_.lead_part : channels;
+    int64_t size = schedule_.lead_ci > 0 ? schedule_.lead_ci : schedule_.tile_ci;
+    int64_t own_number = std::ssize(chunks_), repeats = 0;
+    bool early = true;
+    for (int64_t begin = 0; begin < blocks;) {
+      const Extent chunk = {begin, std::min(begin + std::min(size, schedule_.tile_ci), blocks)};
+      const auto regular = std::ranges::find(chunks_, chunk) - chunks_.begin();
+      const bool own = regular == std::ssize(chunks_);
+      for (const Extent& some : Cut(channels, early ? part : channels)) {
+        first_steps_.push_back({chunk, some, own ? own_number : regular});
+      }
+      own_number += own ? 1 : 0;
+      begin = chunk.end;
+      if (++repeats >= schedule_.lead_repeat) {
+        ++size;
+        repeats = 0;
+        early = false;
+      }
+    }
+  }
+
+  Step StepOf(size_t t, size_t k) const {
+    if (t == 0) return first_steps_[k];
+    const auto number = static_cast<int64_t>(k);
+    return {chunks_[k], {0, tiles_[t].channels.size()}, number};
+  }
+  size_t StepsOf(size_t t) const { return t == 0 ? first_steps_.size() : chunks_.size(); }
+
   // Lays out the buffers and plans which operand tile goes where.
   Result<void> Allocate() {
     std::vector<int32_t> inputs, weights, biases;
+    const int64_t places = BatchBlocks(shape_, config_) * std::ssize(rows_) * std::ssize(columns_);
     for (const OutputTile& tile : tiles_) {
       const InputTile input = InputOf(tile);
       inp_slot_tiles_ = std::max(inp_slot_tiles_, schedule_.tile_ci * input.tiles());
       acc_slot_tiles_ =
           std::max(acc_slot_tiles_, tile.rows.size() * tile.columns.size() * tile.channels.size());
       const int64_t place = (tile.n * std::ssize(rows_) + tile.h) * std::ssize(columns_) + tile.w;
-      for (int64_t chunk = 0; chunk < std::ssize(chunks_); ++chunk) {
-        inputs.push_back(static_cast<int32_t>(place * std::ssize(chunks_) + chunk));
-        weights.push_back(static_cast<int32_t>(tile.c * std::ssize(chunks_) + chunk));
+      const auto t = static_cast<size_t>(&tile - tiles_.data());
+      for (size_t k = 0; k < StepsOf(t); ++k) {
+        const Step step = StepOf(t, k);
+        inputs.push_back(Tag(place, places, step.number));
+        weights.push_back(Tag(tile.c, std::ssize(channels_), step.number));
       }
       biases.push_back(static_cast<int32_t>(tile.c));
     }
     wgt_slot_tiles_ = widest_ * chunks_.front().size() * taps_;
-    inp_slots_ = std::min<int64_t>(schedule_.inp_slots, inputs.empty() ? 1 : Distinct(inputs));
+    inp_slots_ = std::min<int64_t>(schedule_.inp_slots, Distinct(inputs));
     wgt_slots_ = std::min<int64_t>(schedule_.wgt_slots, Distinct(weights));
     acc_slots_ = std::min<int64_t>(2, std::ssize(tiles_));
     const bool alu_bias = epilogue_.bias && !gemm_bias_;
@@ -225,8 +245,17 @@ class Generator {
     for (int64_t i = 0; i < count; ++i) slots.push_back(code_.AddSlot());
   }
 
+  // Of an operand of a tile: regular ones by their places, then those of the first tile.
+  int32_t Tag(int64_t place, int64_t places, int64_t number) const {
+    const int64_t chunks = std::ssize(chunks_);
+    return static_cast<int32_t>(number < chunks ? place * chunks + number
+                                                : (places - 1) * chunks + number);
+  }
+
   static int64_t Distinct(std::span<const int32_t> tags) {
-    return *std::max_element(tags.begin(), tags.end()) + 1;
+    std::vector<bool> seen(static_cast<size_t>(*std::ranges::max_element(tags)) + 1, false);
+    for (const int32_t tag : tags) seen[static_cast<size_t>(tag)] = true;
+    return std::ranges::count(seen, true);
   }
 
   void PlaceTensors() {
@@ -257,21 +286,71 @@ class Generator {
     layout.AddInstructions();
   }
 
-  void Chunk(int64_t t, size_t chunk, int64_t step) {
-    const OutputTile& tile = tiles_[static_cast<size_t>(t)];
-    const TileCache::Place input = inp_cache_->Use(step), weights = wgt_cache_->Use(step);
-    if (input.load) LoadInput(tile, chunks_[chunk], input.slot);
-    if (weights.load) LoadWeights(tile, chunks_[chunk], weights.slot);
-    const int64_t acc = t % acc_slots_;
-    if (chunk == 0) {
-      code_.Reset(WholeTile(t, AccUop(acc * acc_slot_tiles_)), acc_[static_cast<size_t>(acc)]);
+  // A step of a tile: its operands and its products. Weights that come in parts are waited for part
+  // by part.
+  void Multiply(size_t t, size_t k, int64_t number) {
+    const OutputTile& tile = tiles_[t];
+    const Step step = StepOf(t, k);
+    const TileCache::Place input = inp_cache_->Use(number), weights = wgt_cache_->Use(number);
+    const bool in_parts = step.part.size() < tile.channels.size();
+    const Scheduler::Slot inp = inp_[static_cast<size_t>(input.slot)],
+                          wgt = wgt_[static_cast<size_t>(weights.slot)],
+                          part = in_parts ? code_.AddSlot() : wgt;
+    if (input.load) LoadInput(tile, step.chunk, input.slot);
+    if (weights.load) {
+      LoadWeights(tile, step, weights.slot, {wgt, part});
+    } else if (in_parts) {
+      LoadWeights(tile, step, weights.slot, {part});
     }
-    const std::vector<TapGroup> groups =
-        GroupTaps(InputOf(tile).columns, tile.columns.size(), shape_.kw);
-    const Slots slots = {input.slot, weights.slot, acc};
-    for (const TapGroup& group : groups) {
-      Multiply(tile, chunks_[chunk], {group, {0, shape_.kh}, {0, chunks_[chunk].size()}}, slots);
+    if (k == 0) ClearSums(t);
+    const Scheduler::Slot acc = acc_[t % acc_.size()];
+    for (const Loops& loops : ProductsFor(t, step, input.slot, weights.slot)) {
+      code_.Gemm(loops, {inp, wgt, part}, acc);
     }
+    if (number == 0 && schedule_.uop_pieces > 1) ClosePiece();
+  }
+
+  // With quick ends those of the second tile are cleared with those of the first.
+  void ClearSums(size_t t) {
+    if (schedule_.quick_ends && t == 1) return;
+    const size_t end = schedule_.quick_ends && t == 0 ? acc_.size() : t + 1;
+    for (; t < end; ++t) {
+      const size_t slot = t % acc_.size();
+      const Loops loops =
+          WholeTile(static_cast<int64_t>(t), AccUop(static_cast<int64_t>(slot) * acc_slot_tiles_));
+      NeedUops();
+      code_.Reset(loops, acc_[slot]);
+    }
+  }
+
+  // ---- Micro-ops ----
+
+  // A piece of them is loaded before the first instruction that needs one of it; its size is known
+  // only when the next piece begins.
+  void OpenPiece() {
+    piece_ = std::ssize(kernel_.instructions);
+    code_.Load(Memory::kUop, {.sram = pieces_end_, .dram = uops_ + pieces_end_, .columns = 1}, {});
+  }
+  void NeedUops() {
+    if (piece_ < 0 && std::ssize(kernel_.uops) > pieces_end_) OpenPiece();
+  }
+  // Pieces begin at even places, where a beat of the bus does.
+  void ClosePiece() {
+    if (piece_ < 0) return;
+    if (kernel_.uops.size() % 2 != 0) kernel_.uops.push_back(kernel_.uops.back());
+    SetPiece();
+    piece_ = -1;
+  }
+  void SetPiece() {
+    const int64_t count = std::ssize(kernel_.uops) - pieces_end_;
+    Instruction& load = kernel_.instructions[static_cast<size_t>(piece_)];
+    load.x_size = load.x_stride = static_cast<uint32_t>(count);
+    pieces_end_ += count;
+  }
+
+  void LoadConstant() {
+    code_.Load(Memory::kInp, {.sram = bias_input_, .dram = constants_, .columns = 1, .stride = 1},
+               {constant_slot_});
   }
 
   void LoadInput(const OutputTile& tile, const Extent& chunk, int64_t slot) {
@@ -306,165 +385,66 @@ class Generator {
     }
   }
 
-  void LoadWeights(const OutputTile& tile, const Extent& chunk, int64_t slot) {
+  void LoadWeights(const OutputTile& tile, const Step& step, int64_t slot,
+                   std::initializer_list<Scheduler::Slot> writes) {
     const int64_t cib = InputBlocks(shape_, config_);
     code_.Load(Memory::kWgt,
-               {.sram = slot * wgt_slot_tiles_,
-                .dram = weights_ + (tile.channels.begin * cib + chunk.begin) * taps_,
-                .rows = tile.channels.size(),
-                .columns = chunk.size() * taps_,
+               {.sram = PlaceOfWeights(step, slot),
+                .dram = weights_ +
+                        ((tile.channels.begin + step.part.begin) * cib + step.chunk.begin) * taps_,
+                .rows = step.part.size(),
+                .columns = step.chunk.size() * taps_,
                 .stride = cib * taps_},
-               {wgt_[static_cast<size_t>(slot)]});
+               writes);
   }
 
-  // Where the operands and sums of a chunk lie.
-  struct Slots {
-    int64_t inp = 0, wgt = 0, acc = 0;
-  };
+  int64_t PlaceOfWeights(const Step& step, int64_t slot) const {
+    return slot * wgt_slot_tiles_ + step.part.begin * step.chunk.size() * taps_;
+  }
 
-  // What one GEMM instruction multiplies: columns and rows of the kernel, input blocks of a chunk.
-  struct Step {
-    TapGroup group;
-    Extent kernel_rows, blocks;
-  };
-
-  // Micro-ops, by their places.
-  struct List {
-    Extent uops;
-    bool too_soon = false;  // in the loops around it, a sum is used again within two micro-ops
-  };
-
-  // A dimension of the products of one GEMM instruction, and how far its steps are apart.
-  struct Dimension {
-    int64_t extent = 1, dst = 0, src = 0, wgt = 0;
-  };
-
-  // The dimensions that may be a hardware loop or unrolled into micro-ops. Rows are always
-  // unrolled, because taps meet different rows; columns are always a loop.
-  struct Products {
-    Dimension columns, taps, ci, co;
-    bool one_row = false;  // rows and columns are one loop
-  };
-
-  Products ProductsOf(const OutputTile& tile, const Extent& chunk, const Step& step) const {
+  // GEMM instructions of a step; micro-ops are listed where they are new.
+  const std::vector<Loops>& ProductsFor(size_t t, const Step& step, int64_t inp, int64_t wgt) {
+    const OutputTile& tile = tiles_[t];
     const InputTile input = InputOf(tile);
-    Products products = {.columns = {step.group.outputs.size(), 1, input.columns.step, 0},
-                         .taps = {step.group.taps.size(), 0, 1, 1},
-                         .ci = {step.blocks.size(), 0, input.tiles(), taps_},
-                         .co = {tile.channels.size(), PixelsOf(tile), 0, chunk.size() * taps_}};
-    products.one_row = taps_ == 1 && input.rows.step * input.columns.size() ==
-                                         input.columns.step * tile.columns.size();
-    if (products.one_row) products.columns.extent = PixelsOf(tile);
-    return products;
-  }
-
-  // One GEMM instruction: the taps of a group on all outputs they meet. The outer loop runs over
-  // the largest of the other dimensions; micro-ops do the rest.
-  void Multiply(const OutputTile& tile, const Extent& chunk, const Step& step, const Slots& slots) {
-    Products products = ProductsOf(tile, chunk, step);
-    Dimension* outer = &products.ci;
-    for (Dimension* other : {&products.co, &products.taps}) {
-      if (other->extent > outer->extent) outer = other;
-    }
-    Loops loops = {.outer = outer->extent,
-                   .inner = products.columns.extent,
-                   .dst_outer = outer->dst,
-                   .dst_inner = products.columns.dst,
-                   .src_outer = outer->src,
-                   .src_inner = products.columns.src,
-                   .wgt_outer = outer->wgt,
-                   .wgt_inner = products.columns.wgt};
-    outer->extent = 1;
-    const List list = ListOf(tile, chunk, step, slots, products, loops);
-    if (list.too_soon && schedule_.split_products) return MultiplySplit(tile, chunk, step, slots);
-    hazard_ = hazard_ || list.too_soon;
-    loops.uop_begin = list.uops.begin;
-    loops.uop_end = list.uops.end;
-    code_.Gemm(loops, {inp_[static_cast<size_t>(slots.inp)], wgt_[static_cast<size_t>(slots.wgt)]},
-               acc_[static_cast<size_t>(slots.acc)]);
-  }
-
-  // The same products with every sum once per instruction.
-  void MultiplySplit(const OutputTile& tile, const Extent& chunk, const Step& step,
-                     const Slots& slots) {
-    const Extent &taps = step.group.taps, &rows = step.kernel_rows;
-    for (int64_t ci = step.blocks.begin; ci < step.blocks.end; ++ci) {
-      for (int64_t di = rows.begin; di < rows.end; ++di) {
-        if (OutputsOfTap(InputOf(tile).rows, tile.rows.size(), di).size() == 0) continue;
-        for (int64_t dj = taps.begin; dj < taps.end; ++dj) {
-          const TapGroup tap = {{dj, dj + 1}, step.group.outputs};
-          Multiply(tile, chunk, {tap, {di, di + 1}, {ci, ci + 1}}, slots);
-        }
+    const auto slot = static_cast<int64_t>(t % acc_.size());
+    const ProductTile at = {.rows = InBuffer(input.rows),
+                            .columns = InBuffer(input.columns),
+                            .height = tile.rows.size(),
+                            .width = tile.columns.size(),
+                            .kernel_h = shape_.kh,
+                            .kernel_w = shape_.kw,
+                            .ci = step.chunk.size(),
+                            .co = step.part.size(),
+                            .dst = slot * acc_slot_tiles_ + step.part.begin * PixelsOf(tile),
+                            .src = inp * inp_slot_tiles_,
+                            .wgt = PlaceOfWeights(step, wgt)};
+    const auto [found, is_new] = products_.try_emplace(at);
+    if (is_new) {
+      for (const Product& product : ProductsOf(at, {.short_lists = schedule_.short_lists,
+                                                   .row_groups = schedule_.row_groups,
+                                                   .split = schedule_.split_products})) {
+        Loops& loops = found->second.emplace_back(product.loops);
+        loops.uop_begin = PlaceOf(product.uops);
+        loops.uop_end = loops.uop_begin + std::ssize(product.uops);
+        hazard_ = hazard_ || product.too_soon;
       }
     }
+    NeedUops();
+    return found->second;
   }
 
-  // The micro-ops of a step, listed where they are new. Those that will be split are not kept.
-  List ListOf(const OutputTile& tile, const Extent& chunk, const Step& step, const Slots& slots,
-              const Products& products, const Loops& loops) {
-    const auto [found, is_new] = lists_.try_emplace(ListKeyOf(tile, chunk, step, slots));
-    List& list = found->second;
-    if (!is_new) return list;
-    list.uops.begin = std::ssize(kernel_.uops);
-    ListUops(tile, step, products,
-             {.dst = slots.acc * acc_slot_tiles_,
-              .src = slots.inp * inp_slot_tiles_,
-              .wgt = slots.wgt * wgt_slot_tiles_});
-    list.uops.end = std::ssize(kernel_.uops);
-    const auto begin = static_cast<size_t>(list.uops.begin);
-    list.too_soon = ReusesSumsTooSoon(loops, std::span(kernel_.uops).subspan(begin));
-    if (list.too_soon && schedule_.split_products) kernel_.uops.resize(begin);
-    return list;
+  // The same window wherever in the image it lies.
+  static Window InBuffer(const Window& window) {
+    return {.loaded = window.size(), .first_tap = window.first_tap, .step = window.step};
   }
 
-  ListKey ListKeyOf(const OutputTile& tile, const Extent& chunk, const Step& step,
-                    const Slots& slots) const {
-    const InputTile input = InputOf(tile);
-    return {slots.inp,
-            slots.wgt,
-            slots.acc,
-            input.rows.first_tap,
-            input.rows.size(),
-            tile.rows.size(),
-            input.columns.first_tap,
-            input.columns.size(),
-            tile.columns.size(),
-            step.group.taps.begin,
-            step.group.taps.end,
-            step.kernel_rows.begin,
-            step.kernel_rows.end,
-            step.blocks.begin,
-            step.blocks.end,
-            chunk.size(),
-            tile.channels.size()};
-  }
-
-  // Micro-ops of what is not a loop. Rows go innermost, so that sums are far apart.
-  void ListUops(const OutputTile& tile, const Step& step, const Products& products,
-                const Dimension& base) {
-    const InputTile input = InputOf(tile);
-    const TapGroup& group = step.group;
-    const int64_t width = input.columns.size(), first = group.outputs.begin;
-    for (int64_t dj = 0; dj < products.taps.extent; ++dj) {
-      const int64_t column =
-          input.columns.first_tap + first * input.columns.step + group.taps.begin + dj;
-      for (int64_t di = step.kernel_rows.begin; di < step.kernel_rows.end; ++di) {
-        const Extent rows =
-            products.one_row ? Extent{0, 1} : OutputsOfTap(input.rows, tile.rows.size(), di);
-        for (int64_t block = 0; block < products.ci.extent; ++block) {
-          const int64_t ci = step.blocks.begin + block;
-          for (int64_t co = 0; co < products.co.extent; ++co) {
-            for (int64_t i = rows.begin; i < rows.end; ++i) {
-              const int64_t row = input.rows.first_tap + i * input.rows.step + di;
-              AddUop(base.dst + co * products.co.dst + i * tile.columns.size() + first,
-                     base.src + ci * products.ci.src + row * width + column,
-                     base.wgt + ci * products.ci.wgt + co * products.co.wgt + di * shape_.kw +
-                         group.taps.begin + dj);
-            }
-          }
-        }
-      }
-    }
+  // Where a list of micro-ops begins, which is put behind the others if it is new.
+  int64_t PlaceOf(const std::vector<Uop>& uops) {
+    const int64_t end = std::ssize(kernel_.uops);
+    const auto [found, is_new] = lists_.try_emplace(uops, end);
+    if (!is_new && !schedule_.short_lists) found->second = end;
+    if (found->second == end) kernel_.uops.insert(kernel_.uops.end(), uops.begin(), uops.end());
+    return found->second;
   }
 
   static int64_t PixelsOf(const OutputTile& tile) { return tile.rows.size() * tile.columns.size(); }
@@ -493,24 +473,86 @@ class Generator {
     return {.uop_begin = uop, .uop_end = uop + 1, .inner = count, .dst_inner = 1, .src_inner = 1};
   }
 
+  // Sums that go out together.
+  struct Part {
+    Extent channels, rows;
+  };
+
   void FinishTile(int64_t t, bool last) {
     const OutputTile& tile = tiles_[static_cast<size_t>(t)];
+    if (schedule_.quick_ends && gemm_bias_ && t == 0) LoadConstant();
     const TileCache::Place bias = bias_cache_->Use(t);
     if (epilogue_.bias && bias.load) LoadBias(tile, bias.slot);
-    const int64_t pixels = PixelsOf(tile);
-    // The last tile goes out in parts, so that little remains to be stored when the ALU is done.
-    const int64_t rows =
-        last ? std::clamp<int64_t>(kLastPartTiles / tile.columns.size(), 1, tile.rows.size())
-             : tile.rows.size();
-    const int64_t blocks =
-        last ? std::clamp<int64_t>(kLastPartTiles / pixels, 1, tile.channels.size())
-             : tile.channels.size();
+    const bool shrinking = last && schedule_.quick_ends;
+    for (const Part& part : shrinking ? ShrinkingParts(tile) : EqualParts(tile, last)) {
+      // Nothing uses the last tile's sums again, so its parts need not wait for each other.
+      const Scheduler::Slot acc =
+          shrinking ? code_.AddSlot() : acc_[static_cast<size_t>(t % acc_slots_)];
+      Activate(t, part, bias.slot, acc);
+      StorePart(t, part, acc);
+    }
+  }
+
+  // The last tile goes out in parts, so that little remains to be stored when the ALU is done.
+  static std::vector<Part> EqualParts(const OutputTile& tile, bool last) {
+    const int64_t pixels = PixelsOf(tile), height = tile.rows.size();
+    int64_t rows = height, blocks = tile.channels.size();
+    if (last) {
+      rows = std::clamp<int64_t>(kLastPartTiles / tile.columns.size(), 1, rows);
+      blocks = std::clamp<int64_t>(kLastPartTiles / pixels, 1, blocks);
+    }
+    std::vector<Part> parts;
     for (const Extent& channels : Cut(tile.channels.size(), blocks)) {
-      for (const Extent& part : Cut(tile.rows.size(), blocks > 1 ? tile.rows.size() : rows)) {
-        Activate(t, channels, part, bias.slot);
-        StorePart(t, channels, part);
+      for (const Extent& some : Cut(height, blocks > 1 ? height : rows)) {
+        parts.push_back({channels, some});
       }
     }
+    return parts;
+  }
+
+  // Each part as small as can be stored while the ALU works on the next one.
+  static std::vector<Part> ShrinkingParts(const OutputTile& tile) {
+    const int64_t pixels = PixelsOf(tile), width = tile.columns.size(), height = tile.rows.size(),
+                  blocks = tile.channels.size();
+    std::vector<int64_t> sizes = ShrinkingSizes(pixels * blocks);
+    std::vector<Part> parts;
+    int64_t row = 0;
+    for (int64_t block = 0; block < blocks;) {
+      const int64_t size = sizes.back();
+      if (sizes.size() > 1) sizes.pop_back();
+      if (row == 0 && size >= pixels) {
+        const int64_t whole = std::min(size / pixels, blocks - block);
+        parts.push_back({{block, block + whole}, {0, height}});
+        block += whole;
+        continue;
+      }
+      const int64_t rows = std::clamp<int64_t>((size + width / 2) / width, 1, height - row);
+      parts.push_back({{block, block + 1}, {row, row + rows}});
+      row = (row + rows) % height;
+      if (row == 0) ++block;
+    }
+    return parts;
+  }
+
+  // Sizes of parts that are `sums` together, the last one first: each three quarters of the one
+  // before, because a sum takes four cycles in the ALU and three to be stored, and as many as keep
+  // short what remains after the products: starts of instructions and the last store.
+  static std::vector<int64_t> ShrinkingSizes(int64_t sums) {
+    constexpr double kRatio = 4.0 / 3.0, kStarts = 28, kStore = 3;
+    double best = 0;
+    std::vector<int64_t> sizes;
+    for (int count = 1; count <= 16; ++count) {
+      std::vector<int64_t> some;
+      double size = static_cast<double>(sums) * (kRatio - 1) / (std::pow(kRatio, count) - 1);
+      const double cycles = kStarts * count + kStore * size;
+      for (int k = 0; k < count; ++k, size *= kRatio) {
+        some.push_back(std::max<int64_t>(1, std::llround(size)));
+      }
+      if (!sizes.empty() && cycles >= best) continue;
+      best = cycles;
+      sizes = std::move(some);
+    }
+    return sizes;
   }
 
   void LoadBias(const OutputTile& tile, int64_t slot) {
@@ -523,14 +565,15 @@ class Generator {
                {bias_[static_cast<size_t>(slot)]});
   }
 
-  void Activate(int64_t t, const Extent& channels, const Extent& rows, int64_t bias_slot) {
+  void Activate(int64_t t, const Part& part, int64_t bias_slot, Scheduler::Slot acc) {
     const OutputTile& tile = tiles_[static_cast<size_t>(t)];
+    const Extent &channels = part.channels, &rows = part.rows;
     const int64_t slot = t % acc_slots_, width = tile.columns.size(), pixels = PixelsOf(tile);
-    const Scheduler::Slot acc = acc_[static_cast<size_t>(slot)];
     const int64_t base = slot * acc_slot_tiles_ + channels.begin * pixels + rows.begin * width;
     const int64_t count = rows.size() * width;  // per block
     // Several blocks come with all of their rows, so their sums follow each other.
     const Loops sums = Straight(AccUop(base), count * channels.size());
+    NeedUops();
     code_.AluImmediate(AluOp::kShr, epilogue_.shift, sums, acc);
     if (epilogue_.bias) {
       const int64_t bias = bias_slot * widest_ + channels.begin;
@@ -540,11 +583,13 @@ class Generator {
         add.uop_begin = SingleUop(base, bias_input_, bias_weights_ + bias);
         add.uop_end = add.uop_begin + 1;
         add.wgt_outer = 1;
+        NeedUops();
         code_.Gemm(add, {from, constant_slot_}, acc);
       } else {
         add.uop_begin = SingleUop(base, bias_acc_ + bias, 0);
         add.uop_end = add.uop_begin + 1;
         add.src_outer = 1;
+        NeedUops();
         code_.AluRegister(AluOp::kAdd, add, {from}, acc);
       }
     }
@@ -552,8 +597,9 @@ class Generator {
     code_.AluImmediate(AluOp::kMin, epilogue_.high, sums, acc);
   }
 
-  void StorePart(int64_t t, const Extent& channels, const Extent& rows) {
+  void StorePart(int64_t t, const Part& part, Scheduler::Slot acc) {
     const OutputTile& tile = tiles_[static_cast<size_t>(t)];
+    const Extent &channels = part.channels, &rows = part.rows;
     const int64_t slot = t % acc_slots_, width = tile.columns.size(), pixels = PixelsOf(tile);
     const int64_t image = shape_.oh() * shape_.ow();
     const int64_t block =
@@ -562,7 +608,6 @@ class Generator {
         .sram = slot * acc_slot_tiles_ + channels.begin * pixels + rows.begin * width,
         .dram = output_ + block * image + (tile.rows.begin + rows.begin) * shape_.ow() +
                 tile.columns.begin};
-    const Scheduler::Slot acc = acc_[static_cast<size_t>(slot)];
     if (width == shape_.ow() && rows.size() == tile.rows.size() && image <= 65'535) {
       transfer.rows = channels.size();
       transfer.columns = pixels;
@@ -597,9 +642,8 @@ class Generator {
   }
 
   Kernel Close() {
+    if (piece_ >= 0) SetPiece();
     const int64_t count = std::ssize(kernel_.uops);
-    kernel_.instructions.front().x_size = static_cast<uint32_t>(count);
-    kernel_.instructions.front().x_stride = static_cast<uint32_t>(count);
     for (Tensor& tensor : kernel_.tensors) {
       if (tensor.role == TensorRole::kUops) tensor.bytes = static_cast<uint64_t>(count) * 4;
       if (tensor.role == TensorRole::kInstructions) {
@@ -620,6 +664,7 @@ class Generator {
   const std::vector<Extent> chunks_;
   std::vector<Window> row_windows_, column_windows_;
   std::vector<OutputTile> tiles_;
+  std::vector<Step> first_steps_;  // of the first tile
 
   Kernel kernel_;
   Scheduler code_;
@@ -632,9 +677,12 @@ class Generator {
   std::vector<Scheduler::Slot> inp_, wgt_, acc_, bias_;
   Scheduler::Slot constant_slot_ = 0;
 
-  std::map<ListKey, List> lists_;
+  std::map<ProductTile, std::vector<Loops>> products_;
+  std::map<std::vector<Uop>, int64_t> lists_;  // where they begin
   std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> singles_;
   bool hazard_ = false;
+  int64_t piece_ = -1;      // the LOAD of the last piece of micro-ops, while it can grow
+  int64_t pieces_end_ = 0;  // micro-ops that pieces before it have
 };
 
 }  // namespace

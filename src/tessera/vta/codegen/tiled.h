@@ -36,6 +36,23 @@ struct TiledSchedule {
   // over MaxGemmBias.
   bool gemm_bias = true;
 
+  // Ways of ProductOptions to get along with fewer micro-ops and instructions.
+  bool short_lists = false, row_groups = false;
+
+  // Sums of the first two tiles are cleared while the first operands come in, and the last tile is
+  // stored in parts that shrink.
+  bool quick_ends = false;
+
+  // Micro-ops are loaded in so many pieces: those of the first step before all else, those of the
+  // first tile after it, the rest after that tile; with two, all but the first step's after it.
+  int64_t uop_pieces = 1;
+
+  // The first tile begins with lead_repeat chunks of lead_ci input blocks, whose weights come
+  // lead_part channel blocks at a time; then every lead_repeat chunks have one input block more, up
+  // to tile_ci. The matrix unit starts early, and loads get ahead of it. 0 means tile_ci, 1 and
+  // tile_co.
+  int64_t lead_ci = 0, lead_repeat = 0, lead_part = 0;
+
   // Where an instruction would use a sum again within two micro-ops, as with very few outputs: one
   // instruction per tap and input block in its place, which uses every sum once. Each takes its
   // own start-up time and micro-ops, so this is for layers that no other schedule fits.

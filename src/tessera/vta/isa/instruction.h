@@ -3,6 +3,7 @@
 #ifndef TESSERA_VTA_ISA_INSTRUCTION_H_
 #define TESSERA_VTA_ISA_INSTRUCTION_H_
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -58,7 +59,7 @@ Stage StageOf(const Instruction& instruction);
 
 struct Uop {
   uint32_t dst = 0, src = 0, wgt = 0;
-  friend bool operator==(const Uop&, const Uop&) = default;
+  friend auto operator<=>(const Uop&, const Uop&) = default;
 };
 
 // Names of the hardware headers: "LOAD", "UOP", "ADD", "COMPUTE"; "?7" for a value without one.
