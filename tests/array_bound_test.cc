@@ -66,6 +66,7 @@ Hierarchy RandomMachine(CounterRng& rng) {
   add("GLB", Chance(rng, 0.5) ? std::optional<int64_t>(Between(rng, 8, 60)) : std::nullopt, 6, 1,
       1);
   if (Chance(rng, 0.4)) add("DRAM", std::nullopt, 20, 1, 1);
+  machine.links = Chance(rng, 0.3);
   return machine;
 }
 

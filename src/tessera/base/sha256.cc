@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/stop.h"
+
 namespace tessera {
 namespace {
 
@@ -87,7 +89,7 @@ std::string Sha256::Hex() {
 
 std::string Sha256Hex(std::string_view bytes) { return Sha256().Add(bytes).Hex(); }
 
-Result<std::string> Sha256OfFile(const std::string& path) {
+Result<std::string> Sha256OfFile(const std::string& path, bool stops) {
   const auto failed = [&](std::string_view what) {
     return Error{.kind = ErrorKind::kIo,
                  .message = fmt::format("cannot {}: {}", what, std::strerror(errno)),
@@ -106,9 +108,10 @@ Result<std::string> Sha256OfFile(const std::string& path) {
   do {
     got = ::read(descriptor, chunk.data(), chunk.size());
     if (got > 0) hash.Add(std::string_view(chunk).substr(0, static_cast<size_t>(got)));
-  } while (got > 0 || (got < 0 && errno == EINTR));
+  } while ((got > 0 || (got < 0 && errno == EINTR)) && !(stops && StopRequested()));
   const Error error = failed("read");
   ::close(descriptor);
+  if (stops && StopRequested()) return Interrupted("comparing files");
   if (got < 0) return error;
   return hash.Hex();
 }

@@ -32,8 +32,9 @@ class Sha256 {
 
 std::string Sha256Hex(std::string_view bytes);
 
-// Of the bytes as they are on disk, however large the file is. Symbolic links are errors.
-Result<std::string> Sha256OfFile(const std::string& path);
+// Of the bytes as they are on disk, however large the file is. Symbolic links are errors. `stops`:
+// so is being asked to stop; what a run that was stopped leaves is hashed without.
+Result<std::string> Sha256OfFile(const std::string& path, bool stops = false);
 
 }  // namespace tessera
 

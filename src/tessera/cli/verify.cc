@@ -109,6 +109,9 @@ Result<Verification> VerifyFolder(const RunKind& kind, const RunDirectory& direc
     CompareWithView(directory, *view, found);
   }
   const Verification files = directory.CheckFiles();
+  if (StopRequested()) {
+    return Error{.kind = ErrorKind::kInterrupted, .message = "interrupted while comparing files"};
+  }
   Append(files.discrepancies, found);
   found.total_files += files.total_files;
   return found;

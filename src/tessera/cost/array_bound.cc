@@ -48,7 +48,7 @@ ArrayBound::ArrayBound(const ProblemData& data, const Machine& machine)
     if (bottom_ < 0) bottom_ = i;
     top_ = i;
   }
-  if (machine.links || bottom_ < 0) return;
+  if (bottom_ < 0) return;
   macs_ = static_cast<double>(Macs(data.problem));
   for (int v = 0; v < data.problem.num_tensors; ++v) {
     const TensorData& tensor = data.tensors[v];
@@ -267,8 +267,22 @@ double ArrayBound::EnergyOf(const Spread& spread, const std::vector<Path>& paths
   return energy + more;
 }
 
+// Whether neighbours can hand on words: between a level with several children and the next one
+// further in, where both hold the tensor.
+bool ArrayBound::HasLinks(const std::vector<uint8_t>& keep) const {
+  for (int v = 0; v < data_.problem.num_tensors && machine_.links; ++v) {
+    if (data_.problem.tensors[static_cast<size_t>(v)].read_write) continue;
+    for (int i = std::max(1, bottom_); i <= top_; ++i) {
+      const auto k = static_cast<size_t>(i);
+      const bool both = (keep[k] & keep[k - 1] & 1u << v) != 0;
+      if (both && machine_.levels[i].fan_x * machine_.levels[i].fan_y > 1) return true;
+    }
+  }
+  return false;
+}
+
 double ArrayBound::Energy(const std::vector<uint8_t>& keep) const {
-  if (spreads_.empty()) return 0;
+  if (spreads_.empty() || HasLinks(keep)) return 0;
   std::vector<Path> paths(static_cast<size_t>(data_.problem.num_tensors));
   for (int v = 0; v < data_.problem.num_tensors; ++v) {
     if (!MakePath(v, keep, paths[static_cast<size_t>(v)])) return 0;

@@ -35,6 +35,7 @@ class ArrayBound {
   // A tensor's way from its home to the MACs.
   struct Path;
 
+  bool HasLinks(const std::vector<uint8_t>& keep) const;
   bool MakePath(int v, const std::vector<uint8_t>& keep, Path& path) const;
   double EnergyOf(const Spread& spread, const std::vector<Path>& paths) const;
   bool Spreads();

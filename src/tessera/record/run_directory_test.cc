@@ -121,6 +121,9 @@ TEST_F(RunDirectoryTest, ResultsAreSealedUntilTheRunGoesOn) {
   fs::remove(path_ + "/journal/001.jsonl");
   Write("times.json", "{\"seconds\":2.5}");
   EXPECT_EQ(look->CheckFiles().discrepancies.size(), 3u);
+  // One that cannot even be read: a hole as large as a disk.
+  fs::resize_file(path_ + "/times.json", int64_t{1} << 32);
+  EXPECT_EQ(look->CheckFiles().discrepancies.size(), 3u);
   ASSERT_TRUE(run->Begin());
   EXPECT_FALSE(RunDirectory::ReadOnly(path_)->header().ended());
 }

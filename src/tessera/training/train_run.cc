@@ -339,7 +339,7 @@ Result<TrainOutcome> TrainAgain(const RunDirectory& directory, const VerifyOptio
   if (*all && trainer.progress().episodes == episodes) {
     TensorWriter writer;
     trainer.Save(writer);
-    const Result<std::string> hash = Sha256OfFile(directory.File(kCheckpoint));
+    const Result<std::string> hash = Sha256OfFile(directory.File(kCheckpoint), /*stops=*/true);
     if (!hash) return hash.error();
     if (Sha256Hex(writer.Bytes()) != *hash) {
       found.discrepancies.push_back(

@@ -18,6 +18,7 @@
 #include "tessera/search/exact/keep_choices.h"
 #include "tessera/search/exact/membership.h"
 #include "tessera/search/exact/neighbours.h"
+#include "tessera/search/exact/spread_bound.h"
 
 namespace tessera::exact {
 namespace {
@@ -148,16 +149,20 @@ struct Mapper::State {
   std::vector<bool> dived;           // by choice
   bool all_fit = true;               // even the choice that holds all
   std::map<int32_t, std::unique_ptr<Searched>> searched;
-  // The choice that holds all that it can, and the others.
+  // The choice that holds all that it can, and the others. With several choices the first has a
+  // search of its own instead, as if it were the only one.
   Part held, others;
+  std::unique_ptr<Mapper> alone;           // null once it is over
+  std::optional<Progress> alone_progress;  // of its last round
   bool others_next = false;
   int64_t made = 0;
   Candidate best;
   bool started = false, has_mapping = false;
   std::optional<Candidate> held_best;
-  std::unique_ptr<Model> whole;                      // of the choice that holds all
-  std::vector<std::unique_ptr<Shared>> shared;       // per thread, made when needed
-  std::vector<std::unique_ptr<Annealer>> annealers;  // per thread, made when needed
+  std::unique_ptr<Model> whole;                       // of the choice that holds all
+  std::vector<std::unique_ptr<Shared>> shared;        // per thread, made when needed
+  std::vector<std::unique_ptr<SpreadBound>> spreads;  // per thread, made when needed
+  std::vector<std::unique_ptr<Annealer>> annealers;   // per thread, made when needed
   int64_t walks = 0, walk_rounds = 0,
           annealed = 0;                   // chains, rounds of them, evaluations meant for them
   int64_t stale = 0;                      // rounds of chains in a row without success
@@ -205,6 +210,15 @@ struct Mapper::State {
     if (shared.size() <= index) shared.resize(index + 1);
     if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole, KnowsSplits());
     return shared[index].get();
+  }
+
+  SpreadBound& SpreadOf(int worker) {
+    const auto index = static_cast<size_t>(worker);
+    if (spreads.size() <= index) spreads.resize(index + 1);
+    if (!spreads[index]) {
+      spreads[index] = std::make_unique<SpreadBound>(*whole, SharedOf(worker)->hops);
+    }
+    return *spreads[index];
   }
 
   Tree& TreeOf(int worker, int32_t choice) {
@@ -296,11 +310,24 @@ struct Mapper::State {
   void FirstWalk();
   void AnnealRound(ThreadPool& pool);
 
-  void Start();
+  // Bound of the choice that holds all that it can, and whether something is left to do there.
+  double HeldBound() const {
+    if (!alone_progress) return held.Bound();
+    const Status status = alone_progress->status;
+    const bool all = status == Status::kOptimal || status == Status::kInfeasible;
+    return all ? kInfinity : alone_progress->bound;
+  }
+  double LeastBound() const { return std::min(HeldBound(), others.Bound()); }
+  bool empty() const { return held.empty() && others.empty() && !alone; }
+
+  void Start(ThreadPool& pool);
+  void StepAlone(ThreadPool& pool);
+  bool StepHere(ThreadPool& pool);
   void DiveWhereItFits();
   bool StartFullest();
   void StartOthers();
-  double ClosedBound(int32_t choice);
+  Bound ClosedBound(int32_t choice);
+  double SpreadValue(int32_t choice, SpreadBound& spread) const;
   bool TryOtherKeeps();
   bool TryNeighbours(int64_t& left);
   void Improve(bool other_keeps = true);
@@ -310,7 +337,7 @@ struct Mapper::State {
   Part* NextPart();
   std::vector<Branch> NextRound(Part& part);
   bool Fits(const Model& model) const { return all_fit || CheckSmallestTiles(model).ok(); }
-  Outcome SearchNode(const Branch& node, const Part& part, Tree& tree) const;
+  Outcome SearchNode(const Branch& node, const Part& part, Tree& tree, SpreadBound& spread) const;
   void SearchRound(std::span<const Branch> nodes, Part& part, ThreadPool& pool);
 };
 
@@ -370,7 +397,7 @@ bool Mapper::State::AnnealDue() const {
   // Where levels choose what they hold, rounds of the tree are long at first, and chains find more.
   constexpr int64_t kFirstRounds = 4;
   constexpr double kFarFromProved = 1.05;
-  const double bound = std::min(held.Bound(), others.Bound());
+  const double bound = LeastBound();
   const bool first = choices.sets.size() > 1 && walk_rounds < kFirstRounds && stale == 0;
   if (first && best.value > kFarFromProved * bound) return true;
   const auto walked = static_cast<double>(annealed);
@@ -426,16 +453,28 @@ void Mapper::State::AnnealRound(ThreadPool& pool) {
   ++walk_rounds;
 }
 
-void Mapper::State::Start() {
+void Mapper::State::Start(ThreadPool& pool) {
   started = true;
   if (Anneals()) FirstWalk();
   if (!all_fit) {
     DiveWhereItFits();
+  } else if (alone) {
+    dived.back() = true;
+    StepAlone(pool);
   } else if (!StartFullest()) {
     Push(held, Branch{.tree = Fullest()});  // It waits like any other node.
   }
   Shrink(held);
   if (choices.sets.size() > 1) StartOthers();
+}
+
+// A round of the search that holds all it can. Nothing that is found elsewhere goes into it, so
+// that it finds what it finds without a choice; it is over once that cannot be better.
+void Mapper::State::StepAlone(ThreadPool& pool) {
+  const bool more = alone->Step(pool);
+  alone_progress = alone->progress();
+  if (alone_progress->best) Take(*alone_progress->best, true);
+  if (!more || HeldBound() >= Limit()) alone.reset();
 }
 
 // A first mapping where memories cannot hold all that they might.
@@ -453,7 +492,8 @@ void Mapper::State::DiveWhereItFits() {
 
 // A first mapping and the first nodes of the choice that holds all; false if it was stopped.
 bool Mapper::State::StartFullest() {
-  Branch root{.bound = ClosedBound(Fullest()), .tree = Fullest()};
+  Branch root{.bound = ClosedBound(Fullest()).Value(options.goal), .tree = Fullest()};
+  root.bound = std::max(root.bound, SpreadValue(Fullest(), SpreadOf(0)));
   dived.back() = true;
   Tree& tree = TreeOf(0, root.tree);
   tree.SetLimit(best.value);
@@ -515,7 +555,7 @@ void Mapper::State::StartOthers() {
   Improve();
   std::ranges::stable_sort(order, {}, &std::pair<double, int32_t>::first);
   for (const auto& [value, choice] : order) {
-    const double bound = ClosedBound(choice);
+    const double bound = ClosedBound(choice).Value(options.goal);
     if (bound < Limit()) {
       Push(others, Branch{.bound = bound, .tree = choice});
     } else {
@@ -525,8 +565,8 @@ void Mapper::State::StartOthers() {
 }
 
 // Of all mappings of a choice, without search (docs/bounds.md); 0 under Timeloop's rules.
-double Mapper::State::ClosedBound(int32_t choice) {
-  if (setup.semantics != loopnest::Semantics::kExact) return 0;
+Bound Mapper::State::ClosedBound(int32_t choice) {
+  if (setup.semantics != loopnest::Semantics::kExact) return {};
   const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
   const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, compute_cycles);
   double energy_pj = closed.energy_pj.value_or(0);
@@ -534,7 +574,18 @@ double Mapper::State::ClosedBound(int32_t choice) {
     if (!array) array.emplace(setup.data, setup.machine);
     energy_pj = std::max(energy_pj, array->Energy(keep));
   }
-  return Bound{.energy_pj = energy_pj, .cycles = closed.cycles.value_or(0)}.Value(options.goal);
+  return {.energy_pj = energy_pj, .cycles = closed.cycles.value_or(0)};
+}
+
+// The same by every way to spread the problem over the arrays, in some milliseconds. B23.
+double Mapper::State::SpreadValue(int32_t choice, SpreadBound& spread) const {
+  if (setup.semantics != loopnest::Semantics::kExact || options.any_factors) return 0;
+  const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
+  std::optional<int64_t> cycles = compute_cycles;
+  const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, cycles);
+  const Bound least{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)};
+  const Model& model = searched.find(choice)->second->model;
+  return spread.Least(model, options.goal, least, Limit()) * options.bound_scale;
 }
 
 // The same loops with one tensor more or less at some level; true if that helps.
@@ -624,14 +675,18 @@ std::vector<Branch> Mapper::State::NextRound(Part& part) {
 
 // Nothing but the node and the best value of the rounds before goes in, so outcomes do not depend
 // on which thread searches what.
-Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part& part,
-                                                 Tree& tree) const {
+Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part& part, Tree& tree,
+                                                 SpreadBound& spread) const {
   Outcome outcome;
   tree.SetLimit(best.value);
   tree.ResetCounters();
   if (node.choices.empty() && !dived[static_cast<size_t>(node.tree)] && options.dive_width > 0) {
+    Branch root{.bound = std::max(node.bound, SpreadValue(node.tree, spread)), .tree = node.tree};
+    outcome.dived = root.bound;
     constexpr int kNarrower = 8;  // than the first one: most choices are never looked at again
-    outcome.dived = tree.Dive(node, std::max(1, options.dive_width / kNarrower));
+    if (root.bound < Limit()) {
+      outcome.dived = tree.Dive(root, std::max(1, options.dive_width / kNarrower));
+    }
   } else {
     // A node of all levels cannot be split.
     const bool decided = tree.LevelsDecided(node) == setup.machine.num_levels;
@@ -657,6 +712,7 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
   // Trees are made before threads start, since making one changes the list.
   for (int worker = 0; worker < pool.threads(); ++worker) {
     for (const Branch& node : nodes) TreeOf(worker, node.tree);
+    SpreadOf(worker);
   }
   for (const Branch& node : nodes) {
     const bool fits = all_fit || CheckSmallestTiles(SearchedOf(node.tree).model).ok();
@@ -668,7 +724,8 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
       Searched& of = *searched.find(node.tree)->second;
       if (node.choices.empty() && !Fits(of.model)) continue;
       outcomes[static_cast<size_t>(k)] =
-          SearchNode(node, part, *of.trees[static_cast<size_t>(worker)]);
+          SearchNode(node, part, *of.trees[static_cast<size_t>(worker)],
+                     *spreads[static_cast<size_t>(worker)]);
     }
   });
   const double before = best.value;
@@ -738,6 +795,14 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
     state->all_fit = false;
     if (!CheckSmallestTiles(state->SearchedOf(0).model)) return fits.error();
   }
+  if (state->all_fit && state->choices.sets.size() > 1) {
+    MapperOptions alone = options;
+    alone.decide_keep = false;
+    alone.max_nodes = std::max<int64_t>(1, options.max_nodes / 2);
+    Result<std::unique_ptr<Mapper>> made = Make(problem, hierarchy, alone);
+    if (!made) return made.error();
+    state->alone = *std::move(made);
+  }
   return std::unique_ptr<Mapper>(new Mapper(std::move(state)));
 }
 
@@ -745,6 +810,7 @@ void Mapper::Offer(const LoopMapping& mapping) {
   State& state = *state_;
   const auto choice = std::ranges::find(state.choices.sets, state.KeptBy(mapping));
   if (choice == state.choices.sets.end()) return;
+  if (state.alone) state.alone->Offer(mapping);
   const auto k = static_cast<int32_t>(choice - state.choices.sets.begin());
   if (!Contains(state.SearchedOf(k).model, mapping)) return;
   Tree& tree = state.TreeOf(0, k);
@@ -755,29 +821,38 @@ void Mapper::Offer(const LoopMapping& mapping) {
   if (state.started && state.best.value < before) state.Improve();
 }
 
-void Mapper::OfferValue(double value) { state_->Take({.value = value}, false); }
+void Mapper::OfferValue(double value) {
+  state_->Take({.value = value}, false);
+  if (state_->alone) state_->alone->OfferValue(value);
+}
+
+bool Mapper::State::StepHere(ThreadPool& pool) {
+  if (AnnealDue() && !empty()) {
+    AnnealRound(pool);
+    return true;
+  }
+  while (Part* const part = NextPart()) {
+    const std::vector<Branch> nodes = NextRound(*part);
+    if (nodes.empty()) continue;  // The part is empty now.
+    SearchRound(nodes, *part, pool);
+    ++part->rounds;
+    return true;
+  }
+  return false;
+}
 
 bool Mapper::Step(ThreadPool& pool) {
   State& state = *state_;
+  bool stepped = true;
   if (!state.started) {
-    state.Start();
-    ++state.rounds;
-    return !state.held.empty() || !state.others.empty();
+    state.Start(pool);
+  } else {
+    const bool alone = state.alone != nullptr;
+    if (alone) state.StepAlone(pool);
+    stepped = state.StepHere(pool) || alone;
   }
-  if (state.AnnealDue() && !(state.held.empty() && state.others.empty())) {
-    state.AnnealRound(pool);
-    ++state.rounds;
-    return true;
-  }
-  while (Part* const part = state.NextPart()) {
-    const std::vector<Branch> nodes = state.NextRound(*part);
-    if (nodes.empty()) continue;  // The part is empty now.
-    state.SearchRound(nodes, *part, pool);
-    ++part->rounds;
-    ++state.rounds;
-    return !state.held.empty() || !state.others.empty();
-  }
-  return false;
+  state.rounds += stepped ? 1 : 0;
+  return !state.empty();
 }
 
 Progress Mapper::progress() const {
@@ -785,19 +860,23 @@ Progress Mapper::progress() const {
   const auto open = [](const Part& part) {
     return std::ssize(part.queue) + std::ssize(part.put_off);
   };
-  const double given_up = std::min(state.held.given_up, state.others.given_up);
-  Progress progress{.rounds = state.rounds,
-                    .open_nodes = open(state.held) + open(state.others),
-                    .gave_up = given_up < state.Limit(),
-                    .counters = state.counters,
-                    .held = state.held_best,
-                    .choices_unseen = std::ranges::count(state.dived, false),
-                    .choices_left_out = state.choices.left_out};
+  double given_up = std::min(state.held.given_up, state.others.given_up);
+  const Progress alone = state.alone_progress.value_or(Progress());
+  if (alone.gave_up) given_up = std::min(given_up, state.HeldBound());
+  Progress progress{
+      .rounds = state.rounds,
+      .open_nodes = open(state.held) + open(state.others) + (state.alone ? alone.open_nodes : 0),
+      .gave_up = given_up < state.Limit(),
+      .counters = state.counters,
+      .held = state.held_best,
+      .choices_unseen = std::ranges::count(state.dived, false),
+      .choices_left_out = state.choices.left_out};
+  progress.counters.Add(alone.counters);
   if (state.has_mapping) progress.best = state.best;
   if (!state.started) return progress;
-  const double bound = std::min(state.held.Bound(), state.others.Bound());
+  const double bound = state.LeastBound();
   progress.bound = std::min(bound, state.best.value);
-  if (state.all_fit) progress.held_bound = std::min(state.held.Bound(), state.best.value);
+  if (state.all_fit) progress.held_bound = std::min(state.HeldBound(), state.best.value);
   const bool all = bound >= state.Limit();
   progress.status = !all                           ? Status::kBounded
                     : std::isinf(state.best.value) ? Status::kInfeasible
