@@ -180,10 +180,11 @@ void Decide(const MapJob& job, Advice& advice) {
   advice.method = chosen->method;
   advice.samples = chosen->samples;
   advice.why = fmt::format(
-      "{} with {} samples came to {:.3g} times the best EDP known on measured spaces of this "
+      "{} with {} sample{} came to {:.3g} times the best EDP known on measured spaces of this "
       "size, and takes {:.2g} s per layer at {:.2g} s per evaluation; nothing measured is as close "
       "in less time",
-      chosen->method, chosen->samples, chosen->ratio, chosen->seconds, advice.evaluation_seconds);
+      chosen->method, chosen->samples, chosen->samples == 1 ? "" : "s", chosen->ratio,
+      chosen->seconds, advice.evaluation_seconds);
   if (advice.provable) {
     advice.then = "auto";
     advice.then_why =
