@@ -79,9 +79,9 @@ def ablation_parts(tessera):
         yield (method,), lambda m=method: search(tessera, m, TABLES, "edp", m, ABLATION_SAMPLES)
 
 
-def median_arrival(rows):
-    """Samples until within 5 % of the best value known; the middle of all seeds."""
-    counts = sorted(samples_to(row, (1 + WITHIN) * row["best_known"]) or math.inf for row in rows)
+def median_arrival(rows, within=WITHIN):
+    """Samples until so near the best value known; the middle of all seeds."""
+    counts = sorted(samples_to(row, (1 + within) * row["best_known"]) or math.inf for row in rows)
     return counts[len(counts) // 2]
 
 

@@ -3,7 +3,7 @@ import math
 import statistics
 
 # Of two-sided 95 % by number of values, from 2 on (Student).
-STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262, 16: 2.131}
+STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262, 15: 2.145, 16: 2.131}
 
 
 def half_width(values):

@@ -8,7 +8,7 @@ import statistics
 
 from mapping_studies import ARRIVE_SAMPLES, count_text, geometric_mean, median_arrival, search
 from pages import table
-from run_statistics import at, mean_ci, median_mean_ci
+from run_statistics import at, mean_ci, median_mean_ci, samples_to
 
 # What learners of networks share.
 NETWORKS = {"steps": [1, 2, 4], "epochs": [4, 8, 16], "hidden": [16, 32, 64], "rate": [0.001, 0.003, 0.01],
@@ -57,7 +57,7 @@ def marl_of(**changed):
     """The paper's agents with what was registered before any of this, but for some settings, all spelt out."""
     settings = {"lanes": 8, "steps": 2, "epochs": 8, "hidden": 32, "rate": 0.003, "entropy": 0, "entropy_left": 1,
                 "reward": "log", "patience": 3000, "repeats": 0, "entropy_later": 0, "settled_first": 0.75,
-                "settled": 0.75, "span": 0}
+                "settled": 0.75, "span": 0, "top": 0, "smooth": 0}
     return "marl" + "".join(f":{name}={value}" for name, value in (settings | changed).items())
 
 
@@ -65,6 +65,29 @@ def marl_of(**changed):
 # after the draws, on further layers (docs/results/marl-mapping.md).
 SPANS = marl_of(lanes=16, steps=2, epochs=4, hidden=64, rate=0.01, entropy=0.1, entropy_left=0, patience=0, repeats=0,
                 settled_first=0, settled=0, span=1300) + ":growth=2"
+
+# The same teams, that learn by order and of neighbouring numbers (docs/results/marl-mapping.md#lessons): what is
+# registered. Each part left out by itself, on layers of no table.
+LESSONS = marl_of(lanes=16, steps=2, epochs=4, hidden=32, rate=0.02, entropy=0.05, entropy_left=0, patience=0, repeats=0,
+                  settled_first=0, settled=0, span=1000, top=0.5, smooth=0.75) + ":growth=1.5"
+PARTED = {"as registered": {}, "by size": {"top": 0}, "each number by itself": {"smooth": 0},
+          "both": {"top": 0, "smooth": 0}, "entropy of 0.1": {"entropy": 0.1},
+          "turns of before": {"span": 1300, "growth": 2}, "the best team in a third": {"settled_first": 0.3, "settled": 0.3}}
+PARTED_LAYERS = ["resnet18-gamma 11", "vgg16-gamma 4", "vgg16-gamma 9", "alexnet-gamma 4", "mobilenet-v2-gamma 22"]
+PARTED_SEEDS = 3
+
+
+def parted(changed):
+    """The registered setting but for some of it."""
+    parts = dict(part.split("=") for part in LESSONS.split(":")[1:]) | changed
+    return "marl" + "".join(f":{name}={value}" for name, value in parts.items())
+
+
+# One team alone, as long as the first turn of before: what learning by order and of neighbours does for it.
+ALONE_SAMPLES, ALONE_SEEDS = 1_300, 8
+ALONE = {"`marl` in turns before": SPANS, "narrow and quick": {"top": 0, "smooth": 0}, "by order": {"smooth": 0},
+         "of neighbours": {"top": 0}, "both": {}}
+
 
 # What was tried by hand before the draws, and the default of that time, which is the last of them.
 PILOT_LAYERS = ["vgg16-gamma 4", "mobilenet-v2-gamma 12"]
@@ -83,7 +106,7 @@ def settings_of(method):
         choices = (CHOICES | ARRIVING)[method]
         text = method + "".join(f":{name}={rng.choice(values)}" for name, values in choices.items())
         if method == "marl":
-            text += ":span=0"  # which came later
+            text += ":span=0:top=0:smooth=0"  # which came later
         if text not in settings:
             settings.append(text)
     return settings
@@ -117,6 +140,61 @@ def pilot_table(rows, known):
             body.append([layer.replace("-gamma", ""), ", ".join(f"{name}={value}" for name, value in setting.items()) or "before",
                          median_mean_ci(over), *back])
     return table(["layer", "setting of `marl`", "end", "return at 5,000", "at 20,000"], body)
+
+
+def parted_parts(compare):
+    for changed in PARTED.values():
+        for layer in PARTED_LAYERS:
+            yield ((layer, "edp", parted(changed)),
+                   lambda l=layer, s=parted(changed): compare(l, "edp", [s], 20_000, PARTED_SEEDS))
+
+
+def parted_table(rows, known):
+    """Of the registered setting without one of its parts: geometric means over layers and seeds."""
+    body = []
+    for name, changed in PARTED.items():
+        own = [row for row in rows if row["method"] == parted(changed)]
+        if not own:
+            continue
+        best = {layer: known(layer, "edp") for layer in PARTED_LAYERS}
+        counts = [samples_to(row, 1.05 * best[row["layer"]]) or math.inf for row in own]
+        over = [row["best"] / best[row["layer"]] for row in own]
+        back = [mean_ci([at(row, mark) * best[row["layer"]] / row["reference"] for row in own])
+                for mark in (1_000, 5_000, 20_000)]
+        body.append([name, f"{sum(map(math.isfinite, counts))} of {len(own)}", count_text(geometric_mean(counts, 40_000)),
+                     f"{geometric_mean(over, math.inf):.4f}", *back])
+    return table(["`marl`", "within 5 %", "samples to 5 %", "end / best", *(f"return at {n:,}" for n in (1_000, 5_000, 20_000))],
+                 body)
+
+
+def alone_settings():
+    """By name: a single team whose entropy falls within the budget, and single-agent PPO as tuned."""
+    span = {"span": ALONE_SAMPLES, "entropy": 0.1}
+    return {name: what if what == SPANS else parted(span | what) for name, what in ALONE.items()}
+
+
+def alone_parts(compare, ppo):
+    for method in [*alone_settings().values(), ppo]:
+        for objective in ("edp", "latency"):
+            for layer in PARTED_LAYERS:
+                yield ((layer, objective, method), lambda l=layer, o=objective, m=method: compare(
+                    l, o, [m], ALONE_SAMPLES, ALONE_SEEDS))
+
+
+def alone_table(rows, known, ppo):
+    """Runs that arrive within 5 %, and all samples that were spent until then for each of them."""
+    body = []
+    for name, method in (alone_settings() | {"`ppo`, tuned": ppo}).items():
+        cells = []
+        for objective in ("edp", "latency"):
+            own = [row for row in rows if (row["method"], row["objective"]) == (method, objective)]
+            spent = [samples_to(row, 1.05 * known(row["layer"], objective)) for row in own]
+            arrived = sum(count is not None for count in spent)
+            samples = sum(count or ALONE_SAMPLES for count in spent)
+            cells += [f"{arrived} of {len(own)}", f"{samples / arrived:,.0f}" if arrived else "–"]
+        body.append([name, *cells])
+    return table(["a team, or `ppo`", "EDP: within 5 %", "samples for each", "latency: within 5 %", "samples for each"],
+                 body)
 
 
 def found_after(row, samples):
@@ -212,9 +290,14 @@ def by_arrival(rows, method):
     return sorted((setting for setting in settings_of(method) if setting in run), key=lambda s: arrival(rows, s))
 
 
+def arrived_methods(rows):
+    """Those of which every setting was run."""
+    return [method for method in ARRIVING if len(by_arrival(rows, method)) == len(settings_of(method))]
+
+
 def arriving_table(rows):
     body = []
-    for method in ARRIVING:
+    for method in arrived_methods(rows):
         order = by_arrival(rows, method)
         cells = [text for setting in (order[0], method) for count, end in [arrival(rows, setting)]
                  for text in (count_text(count), f"{end:.4f}")]
@@ -225,7 +308,7 @@ def arriving_table(rows):
 
 def arriving_text(rows):
     lines = ["```text", "samples  end     setting"]
-    for method in ARRIVING:
+    for method in arrived_methods(rows):
         lines += [f"{count_text(count):<8} {end:<7.4f} {setting}" for setting in by_arrival(rows, method)
                   for count, end in [arrival(rows, setting)]] + [""]
     return "\n".join(lines[:-1] + ["```"]) + "\n"

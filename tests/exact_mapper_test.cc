@@ -161,6 +161,40 @@ TEST(ExactMapper, SearchesBypasses) {
   }
 }
 
+// Whatever the machine: after as many rounds, levels that may pass tensors by cost no more.
+TEST(ExactMapper, AChoiceOfKeptTensorsIsNeverWorseThanNone) {
+  const LoopProblem conv = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 14}, {"Q", 14}, {"C", 24}, {"K", 32}, {"N", 1}});
+  const LoopProblem problems[] = {conv, Gemm(96, 56, 120)};
+  ThreadPool pool(1);
+  int64_t compared = 0, better = 0;
+  for (const char* name : {"shidiannao", "nvdla", "simba", "eyeriss-256", "simple3"}) {
+    const Hierarchy machine = *LoadAccelerator(name)->hierarchy;
+    for (size_t k = 0; k < std::size(problems); ++k) {
+      const Semantics semantics = k == 0 ? Semantics::kExact : Semantics::kTimeloop3;
+      MapperOptions options{.goal = static_cast<Goal>((compared / 5) % 3),
+                            .semantics = semantics,
+                            .node_steps = 2'000,
+                            .split_steps = 20'000};
+      const auto without = Mapper::Make(problems[k], machine, options);
+      options.decide_keep = true;
+      const auto with = Mapper::Make(problems[k], machine, options);
+      ASSERT_TRUE(with) << with.error();
+      for (int round = 0; round < 5; ++round) {
+        (*without)->Step(pool);
+        (*with)->Step(pool);
+        const double most = (*without)->progress().best->value;
+        const double value = (*with)->progress().best->value;
+        EXPECT_LE(value, most) << name << ", problem " << k << ", round " << round;
+        ++compared;
+        better += value < most ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_EQ(compared, 50);
+  EXPECT_GT(better, 10);
+}
+
 TEST(ExactMapper, FindsTheFrontOfCyclesAndEnergy) {
   const LoopProblem problem = *MakeLoopProblem(
       "conv", {{"R", 2}, {"S", 1}, {"P", 4}, {"Q", 1}, {"C", 2}, {"K", 3}, {"N", 1}});

@@ -492,5 +492,35 @@ TEST(InterLayer, ARoomThatTheBestMappingDoesNotFitGetsAProofOfItsOwn) {
   EXPECT_LE(best, 1.1 * bound);
 }
 
+// What is known of a layer with other rows is something to plan with at once.
+TEST(InterLayer, MappingsGoFromStaircaseToStaircase) {
+  const Result<Network> network = LoadNetwork("mobilenet-v2");
+  const Result<Accelerator> machine = LoadAccelerator("simple3");
+  ASSERT_TRUE(network && machine);
+  const Result<interlayer::GraphProblem> problem = interlayer::MakeGraphProblem(*network, *machine);
+  ASSERT_TRUE(problem) << problem.error();
+  interlayer::NodeCosts costs(*problem, {});
+  interlayer::NodeKey key{.layer = 1, .rows = problem->layer_rows[1]};
+  for (size_t v = 0; v < 3; ++v) key.homes[v] = static_cast<int8_t>(problem->outermost());
+  interlayer::Room room;
+  room.fill(interlayer::kUnlimitedWords);
+  room[0] = problem->EntriesOf(0);
+  ThreadPool pool(1);
+  const int whole = costs.Find(key);
+  ASSERT_TRUE(costs.Refine(whole, room, /*rounds=*/1, pool));
+  ASSERT_FALSE(costs.Upper(whole, room).empty());
+  const int64_t before = costs.evaluations();
+
+  for (const int64_t rows : {1, 5, 28}) {
+    key.rows = rows;
+    const int slice = costs.Find(key);
+    ASSERT_TRUE(costs.Refine(slice, room, /*rounds=*/1, pool));
+    ASSERT_FALSE(costs.Upper(slice, room).empty()) << rows;
+    EXPECT_LE(costs.Lower(slice, room)[0].spent.energy_pj,
+              costs.Upper(slice, room)[0].spent.energy_pj);
+  }
+  EXPECT_EQ(costs.evaluations(), before) << "no search was needed";
+}
+
 }  // namespace
 }  // namespace tessera

@@ -105,6 +105,16 @@ def test_costs_come_as_arrays():
         tessera.map("alexnet", "eyeriss-256", model=Short, method="random", **LAYER)
 
 
+def test_a_model_may_price_energy_only_but_no_impossible_cycles():
+    costs = {"energy_pj": 7.0}
+    Odd = type("Odd", (Plain,), {"evaluate": lambda self, mapping: costs})
+    found = tessera.map("alexnet", "eyeriss-256", model=Odd, method="random", objective="energy", **LAYER)
+    assert found.layers[0]["energy_pj"] == 7.0
+    costs["cycles"] = 100
+    with pytest.raises(tessera.Error, match="MACs on 256 units take at least"):
+        tessera.map("alexnet", "eyeriss-256", model=Odd, method="random", objective="energy", **LAYER)
+
+
 def test_searcher_in_map_and_compare():
     first = tessera.map("alexnet", "eyeriss-256", method=Climb, **LAYER)
     assert first.layers[0]["samples"] == 30

@@ -52,6 +52,7 @@ DecisionAgents::DecisionAgents(const DecisionSpace& space, const DecisionGroups&
       const auto add = [&](int64_t size) {
         const ActionKind kind = soft ? ActionKind::kSoftChoice : ActionKind::kChoice;
         AddAgent(decision.name(), {.kind = kind, .size = size}, !first && !soft);
+        ordered_.push_back(decision.kind() == DecisionKind::kOrdinal);
         first = false;
       };
       for (int64_t left = picks ? std::ssize(decision.labels()) : 0; left > 1; --left) add(left);

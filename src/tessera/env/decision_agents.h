@@ -46,6 +46,8 @@ class DecisionAgents {
 
   const DecisionSpace& space() const { return space_; }
   const EnvSpec& spec() const { return spec_; }
+  // Of each agent that chooses: whether its choices are numbers in order.
+  const std::vector<bool>& ordered() const { return ordered_; }
 
   // The point that the actions of all agents make, in range but perhaps not legal. What is not a
   // number, as a policy that has diverged draws it, is the middle.
@@ -62,6 +64,7 @@ class DecisionAgents {
 
   const DecisionSpace& space_;
   const ActionForm form_;
+  std::vector<bool> ordered_;
   std::vector<size_t> order_;  // decisions in the order of their actions
   EnvSpec spec_;
 };

@@ -26,6 +26,23 @@ bool Covers(const Room& wide, const Room& narrow) {
   return true;
 }
 
+// A mapping with other rows: no factor is larger than before but the outermost one.
+LoopMapping WithRows(LoopMapping mapping, size_t rows_dimension, int64_t rows) {
+  int64_t left = rows;
+  const auto cut = [&left](int32_t& factor) {
+    int64_t most = factor == 0 ? left : std::min<int64_t>(factor, left);
+    while (left % most != 0) --most;
+    factor = static_cast<int32_t>(most);
+    left /= most;
+  };
+  for (LoopLevel& level : mapping.view()) {
+    cut(level.spatial[rows_dimension]);
+    cut(level.temporal[rows_dimension]);
+  }
+  mapping.view().back().temporal[rows_dimension] *= static_cast<int32_t>(left);
+  return mapping;
+}
+
 struct HashRoom {
   size_t operator()(const Room& room) const {
     uint64_t hash = 0;
@@ -62,6 +79,7 @@ struct NodeCosts::Staircase {
   Room widest = {};   // that anybody can have who computes the whole layer
   std::vector<Step> steps = {};
   std::vector<Found> found = {};
+  bool borrowed = false;            // from other numbers of rows
   std::vector<int> multiples = {};  // staircases of the same layer and homes with k times the rows
 
   int64_t version = 0;
@@ -154,6 +172,7 @@ int NodeCosts::Find(const NodeKey& key) {
   }
   staircases_.push_back(std::move(made));
   index_[key] = id;
+  same_homes_[{key.layer, key.homes}][key.rows] = id;
   return id;
 }
 
@@ -276,18 +295,18 @@ const Front& NodeCosts::Lower(int staircase, const Room& room) {
   return front;
 }
 
-void NodeCosts::Take(Staircase& staircase, const LoopMapping& mapping) {
+bool NodeCosts::Take(Staircase& staircase, const LoopMapping& mapping) {
   for (const Found& known : staircase.found) {
-    if (known.mapping == mapping) return;
+    if (known.mapping == mapping) return false;
   }
   Result<loopnest::Setup> setup =
       loopnest::Prepare(staircase.problem, problem_.hierarchy, loopnest::Semantics::kExact);
-  if (!setup || mapping.num_levels != setup->machine.num_levels) return;
+  if (!setup || mapping.num_levels != setup->machine.num_levels) return false;
   for (size_t v = 0; v < staircase.homes.size(); ++v) setup->machine.homes[v] = staircase.homes[v];
   loopnest::Workspace workspace;
   loopnest::Evaluate(*setup, mapping, workspace);
-  if (workspace.nest_error.kind != loopnest::NestError::Kind::kNone) return;
-  if (workspace.exact.status != loopnest::ExactResult::Status::kOk) return;
+  if (workspace.nest_error.kind != loopnest::NestError::Kind::kNone) return false;
+  if (workspace.exact.status != loopnest::ExactResult::Status::kOk) return false;
   Found found{.spent = {static_cast<double>(workspace.exact.cycles), workspace.exact.energy},
               .mapping = mapping};
   for (size_t h = 0; h < problem_.homes.size(); ++h) {
@@ -307,6 +326,7 @@ void NodeCosts::Take(Staircase& staircase, const LoopMapping& mapping) {
                       .found = static_cast<int>(staircase.found.size()) - 1});
   ++staircase.version;
   ++version_;
+  return true;
 }
 
 void NodeCosts::Offer(int staircase, const LoopMapping& mapping) {
@@ -328,6 +348,24 @@ void NodeCosts::Bound(const StepView& step) {
   at.rounds = std::max(at.rounds, step.rounds);
   ++of.version;
   ++version_;
+}
+
+void NodeCosts::Borrow(Staircase& staircase) {
+  const NodeKey& key = staircase.key;
+  const std::optional<int> dimension = FindDimension(staircase.problem, "P");
+  if (staircase.borrowed || key.rows == 0 || !dimension) return;
+  staircase.borrowed = true;
+  const std::map<int64_t, int>& others = same_homes_.at({key.layer, key.homes});
+  const auto take = [&](int other) {
+    bool any = false;
+    for (const Found& found : staircases_[static_cast<size_t>(other)]->found) {
+      any |= Take(staircase, WithRows(found.mapping, static_cast<size_t>(*dimension), key.rows));
+    }
+    return any;
+  };
+  const auto own = others.find(key.rows);
+  for (auto at = std::next(own); at != others.end() && !take(at->second);) ++at;
+  for (auto at = own; at != others.begin() && !take((--at)->second);) continue;
 }
 
 std::unique_ptr<exact::Mapper> NodeCosts::MakeMapper(const Staircase& staircase, const Step& step,
@@ -472,6 +510,11 @@ bool NodeCosts::Refine(int staircase, const Room& room, int64_t rounds, ThreadPo
         ValueOf(upper.front().spent) <= ValueOf(lower.front().spent) * (1 + kEqual)) {
       return false;
     }
+  }
+  if (!of.borrowed && Upper(staircase, room).empty()) {
+    Borrow(of);
+    // Something to plan with; proofs come where they matter.
+    if (!Upper(staircase, room).empty()) return true;
   }
   Step& step = StepFor(of, room);
   if (step.done || step.given_up) return false;

@@ -133,13 +133,18 @@ class NodeCosts {
   std::unique_ptr<exact::Mapper> MakeMapper(const Staircase& staircase, const Step& step,
                                             exact::Goal goal, double cycles_limit) const;
   Hierarchy HierarchyWith(const Room& room) const;
-  void Take(Staircase& staircase, const LoopMapping& mapping);
+  // False: it is known already, or illegal.
+  bool Take(Staircase& staircase, const LoopMapping& mapping);
+  // Takes what is known for the next smaller and larger numbers of rows, cut to its own.
+  void Borrow(Staircase& staircase);
   bool Fits(const Found& found, const Room& room) const;
   double ValueOf(const Spent& spent) const;
 
   const GraphProblem& problem_;
   const NodeCostOptions options_;
   std::map<NodeKey, int> index_;
+  // By layer and homes: staircases by rows.
+  std::map<std::pair<int, decltype(NodeKey::homes)>, std::map<int64_t, int>> same_homes_;
   std::vector<std::unique_ptr<Staircase>> staircases_;
   std::map<std::pair<int, int64_t>, std::optional<int64_t>> compute_cycles_;  // by layer and rows
   int64_t evaluations_ = 0, version_ = 0;

@@ -31,7 +31,8 @@ namespace {
 struct MeasuredCurve {
   std::string model = {}, method = {};
   double log10_size = 0;
-  double overhead_seconds = 0;  // of the method, per sample
+  // Of the method itself: before its first sample, and for each of the next ones.
+  double start_seconds = 0, overhead_seconds = 0;
   std::vector<std::pair<int64_t, double>> points = {};
 };
 
@@ -54,8 +55,11 @@ Result<std::vector<MeasuredCurve>> ReadCurves() {
       if (const Node* method = row.Find("method")) made.method = method->scalar;
       const Result<double> size = NumberAt(row, "log10_size");
       if (!size) return size.error();
+      const Result<double> start = NumberAt(row, "start_us");
+      if (!start) return start.error();
       const Result<double> overhead = NumberAt(row, "overhead_us");
       if (!overhead) return overhead.error();
+      made.start_seconds = *start * 1e-6;
       made.log10_size = *size;
       made.overhead_seconds = *overhead * 1e-6;
       const Node* points = row.Find("curve");
@@ -109,7 +113,7 @@ std::vector<MethodOption> OptionsOf(const std::vector<MeasuredCurve>& curves,
     }
     for (size_t p = 0; p < own.front()->points.size(); ++p) {
       MethodOption option{.method = method, .samples = own.front()->points[p].first};
-      double sum = 0, overhead = 0, count = 0;
+      double sum = 0, start = 0, overhead = 0, count = 0;
       for (const double size : sizes) {
         std::vector<const MeasuredCurve*> nearest = own;
         std::stable_sort(nearest.begin(), nearest.end(),
@@ -121,14 +125,16 @@ std::vector<MethodOption> OptionsOf(const std::vector<MeasuredCurve>& curves,
           if (p >= curve->points.size()) continue;
           sum += std::log(curve->points[p].second);
           option.worst = std::max(option.worst, curve->points[p].second);
+          start += curve->start_seconds;
           overhead += curve->overhead_seconds;
           ++count;
         }
       }
       if (count == 0) continue;
       option.ratio = std::exp(sum / count);
+      const auto samples = static_cast<double>(option.samples);
       option.seconds =
-          static_cast<double>(option.samples) * (evaluation_seconds + overhead / count);
+          start / count + samples * evaluation_seconds + (samples - 1) * overhead / count;
       options.push_back(std::move(option));
     }
   }
@@ -174,10 +180,11 @@ void Decide(const MapJob& job, Advice& advice) {
   advice.method = chosen->method;
   advice.samples = chosen->samples;
   advice.why = fmt::format(
-      "{} with {} samples came to {:.3g} times the best value known on measured spaces of this "
+      "{} with {} sample{} came to {:.3g} times the best EDP known on measured spaces of this "
       "size, and takes {:.2g} s per layer at {:.2g} s per evaluation; nothing measured is as close "
       "in less time",
-      chosen->method, chosen->samples, chosen->ratio, chosen->seconds, advice.evaluation_seconds);
+      chosen->method, chosen->samples, chosen->samples == 1 ? "" : "s", chosen->ratio,
+      chosen->seconds, advice.evaluation_seconds);
   if (advice.provable) {
     advice.then = "auto";
     advice.then_why =

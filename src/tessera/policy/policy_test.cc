@@ -25,6 +25,7 @@ struct Case {
   Layer layer;
   bool bypass = true;
   std::string constraints = {};
+  Objective objective = Objective::kEdp;
 };
 
 // Strides, primes, depthwise and products, with and without bypass, one with constraints.
@@ -48,7 +49,7 @@ std::vector<Case> Cases() {
 std::unique_ptr<MappingProblem> ProblemOf(const Case& c) {
   const Result<Accelerator> machine = LoadAccelerator(c.machine);
   const Result<CostModelChoice> model = ChooseCostModel("loopnest", {});
-  MappingProblemOptions options{.objective = Objective::kEdp};
+  MappingProblemOptions options{.objective = c.objective};
   options.space.decide_keep = c.bypass;
   if (!c.constraints.empty()) {
     options.space.constraints = *ParseConstraints(c.constraints, "test.yaml");
@@ -237,6 +238,30 @@ TEST(Actor, ThinkingAgainStaysNearAndLegal) {
     }
     EXPECT_GE(changed, 15u) << c.machine;
     EXPECT_GT(10 * kept, 7 * all) << c.machine;
+  }
+}
+
+// Each objective has its own first proposal, which is the best of all by that one; also power,
+// which agents never learn about.
+TEST(Actor, ProposesForTheObjective) {
+  std::vector<Objective> objectives = {Objective::kLatency, Objective::kEnergy, Objective::kEdp,
+                                       Objective::kPower};
+  for (const Case& c : {Cases()[0], Cases()[3]}) {
+    std::vector<Cost> costs;
+    for (const Objective objective : objectives) {
+      Case own = c;
+      own.objective = objective;
+      const std::unique_ptr<MappingProblem> problem = ProblemOf(own);
+      const std::unique_ptr<Game> game = MakeGame(*problem);
+      const Point point = Actor(*game, Untrained(*game), 1).Propose(1).front();
+      costs.push_back(problem->CostOf({.point = point, .outcome = problem->Evaluate(point)}));
+    }
+    for (size_t i = 0; i < objectives.size(); ++i) {
+      for (const Cost& other : costs) {
+        EXPECT_LE(ValueOf(costs[i], objectives[i]), 1.02 * ValueOf(other, objectives[i]))
+            << c.machine << ' ' << i;
+      }
+    }
   }
 }
 

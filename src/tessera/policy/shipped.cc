@@ -118,7 +118,11 @@ Result<std::shared_ptr<const Networks>> LoadPolicy(const std::string& name_or_pa
   }
   if (const ShippedPolicy* shipped = FindShipped(name_or_path)) return LoadShipped(*shipped);
   const Result<TensorReader> reader = TensorReader::Open(name_or_path);
-  if (!reader) return reader.error();
+  if (!reader) {
+    Error error = reader.error();
+    if (error.hint.empty()) error.hint = "'tessera list policies' names those that ship";
+    return error;
+  }
   Result<Networks> made = Networks::Load(*reader);
   if (!made) {
     Error error = made.error();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/memory.h"
+#include "tessera/base/rank_weights.h"
 #include "tessera/base/stop.h"
 #include "tessera/nn/heads.h"
 #include "tessera/part.h"
@@ -171,6 +172,12 @@ class Ppo final : public OnPolicyLearner {
     for (auto& unit : team_.units) unit->Explore(chance);
   }
 
+  void RankAdvantages(double top) override { top_ = top; }
+
+  void Smooth(int64_t agent, double part) override {
+    for (auto& unit : team_.units) unit->Smooth(agent, part);
+  }
+
   void SetEntropy(double weight) override {
     for (auto& unit : team_.units) unit->SetEntropy(weight);
   }
@@ -329,18 +336,39 @@ class Ppo final : public OnPolicyLearner {
       }
     }
     if (!team_.options.normalize_advantages) return;
+    Normalize(unit, rollout.advantages);
+  }
+
+  // By mean and deviation of the rows that count.
+  void Normalize(const PolicyUnit& unit, std::vector<float>& advantages) const {
     double sum = 0, squares = 0, n = 0;
-    for (size_t row = 0; row < rollout.advantages.size(); ++row) {
+    for (size_t row = 0; row < advantages.size(); ++row) {
       if (!unit.AnyActed(static_cast<int64_t>(row))) continue;
-      const double a = rollout.advantages[row];
+      const double a = advantages[row];
       sum += a;
       squares += a * a;
       ++n;
     }
     if (n == 0) return;
     const double mean = sum / n, deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
-    for (float& a : rollout.advantages) {
-      a = static_cast<float>((a - mean) / (deviation + team_.options.advantage_floor));
+    const double divisor = deviation + team_.options.advantage_floor;
+    for (float& a : advantages) a = static_cast<float>((a - mean) / divisor);
+    // Differences far below the floor are noise by their order, too.
+    if (top_ > 0) Rank(unit, deviation / divisor, advantages);
+  }
+
+  void Rank(const PolicyUnit& unit, double scale, std::vector<float>& advantages) const {
+    constexpr double kEqual = 1e-3;  // deviations; where observations differ, baselines do a little
+    std::vector<size_t> rows;
+    std::vector<double> costs;
+    for (size_t row = 0; row < advantages.size(); ++row) {
+      if (!unit.AnyActed(static_cast<int64_t>(row))) continue;
+      rows.push_back(row);
+      costs.push_back(-advantages[row]);
+    }
+    const std::vector<double> weights = EvenRankWeights(costs, top_, kEqual);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      advantages[rows[i]] = static_cast<float>(scale * weights[i]);
     }
   }
 
@@ -348,6 +376,7 @@ class Ppo final : public OnPolicyLearner {
   const Kernels& kernels_;
   const bool shared_critic_;
   double explored_ = 0;  // chance of a uniform choice
+  double top_ = 0;       // part of a rollout whose advantages are good; 0: by their size
   PolicyTeam team_;
   FeatureBatch features_;
   std::vector<int64_t> order_;

@@ -49,6 +49,14 @@ class OnPolicyLearner : public Learner {
   // otherwise: its policy is that mixture, which gradients are those of. 0: the networks alone.
   virtual void Explore(double chance) = 0;
 
+  // From now on advantages of a rollout count by their order: those of its best part `top` are
+  // good, the better the more, all others are equally bad. 0: by their size.
+  virtual void RankAdvantages(double top) = 0;
+
+  // From now on what an agent learns of a choice it learns of those beside it as well, with each
+  // step away this part of it. For agents whose choices are numbers in order; 0: of that one only.
+  virtual void Smooth(int64_t agent, double part) = 0;
+
   // From now on updates weigh the entropy of policies with this, whatever the options say.
   virtual void SetEntropy(double weight) = 0;
 

@@ -172,6 +172,62 @@ TEST(OnPolicy, WhatIsImitatedBecomesLikely) {
   }
 }
 
+// How much better a choice is says nothing any more, and which is better is learned all the same.
+// One terrible choice drowns at first what is to be learned of the others, unless order counts.
+TEST(OnPolicy, AdvantagesMayCountByTheirOrder) {
+  const auto hits = [](float far, double top, int updates) {
+    const auto reward = [=](size_t agent, float action) {
+      return WantOneAndThree(agent, action) - (action == 0 ? far : 0);
+    };
+    const auto rank = [=](OnPolicyLearner& learner) { learner.RankAdvantages(top); };
+    const std::vector<float> actions = ActionsAfter(Spec(false), UnitKind::kIndependent,
+                                                    {.reward = reward, .prepare = rank}, updates);
+    return Hits(actions, 0, 1) + Hits(actions, 1, 3);
+  };
+  EXPECT_GE(hits(/*far=*/0, /*top=*/0.5, /*updates=*/60), 2 * kLanes - 4);
+  EXPECT_EQ(hits(1e3, 0.5, 1), hits(5e2, 0.5, 1));
+  EXPECT_GT(hits(1e3, 0.5, 1), hits(1e3, 0, 1) + kLanes / 2);
+}
+
+// Nothing is rewarded but one choice: those beside it become likelier than those far from it.
+TEST(OnPolicy, AgentsLearnOfTheChoicesBeside) {
+  constexpr int64_t kMany = 16;
+  EnvSpec spec{.name = "bandit"};
+  spec.agents.push_back(
+      {.name = "a", .observation_size = 2, .action = {.kind = ActionKind::kChoice, .size = kMany}});
+  const auto near_and_far = [&](double part) {
+    int64_t near = 0, far = 0;
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto learner =
+          MakeOnPolicy({.spec = &spec, .lanes = kLanes, .seed = seed},
+                       {.hidden = 16, .steps = 1, .actor_rate = 1e-2}, UnitKind::kIndependent);
+      learner->Smooth(/*agent=*/0, part);
+      const std::vector<float> observations(kLanes * 2, 0.5f);
+      std::vector<float> actions(kLanes), rewards(kLanes);
+      for (int round = 0; round < 12; ++round) {
+        learner->Act(kLanes, observations, ActMode::kExplore, actions);
+        for (size_t i = 0; i < kLanes; ++i) {
+          rewards[i] = actions[i] == 4 ? 1.0f : 0.0f;
+          near += actions[i] == 3 || actions[i] == 5;
+          far += actions[i] == 11 || actions[i] == 13;
+        }
+        const std::vector<EpisodeEnd> ends(kLanes, EpisodeEnd::kTerminated);
+        EXPECT_TRUE(learner->Observe({.observations = observations,
+                                      .states = {},
+                                      .actions = actions,
+                                      .rewards = rewards,
+                                      .next_observations = observations,
+                                      .next_states = {},
+                                      .ends = ends}));
+        EXPECT_TRUE(learner->Update());
+      }
+    }
+    return static_cast<double>(near) / static_cast<double>(far);
+  };
+  EXPECT_GT(near_and_far(0.75), 1.5);
+  EXPECT_LT(near_and_far(0), 1.5);
+}
+
 // With enough of it agents stay undecided, whatever is rewarded; without, they learn as ever.
 TEST(OnPolicy, EntropyKeepsAgentsUndecided) {
   for (const double weight : {0.0, 10.0}) {

@@ -53,7 +53,9 @@ PolicyUnit::PolicyUnit(const LearnerSetup& setup, const PpoOptions& options,
       stored_block_(stored_ * R),
       probabilities_(outputs_ * R),
       entropies_(std::ssize(heads_) * R),
-      by_network_(std::ssize(heads_) * R) {
+      by_network_(std::ssize(heads_) * R),
+      smooth_(heads_.size(), 0.0f),
+      smaller_(outputs_ * R) {
   row_ids_.reserve(static_cast<size_t>(max_rows));
   const uint64_t stream = 2 * static_cast<uint64_t>(index);
   InitOrthogonal(actor_layout_, std::sqrt(2.0), 0.01, setup.seed, StreamId("init", stream),
@@ -107,6 +109,12 @@ void PolicyUnit::Imitate(std::span<const float> actions, int64_t width, double w
     }
   }
   imitated_weight_ = imitated_.empty() ? 0.0f : static_cast<float>(weight);
+}
+
+void PolicyUnit::Smooth(int64_t member, double part) {
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (members_[i] == member) smooth_[i] = static_cast<float>(part);
+  }
 }
 
 void PolicyUnit::SaveNetworks(const std::string& prefix, TensorWriter& writer) const {
@@ -327,17 +335,43 @@ void PolicyUnit::HeadGradients(int64_t block, int64_t rows, const float* toward_
     CategoricalGradient(kernels_, head.action.size, rows, probabilities_.data() + head.output * R,
                         actions, entropies_.data() + static_cast<int64_t>(h) * R, own_p,
                         options_.entropy > 0 ? own_entropy : nullptr, gradient);
-    if (imitated_weight_ == 0) continue;
-    // Rows of the rollout take turns in what they imitate.
-    const size_t turns = imitated_.size() / heads_.size();
+    if (imitated_weight_ != 0) AddImitated(block, rows, h, share, gradient);
+    if (smooth_[h] > 0) SpreadGradient(rows, h, gradient);
+  }
+}
+
+void PolicyUnit::AddImitated(int64_t block, int64_t rows, size_t head, float share,
+                             float* gradient) const {
+  const PolicyHead& own = heads_[head];
+  const size_t turns = imitated_.size() / heads_.size();
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto row = static_cast<size_t>(row_ids_[static_cast<size_t>(block * R + r)]);
+    const float wanted = imitated_[row % turns * heads_.size() + head];
+    for (int64_t c = 0; c < own.action.size; ++c) {
+      const float hit = wanted == static_cast<float>(c) ? 1.0f : 0.0f;
+      const float p = probabilities_.data()[(own.output + c) * R + r];
+      gradient[c * R + r] += imitated_weight_ * share * (p - hit);
+    }
+  }
+}
+
+void PolicyUnit::SpreadGradient(int64_t rows, size_t head, float* gradient) {
+  const float part = smooth_[head], share = (1 - part) / (1 + part);
+  const int64_t choices = heads_[head].action.size;
+  float* const smaller = smaller_.data();
+  float sum[R] = {};
+  for (int64_t c = 0; c < choices; ++c) {
     for (int64_t r = 0; r < rows; ++r) {
-      const auto row = static_cast<size_t>(row_ids_[static_cast<size_t>(block * R + r)]);
-      const float wanted = imitated_[row % turns * heads_.size() + h];
-      for (int64_t c = 0; c < head.action.size; ++c) {
-        const float hit = wanted == static_cast<float>(c) ? 1.0f : 0.0f;
-        const float p = probabilities_.data()[(head.output + c) * R + r];
-        gradient[c * R + r] += imitated_weight_ * share * (p - hit);
-      }
+      smaller[c * R + r] = sum[r];
+      sum[r] = part * (sum[r] + gradient[c * R + r]);
+    }
+  }
+  float larger[R] = {};
+  for (int64_t c = choices - 1; c >= 0; --c) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const float own = gradient[c * R + r];
+      gradient[c * R + r] = share * (own + smaller[c * R + r] + larger[r]);
+      larger[r] = part * (larger[r] + own);
     }
   }
 }

@@ -71,10 +71,12 @@ class PolicyUnit {
   // The biases of a member's outputs become these numbers; nothing for one that is no member.
   void Prefer(int64_t member, std::span<const float> logarithms);
 
-  // Chance of a uniform choice, weight of entropy, and what is imitated (rl/on_policy.h).
+  // Chance of a uniform choice, weight of entropy, what is imitated, and how much choices have in
+  // common with those beside them, of a member (rl/on_policy.h).
   void Explore(double chance) { explored_ = static_cast<float>(chance); }
   void SetEntropy(double weight) { options_.entropy = weight; }
   void Imitate(std::span<const float> actions, int64_t width, double weight);
+  void Smooth(int64_t member, double part);
 
   // Actor and critic without their optimisers and the rollout.
   void SaveNetworks(const std::string& prefix, TensorWriter& writer) const;
@@ -110,6 +112,12 @@ class PolicyUnit {
   void HeadGradients(int64_t block, int64_t rows, const float* toward_p,
                      const float* toward_entropy, float share);
 
+  // What heads learn of what is imitated; rows of the rollout take turns in it.
+  void AddImitated(int64_t block, int64_t rows, size_t head, float share, float* gradient) const;
+
+  // Spreads what a head learns of its choices among those beside them.
+  void SpreadGradient(int64_t rows, size_t head, float* gradient);
+
   // log p of choices of the mixture of a head with uniform ones, in place of that of its network.
   void MixUniform(int64_t rows, size_t head, float* log_p);
 
@@ -134,7 +142,9 @@ class PolicyUnit {
   AlignedBuffer<float>
       by_network_;  // and how likely it was that the network chose, not the mixture
   float explored_ = 0, imitated_weight_ = 0;
-  std::vector<float> imitated_;  // [imitated rows x heads]
+  std::vector<float> smooth_;     // by head
+  AlignedBuffer<float> smaller_;  // what choices learn of smaller ones, [outputs x kBlockRows]
+  std::vector<float> imitated_;   // [imitated rows x heads]
   Rollout rollout_;
   std::vector<int64_t> row_ids_;
 };

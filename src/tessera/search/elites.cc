@@ -34,23 +34,4 @@ void Elites::Append(double total, std::vector<Point>& points, std::vector<double
   }
 }
 
-std::vector<double> RankWeights(std::span<const double> costs, double top) {
-  std::vector<size_t> order(costs.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return costs[a] < costs[b]; });
-  const size_t best =
-      std::max<size_t>(1, static_cast<size_t>(top * static_cast<double>(costs.size())));
-  std::vector<double> weights(costs.size(), 0.0);
-  double sum = 0;
-  for (size_t rank = 0; rank < best && rank < order.size(); ++rank) {
-    if (!std::isfinite(costs[order[rank]])) break;
-    sum += weights[order[rank]] =
-        std::log(static_cast<double>(best) + 0.5) - std::log(static_cast<double>(rank) + 1.0);
-  }
-  if (sum == 0) return weights;
-  for (double& weight : weights) weight = weight / sum - 1.0 / static_cast<double>(costs.size());
-  return weights;
-}
-
 }  // namespace tessera

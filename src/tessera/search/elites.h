@@ -1,4 +1,4 @@
-// The best points of a search, and lessons drawn from good points.
+// The best points of a search.
 #ifndef TESSERA_SEARCH_ELITES_H_
 #define TESSERA_SEARCH_ELITES_H_
 
@@ -31,11 +31,6 @@ class Elites {
   size_t capacity_;
   std::vector<Entry> entries_;
 };
-
-// A weight for every cost by its rank: positive for the best part `top`, falling with the rank and
-// adding up to 1, less 1/n for all. Infinite costs are never in the best part; if all are infinite,
-// the weights are 0.
-std::vector<double> RankWeights(std::span<const double> costs, double top);
 
 }  // namespace tessera
 

@@ -52,22 +52,5 @@ TEST(Elites, WeightsFallWithTheRankAndAddUp) {
   EXPECT_NEAR(weights[0], 4 * weights[3], 1e-12);
 }
 
-TEST(RankWeights, FavourTheBestPart) {
-  const std::vector<double> costs = {4, 1, 3, 2, 8, 7, 6, 5};
-  const std::vector<double> weights = RankWeights(costs, 0.25);
-  EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 0.0, 1e-12);
-  EXPECT_GT(weights[1], weights[3]);
-  EXPECT_GT(weights[3], 0);
-  EXPECT_NEAR(weights[4], -1.0 / 8, 1e-12);
-}
-
-TEST(RankWeights, NeverFavourWhatIsNotFeasible) {
-  const std::vector<double> weights =
-      RankWeights(std::vector{kInfinite, 2.0, kInfinite, kInfinite}, 0.5);
-  EXPECT_GT(weights[1], 0);
-  EXPECT_LT(weights[0], 0);
-  EXPECT_EQ(RankWeights(std::vector(4, kInfinite), 0.5), std::vector<double>(4, 0.0));
-}
-
 }  // namespace
 }  // namespace tessera

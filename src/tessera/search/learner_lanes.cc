@@ -100,6 +100,12 @@ void LearnerLanes::Prefer(std::span<const Point> points, std::span<const double>
   }
 }
 
+void LearnerLanes::Smooth(double part) {
+  for (int64_t agent = 0; agent < choices(); ++agent) {
+    if (agents_.ordered()[static_cast<size_t>(agent)]) learner_->Smooth(agent, part);
+  }
+}
+
 void LearnerLanes::Imitate(std::span<const Elites::Entry> elites, double weight) {
   std::vector<float> rows;
   for (const Elites::Entry& elite : elites) {

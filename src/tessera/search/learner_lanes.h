@@ -72,10 +72,13 @@ class LearnerLanes {
   // points have, in proportion to the points' weights; a part `unsure` of it goes to all values.
   void Prefer(std::span<const Point> points, std::span<const double> weights, double unsure);
 
-  // From now on: a chance of a uniform value for each choice, a weight of entropy, and points whose
-  // choices updates make likelier (OnPolicyLearner).
+  // From now on: a chance of a uniform value for each choice, a weight of entropy, the part of an
+  // update's points that are good, what agents that choose numbers learn of neighbouring ones, and
+  // points whose choices updates make likelier (OnPolicyLearner).
   void Explore(double chance) { learner_->Explore(chance); }
   void SetEntropy(double weight) { learner_->SetEntropy(weight); }
+  void RankAdvantages(double top) { learner_->RankAdvantages(top); }
+  void Smooth(double part);
   void Imitate(std::span<const Elites::Entry> elites, double weight);
   int64_t choices() const { return std::ssize(agents_.spec().agents); }
 

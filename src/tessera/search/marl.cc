@@ -39,22 +39,24 @@ struct MarlOptions {
   int64_t steps = 2;
   int64_t epochs = 4;
   int64_t minibatches = 1;
-  int64_t hidden = 64;
-  double rate = 1e-2;
-  double entropy = 0.1;
+  int64_t hidden = 32;
+  double rate = 2e-2;
+  double entropy = 0.05;
   double entropy_left = 0.0;
   double entropy_later = 0.0;
   double clip = 0.2;
   double penalty = 1.0;
   double floor = 0.01;
+  double top = 0.5;
+  double smooth = 0.75;
   double imitate = 0;
   int64_t elites = 4;
   double explore = 0;
   double explore_last = 0.0;
   int64_t patience = 0;
   double repeats = 0;
-  double span = 1300;
-  double growth = 2;
+  double span = 1000;
+  double growth = 1.5;
   double settled_first = 0;
   double settled = 0;
   int64_t proposals = 16;
@@ -119,7 +121,7 @@ class MarlSearcher final : public Searcher {
     const bool waited = options_.patience > 0 && team_->waited() >= options_.patience;
     const bool repeats = options_.repeats > 0 && team_->Repeats() >= options_.repeats;
     const bool over = team_->span > 0 && team_->Lived() >= 1;
-    if (waited || repeats || over) Settle();
+    if ((waited || repeats || over) && observed_ < samples_) Settle();
   }
 
   std::vector<Note> Notes() const override {
@@ -227,6 +229,8 @@ class MarlSearcher final : public Searcher {
         new Team{.lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed,
                                        LearnerOptions(options_), KindOf(options_)),
                  .elites = Elites(static_cast<size_t>(options_.elites))});
+    team->lanes.RankAdvantages(options_.top);
+    team->lanes.Smooth(options_.smooth);
     team->span = SpanOf(lives_ - 1);
     // Those that come later look elsewhere.
     team->later = lives_ > 1;
@@ -322,6 +326,8 @@ struct ElitesOptions : MarlOptions {
     rate = 3e-3;
     entropy = 0.0;
     entropy_left = 1.0;
+    top = 0;
+    smooth = 0;
     imitate = 0.3;
     explore = 1.0;
     patience = 3000;
@@ -357,6 +363,10 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"penalty", &O::penalty, Range{0, 100}, "reward of an infeasible point, negated"},
        {"floor", &O::floor, Range{0, 10},
         "deviation of the advantages of an update below which they count less"},
+       {"top", &O::top, Range{0, 1},
+        "part of an update's mappings that become likelier, by their order; 0: by their cost"},
+       {"smooth", &O::smooth, Range{0, 0.99},
+        "part of what an agent learns of a number that it learns of the next one, too"},
        {"imitate", &O::imitate, Range{0, 100},
         "weight with which agents learn what each chose in their best mappings so far"},
        {"elites", &O::elites, Range{1, 1000}, "those best mappings"},

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "tessera/agents/assignment.h"
+#include "tessera/base/rank_weights.h"
 #include "tessera/search.h"
 #include "tessera/search/elites.h"
 #include "tessera/search/log_cost.h"

@@ -149,8 +149,11 @@ struct Mapper::State {
   std::vector<bool> dived;           // by choice
   bool all_fit = true;               // even the choice that holds all
   std::map<int32_t, std::unique_ptr<Searched>> searched;
-  // The choice that holds all that it can, and the others.
+  // The choice that holds all that it can, and the others. With several choices the first has a
+  // search of its own instead, as if it were the only one.
   Part held, others;
+  std::unique_ptr<Mapper> alone;           // null once it is over
+  std::optional<Progress> alone_progress;  // of its last round
   bool others_next = false;
   int64_t made = 0;
   Candidate best;
@@ -307,7 +310,19 @@ struct Mapper::State {
   void FirstWalk();
   void AnnealRound(ThreadPool& pool);
 
-  void Start();
+  // Bound of the choice that holds all that it can, and whether something is left to do there.
+  double HeldBound() const {
+    if (!alone_progress) return held.Bound();
+    const Status status = alone_progress->status;
+    const bool all = status == Status::kOptimal || status == Status::kInfeasible;
+    return all ? kInfinity : alone_progress->bound;
+  }
+  double LeastBound() const { return std::min(HeldBound(), others.Bound()); }
+  bool empty() const { return held.empty() && others.empty() && !alone; }
+
+  void Start(ThreadPool& pool);
+  void StepAlone(ThreadPool& pool);
+  bool StepHere(ThreadPool& pool);
   void DiveWhereItFits();
   bool StartFullest();
   void StartOthers();
@@ -382,7 +397,7 @@ bool Mapper::State::AnnealDue() const {
   // Where levels choose what they hold, rounds of the tree are long at first, and chains find more.
   constexpr int64_t kFirstRounds = 4;
   constexpr double kFarFromProved = 1.05;
-  const double bound = std::min(held.Bound(), others.Bound());
+  const double bound = LeastBound();
   const bool first = choices.sets.size() > 1 && walk_rounds < kFirstRounds && stale == 0;
   if (first && best.value > kFarFromProved * bound) return true;
   const auto walked = static_cast<double>(annealed);
@@ -438,16 +453,28 @@ void Mapper::State::AnnealRound(ThreadPool& pool) {
   ++walk_rounds;
 }
 
-void Mapper::State::Start() {
+void Mapper::State::Start(ThreadPool& pool) {
   started = true;
   if (Anneals()) FirstWalk();
   if (!all_fit) {
     DiveWhereItFits();
+  } else if (alone) {
+    dived.back() = true;
+    StepAlone(pool);
   } else if (!StartFullest()) {
     Push(held, Branch{.tree = Fullest()});  // It waits like any other node.
   }
   Shrink(held);
   if (choices.sets.size() > 1) StartOthers();
+}
+
+// A round of the search that holds all it can. Nothing that is found elsewhere goes into it, so
+// that it finds what it finds without a choice; it is over once that cannot be better.
+void Mapper::State::StepAlone(ThreadPool& pool) {
+  const bool more = alone->Step(pool);
+  alone_progress = alone->progress();
+  if (alone_progress->best) Take(*alone_progress->best, true);
+  if (!more || HeldBound() >= Limit()) alone.reset();
 }
 
 // A first mapping where memories cannot hold all that they might.
@@ -768,6 +795,14 @@ Result<std::unique_ptr<Mapper>> Mapper::Make(const LoopProblem& problem, const H
     state->all_fit = false;
     if (!CheckSmallestTiles(state->SearchedOf(0).model)) return fits.error();
   }
+  if (state->all_fit && state->choices.sets.size() > 1) {
+    MapperOptions alone = options;
+    alone.decide_keep = false;
+    alone.max_nodes = std::max<int64_t>(1, options.max_nodes / 2);
+    Result<std::unique_ptr<Mapper>> made = Make(problem, hierarchy, alone);
+    if (!made) return made.error();
+    state->alone = *std::move(made);
+  }
   return std::unique_ptr<Mapper>(new Mapper(std::move(state)));
 }
 
@@ -775,6 +810,7 @@ void Mapper::Offer(const LoopMapping& mapping) {
   State& state = *state_;
   const auto choice = std::ranges::find(state.choices.sets, state.KeptBy(mapping));
   if (choice == state.choices.sets.end()) return;
+  if (state.alone) state.alone->Offer(mapping);
   const auto k = static_cast<int32_t>(choice - state.choices.sets.begin());
   if (!Contains(state.SearchedOf(k).model, mapping)) return;
   Tree& tree = state.TreeOf(0, k);
@@ -785,29 +821,38 @@ void Mapper::Offer(const LoopMapping& mapping) {
   if (state.started && state.best.value < before) state.Improve();
 }
 
-void Mapper::OfferValue(double value) { state_->Take({.value = value}, false); }
+void Mapper::OfferValue(double value) {
+  state_->Take({.value = value}, false);
+  if (state_->alone) state_->alone->OfferValue(value);
+}
+
+bool Mapper::State::StepHere(ThreadPool& pool) {
+  if (AnnealDue() && !empty()) {
+    AnnealRound(pool);
+    return true;
+  }
+  while (Part* const part = NextPart()) {
+    const std::vector<Branch> nodes = NextRound(*part);
+    if (nodes.empty()) continue;  // The part is empty now.
+    SearchRound(nodes, *part, pool);
+    ++part->rounds;
+    return true;
+  }
+  return false;
+}
 
 bool Mapper::Step(ThreadPool& pool) {
   State& state = *state_;
+  bool stepped = true;
   if (!state.started) {
-    state.Start();
-    ++state.rounds;
-    return !state.held.empty() || !state.others.empty();
+    state.Start(pool);
+  } else {
+    const bool alone = state.alone != nullptr;
+    if (alone) state.StepAlone(pool);
+    stepped = state.StepHere(pool) || alone;
   }
-  if (state.AnnealDue() && !(state.held.empty() && state.others.empty())) {
-    state.AnnealRound(pool);
-    ++state.rounds;
-    return true;
-  }
-  while (Part* const part = state.NextPart()) {
-    const std::vector<Branch> nodes = state.NextRound(*part);
-    if (nodes.empty()) continue;  // The part is empty now.
-    state.SearchRound(nodes, *part, pool);
-    ++part->rounds;
-    ++state.rounds;
-    return !state.held.empty() || !state.others.empty();
-  }
-  return false;
+  state.rounds += stepped ? 1 : 0;
+  return !state.empty();
 }
 
 Progress Mapper::progress() const {
@@ -815,19 +860,23 @@ Progress Mapper::progress() const {
   const auto open = [](const Part& part) {
     return std::ssize(part.queue) + std::ssize(part.put_off);
   };
-  const double given_up = std::min(state.held.given_up, state.others.given_up);
-  Progress progress{.rounds = state.rounds,
-                    .open_nodes = open(state.held) + open(state.others),
-                    .gave_up = given_up < state.Limit(),
-                    .counters = state.counters,
-                    .held = state.held_best,
-                    .choices_unseen = std::ranges::count(state.dived, false),
-                    .choices_left_out = state.choices.left_out};
+  double given_up = std::min(state.held.given_up, state.others.given_up);
+  const Progress alone = state.alone_progress.value_or(Progress());
+  if (alone.gave_up) given_up = std::min(given_up, state.HeldBound());
+  Progress progress{
+      .rounds = state.rounds,
+      .open_nodes = open(state.held) + open(state.others) + (state.alone ? alone.open_nodes : 0),
+      .gave_up = given_up < state.Limit(),
+      .counters = state.counters,
+      .held = state.held_best,
+      .choices_unseen = std::ranges::count(state.dived, false),
+      .choices_left_out = state.choices.left_out};
+  progress.counters.Add(alone.counters);
   if (state.has_mapping) progress.best = state.best;
   if (!state.started) return progress;
-  const double bound = std::min(state.held.Bound(), state.others.Bound());
+  const double bound = state.LeastBound();
   progress.bound = std::min(bound, state.best.value);
-  if (state.all_fit) progress.held_bound = std::min(state.held.Bound(), state.best.value);
+  if (state.all_fit) progress.held_bound = std::min(state.HeldBound(), state.best.value);
   const bool all = bound >= state.Limit();
   progress.status = !all                           ? Status::kBounded
                     : std::isinf(state.best.value) ? Status::kInfeasible

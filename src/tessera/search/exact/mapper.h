@@ -2,9 +2,9 @@
 // a lower bound that no mapping of the space undercuts. It works in rounds and can be stopped after
 // any of them; once nothing is left to search, the best mapping is optimal.
 //
-// With a choice of kept tensors per level, those mappings come first of which every level holds all
-// that it can; the others wait as roots of their own, best bound first, and all share the best
-// mapping.
+// With a choice of kept tensors per level, those mappings of which every level holds all that it
+// can have a search of their own, as without the choice: a round of it in each round, so that
+// results are never worse than without. The others wait as roots, best bound first.
 //
 // The space: each dimension is split into an ordered product of one temporal factor per level and
 // one parallel factor per level with a fan-out, each parallel factor on X or Y within that level's
