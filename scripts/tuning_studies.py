@@ -290,9 +290,14 @@ def by_arrival(rows, method):
     return sorted((setting for setting in settings_of(method) if setting in run), key=lambda s: arrival(rows, s))
 
 
+def arrived_methods(rows):
+    """Those of which every setting was run."""
+    return [method for method in ARRIVING if len(by_arrival(rows, method)) == len(settings_of(method))]
+
+
 def arriving_table(rows):
     body = []
-    for method in ARRIVING:
+    for method in arrived_methods(rows):
         order = by_arrival(rows, method)
         cells = [text for setting in (order[0], method) for count, end in [arrival(rows, setting)]
                  for text in (count_text(count), f"{end:.4f}")]
@@ -303,7 +308,7 @@ def arriving_table(rows):
 
 def arriving_text(rows):
     lines = ["```text", "samples  end     setting"]
-    for method in ARRIVING:
+    for method in arrived_methods(rows):
         lines += [f"{count_text(count):<8} {end:<7.4f} {setting}" for setting in by_arrival(rows, method)
                   for count, end in [arrival(rows, setting)]] + [""]
     return "\n".join(lines[:-1] + ["```"]) + "\n"

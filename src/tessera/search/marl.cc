@@ -121,7 +121,7 @@ class MarlSearcher final : public Searcher {
     const bool waited = options_.patience > 0 && team_->waited() >= options_.patience;
     const bool repeats = options_.repeats > 0 && team_->Repeats() >= options_.repeats;
     const bool over = team_->span > 0 && team_->Lived() >= 1;
-    if (waited || repeats || over) Settle();
+    if ((waited || repeats || over) && observed_ < samples_) Settle();
   }
 
   std::vector<Note> Notes() const override {

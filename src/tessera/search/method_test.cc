@@ -184,6 +184,8 @@ TEST(Methods, AgentsMakeRoomAfterTheirSpan) {
   EXPECT_EQ(Lives(alone + "2:span=160"), 4);
   EXPECT_EQ(Lives(alone + "1:span=480"), 6);
   EXPECT_EQ(Lives(alone + "2:span=2000"), 1);
+  // Nobody begins when nothing is left.
+  EXPECT_EQ(Lives(alone + "2:span=2000:lanes=30"), 1);
 }
 
 TEST(Methods, EntropyFadesWithTheBudget) {
