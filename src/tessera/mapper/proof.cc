@@ -125,7 +125,8 @@ Result<void> Prover::Start(double seconds) {
       prover->Offer();
     }
     ThreadPool one(1);  // Layers are what runs side by side.
-    if (!prover->done() && !(hooks_.stopped && hooks_.stopped())) {
+    // What a proposal has settled has its turn for the next objectives once no gap is left.
+    if (!prover->first_done() && !(hooks_.stopped && hooks_.stopped())) {
       const double end = SteadySeconds() + share;
       if (Result<void> ran = prover->Run(0, kForever, end, one); !ran) return ran;
     }
