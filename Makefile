@@ -11,7 +11,7 @@ setup:  ## install what is missing (Debian packages, a Python environment in .ve
 build: setup  ## the optimised binary at build/release/tessera
 	@scripts/unity build/release
 	@test -f build/release/build.ninja || cmake --preset release
-	@cmake --build --preset release --target tessera
+	@cmake --build --preset release -j "$$(nproc)" --target tessera
 
 demo: build  ## a real network through Tessera, from import to report
 	@scripts/demo

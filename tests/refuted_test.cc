@@ -18,10 +18,6 @@
 namespace tessera {
 namespace {
 
-using exact::Goal;
-using exact::Mapper;
-using exact::MapperOptions;
-using exact::Progress;
 using loopnest::Semantics;
 
 std::vector<Node> ReadRows(const std::string& name) {
@@ -57,9 +53,10 @@ loopnest::TimeloopResult TimeloopCost(const loopnest::Row& row) {
   return workspace.timeloop;
 }
 
-Progress Solve(const LoopProblem& problem, const Hierarchy& machine, const MapperOptions& options) {
+exact::Progress Solve(const LoopProblem& problem, const Hierarchy& machine,
+                      const exact::MapperOptions& options) {
   ThreadPool pool(1);
-  const auto mapper = Mapper::Make(problem, machine, options);
+  const auto mapper = exact::Mapper::Make(problem, machine, options);
   EXPECT_TRUE(mapper) << mapper.error();
   while ((*mapper)->Step(pool)) {
   }
@@ -102,8 +99,8 @@ TEST(Refuted, F2NoKnownMappingBeatsAnOptimum) {
   for (const Node& node : ReadRows("F2_timeloop3_not_optimal_problem.jsonl")) {
     const Result<exact::ProblemRow> row = exact::ReadProblemRow(node);
     ASSERT_TRUE(row) << row.error();
-    for (const Goal goal : {Goal::kCycles, Goal::kEnergy, Goal::kEdp}) {
-      const Progress progress = Solve(
+    for (const exact::Goal goal : {exact::Goal::kCycles, exact::Goal::kEnergy, exact::Goal::kEdp}) {
+      const exact::Progress progress = Solve(
           row->problem, *row->machine.hierarchy,
           {.goal = goal, .semantics = Semantics::kTimeloop3, .keep = row->keep, .dive_width = 0});
       ASSERT_EQ(progress.status, exact::Status::kOptimal) << row->id;
@@ -124,11 +121,11 @@ TEST(Refuted, F2NoKnownMappingBeatsAnOptimum) {
 TEST(Refuted, F2NoKnownMappingBeatsAnOptimumOverBypasses) {
   const std::vector<loopnest::Row> better = ReadMappings("F2_timeloop3_bypass_better.jsonl");
   ASSERT_EQ(better.size(), 1u);
-  const Progress progress = Solve(better[0].problem, *better[0].machine.hierarchy,
-                                  {.goal = Goal::kEnergy,
-                                   .semantics = Semantics::kTimeloop3,
-                                   .decide_keep = true,
-                                   .dive_width = 0});
+  const exact::Progress progress = Solve(better[0].problem, *better[0].machine.hierarchy,
+                                         {.goal = exact::Goal::kEnergy,
+                                          .semantics = Semantics::kTimeloop3,
+                                          .decide_keep = true,
+                                          .dive_width = 0});
   ASSERT_EQ(progress.status, exact::Status::kOptimal);
   EXPECT_LE(progress.best->value, TimeloopCost(better[0]).energy * (1 + 1e-9));
 }

@@ -28,7 +28,7 @@ Json NumberOrUnlimited(int64_t value) {
   return value == PeArray::kUnlimited ? Json(nullptr) : Json(value);
 }
 
-Json ToJson(const PeArray& array) {
+Json ArrayJson(const PeArray& array) {
   return {{"num_pes", array.num_pes},
           {"simd_lanes", array.simd_lanes},
           {"l1_elements", NumberOrUnlimited(array.l1_elements)},
@@ -39,7 +39,7 @@ Json ToJson(const PeArray& array) {
           {"offchip_elements_per_cycle", NumberOrUnlimited(array.offchip_elements_per_cycle)}};
 }
 
-Json ToJson(const MemoryLevel& level) {
+Json LevelJson(const MemoryLevel& level) {
   const LevelNetwork& network = level.network;
   return {{"name", level.name},
           {"technology", level.technology},
@@ -68,10 +68,10 @@ Json ToJson(const MemoryLevel& level) {
             {"drain_latency_cycles", network.drain_latency_cycles}}}};
 }
 
-Json ToJson(const Hierarchy& hierarchy) {
+Json HierarchyJson(const Hierarchy& hierarchy) {
   Json levels = Json::array();
   for (size_t i = 0; i < hierarchy.levels.size(); ++i) {
-    Json level = ToJson(hierarchy.levels[i]);
+    Json level = LevelJson(hierarchy.levels[i]);
     if (hierarchy.keeps.empty()) {
       level["keep"] = kTensorNames;
     } else {
@@ -116,11 +116,12 @@ std::string KeepText(const Hierarchy& hierarchy, size_t level) {
 }  // namespace
 
 Json ToJson(const Accelerator& accelerator) {
-  return {{"name", accelerator.name},
-          {"source", accelerator.source},
-          {"pe_array", accelerator.pe_array ? ToJson(*accelerator.pe_array) : Json(nullptr)},
-          {"hierarchy", accelerator.hierarchy ? ToJson(*accelerator.hierarchy) : Json(nullptr)},
-          {"notes", accelerator.notes}};
+  return {
+      {"name", accelerator.name},
+      {"source", accelerator.source},
+      {"pe_array", accelerator.pe_array ? ArrayJson(*accelerator.pe_array) : Json(nullptr)},
+      {"hierarchy", accelerator.hierarchy ? HierarchyJson(*accelerator.hierarchy) : Json(nullptr)},
+      {"notes", accelerator.notes}};
 }
 
 Table LevelTable(const Hierarchy& hierarchy) {

@@ -49,7 +49,7 @@ std::string Returns(const TrainOutcome& outcome) {
 }
 
 // As `tessera map` shows a layer.
-Result<Json> ToJson(const FoundMapping& found) {
+Result<Json> FoundJson(const FoundMapping& found) {
   const Result<std::string> mapping = MappingJson(found.layer, found.accelerator, found.mapping);
   if (!mapping) return mapping.error();
   return Json{{"layer", found.name},
@@ -65,7 +65,7 @@ Result<Json> ToJson(const FoundMapping& found) {
               {"mapping", Json::parse(*mapping)}};
 }
 
-std::string ToText(const FoundMapping& found) {
+std::string FoundText(const FoundMapping& found) {
   return fmt::format("best mapping of {}: {} {:.6g}, {} cycles, {:.6g} pJ, at step {}\n",
                      found.name, ToString(found.objective), found.value, found.cost.cycles,
                      found.cost.energy_pj, found.step);
@@ -76,14 +76,14 @@ std::string ToText(const FoundMapping& found) {
 Result<void> ShowFound(const Env& env, Output& output) {
   const std::shared_ptr<const FoundMapping> found = env.Found();
   if (found == nullptr) return {};
-  Result<Json> json = ToJson(*found);
+  Result<Json> json = FoundJson(*found);
   if (!json) return json.error();
   output.Set("best_mapping", *std::move(json));
   const Result<std::vector<ExportedFile>> files =
       ExportMapping("mapping", found->layer, found->accelerator, found->mapping);
   if (!files) return files.error();
   // The first is the one for people.
-  return output.ShowText(ToText(*found) + files->front().contents + "\n");
+  return output.ShowText(FoundText(*found) + files->front().contents + "\n");
 }
 
 Result<RunView> ViewOfTrain(const TrainRunResult& result) {
@@ -112,10 +112,10 @@ Result<RunView> ViewOfTrain(const TrainRunResult& result) {
   std::vector<ExportedFile> mappings;
   std::string found_text;
   if (const std::shared_ptr<const FoundMapping> found = outcome.training.env->Found()) {
-    const Result<Json> json = ToJson(*found);
+    const Result<Json> json = FoundJson(*found);
     if (!json) return json.error();
     view.json["best_mapping"] = kept["best_mapping"] = *json;
-    view.text += found_text = ToText(*found);
+    view.text += found_text = FoundText(*found);
     Result<std::vector<ExportedFile>> files = ExportMapping(
         MappingStem(0, found->name), found->layer, found->accelerator, found->mapping);
     if (!files) return files.error();

@@ -1,15 +1,12 @@
 // Training configs to and from JSON, and what they describe.
 #include "tessera/training/config.h"
 
-#include <nlohmann/json.hpp>
-
+#include "tessera/base/json_text.h"
 #include "tessera/base/stop.h"
 #include "tessera/env.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json ToJson(const Assignments& assignments) {
   Json object = Json::object();
