@@ -326,7 +326,8 @@ struct Mapper::State {
   void DiveWhereItFits();
   bool StartFullest();
   void StartOthers();
-  Bound ClosedBound(int32_t choice);
+  Bound BoundOfKeeps(int32_t choice, std::optional<int64_t>& cycles) const;
+  double ClosedBound(int32_t choice);
   double SpreadValue(int32_t choice, SpreadBound& spread) const;
   bool TryOtherKeeps();
   bool TryNeighbours(int64_t& left);
@@ -492,7 +493,7 @@ void Mapper::State::DiveWhereItFits() {
 
 // A first mapping and the first nodes of the choice that holds all; false if it was stopped.
 bool Mapper::State::StartFullest() {
-  Branch root{.bound = ClosedBound(Fullest()).Value(options.goal), .tree = Fullest()};
+  Branch root{.bound = ClosedBound(Fullest()), .tree = Fullest()};
   root.bound = std::max(root.bound, SpreadValue(Fullest(), SpreadOf(0)));
   dived.back() = true;
   Tree& tree = TreeOf(0, root.tree);
@@ -555,7 +556,7 @@ void Mapper::State::StartOthers() {
   Improve();
   std::ranges::stable_sort(order, {}, &std::pair<double, int32_t>::first);
   for (const auto& [value, choice] : order) {
-    const double bound = ClosedBound(choice).Value(options.goal);
+    const double bound = ClosedBound(choice);
     if (bound < Limit()) {
       Push(others, Branch{.bound = bound, .tree = choice});
     } else {
@@ -565,25 +566,29 @@ void Mapper::State::StartOthers() {
 }
 
 // Of all mappings of a choice, without search (docs/bounds.md); 0 under Timeloop's rules.
-Bound Mapper::State::ClosedBound(int32_t choice) {
-  if (setup.semantics != loopnest::Semantics::kExact) return {};
-  const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
-  const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, compute_cycles);
-  double energy_pj = closed.energy_pj.value_or(0);
+double Mapper::State::ClosedBound(int32_t choice) {
+  if (setup.semantics != loopnest::Semantics::kExact) return 0;
+  Bound bound = BoundOfKeeps(choice, compute_cycles);
   if (!options.any_factors && options.goal != Goal::kCycles) {
     if (!array) array.emplace(setup.data, setup.machine);
-    energy_pj = std::max(energy_pj, array->Energy(keep));
+    const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
+    bound.energy_pj = std::max(bound.energy_pj, array->Energy(keep));
   }
-  return {.energy_pj = energy_pj, .cycles = closed.cycles.value_or(0)};
+  return bound.Value(options.goal);
+}
+
+// `cycles`: those of arithmetic, once they are known.
+Bound Mapper::State::BoundOfKeeps(int32_t choice, std::optional<int64_t>& cycles) const {
+  const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
+  const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, cycles);
+  return {.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)};
 }
 
 // The same by every way to spread the problem over the arrays, in some milliseconds. B23.
 double Mapper::State::SpreadValue(int32_t choice, SpreadBound& spread) const {
   if (setup.semantics != loopnest::Semantics::kExact || options.any_factors) return 0;
-  const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
   std::optional<int64_t> cycles = compute_cycles;
-  const CostBounds closed = KeepBounds(setup.data, setup.machine, keep, cycles);
-  const Bound least{.energy_pj = closed.energy_pj.value_or(0), .cycles = closed.cycles.value_or(0)};
+  const Bound least = BoundOfKeeps(choice, cycles);
   const Model& model = searched.find(choice)->second->model;
   return spread.Least(model, options.goal, least, Limit()) * options.bound_scale;
 }
