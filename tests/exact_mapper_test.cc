@@ -195,6 +195,36 @@ TEST(ExactMapper, AChoiceOfKeptTensorsIsNeverWorseThanNone) {
   EXPECT_GT(better, 10);
 }
 
+// What a search elsewhere has ended with saves the first chains only where it is near the bound:
+// elsewhere chains find in milliseconds what a dive may take a second for.
+TEST(ExactMapper, OnlyStartsNearTheBoundTakeThePlaceOfChains) {
+  const LoopProblem problem = Gemm(96, 56, 120);
+  const Hierarchy machine = *LoadAccelerator("simple3")->hierarchy;
+  LoopMapping outside{.num_levels = static_cast<int>(machine.levels.size())};
+  for (int i = 0; i < outside.num_levels; ++i) outside.levels[static_cast<size_t>(i)].keep = 7;
+  LoopLevel& outermost = outside.levels[machine.levels.size() - 1];
+  for (size_t d = 0; d < problem.dims().size(); ++d) {
+    outermost.temporal[d] = static_cast<int32_t>(problem.dims()[d].bound);
+  }
+  ThreadPool pool(1);
+  for (const bool decide_keep : {false, true}) {
+    MapperOptions options{.goal = Goal::kCycles, .decide_keep = decide_keep};
+    const auto first_round = [&](const LoopMapping* offer) {
+      const auto mapper = Mapper::Make(problem, machine, options);
+      if (offer != nullptr) (*mapper)->Offer(*offer);
+      (*mapper)->Step(pool);
+      return (*mapper)->progress();
+    };
+    const Progress fresh = first_round(nullptr);
+    const Progress best = Solve(problem, machine, options);
+    ASSERT_EQ(best.status, Status::kOptimal);
+    options.begun = true;
+    const Progress far = first_round(&outside), near = first_round(&best.best->mapping);
+    EXPECT_EQ(far.best->value, fresh.best->value);
+    EXPECT_GE(far.counters.evaluations, near.counters.evaluations + 1'000);
+  }
+}
+
 TEST(ExactMapper, FindsTheFrontOfCyclesAndEnergy) {
   const LoopProblem problem = *MakeLoopProblem(
       "conv", {{"R", 2}, {"S", 1}, {"P", 4}, {"Q", 1}, {"C", 2}, {"K", 3}, {"N", 1}});

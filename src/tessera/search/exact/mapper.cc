@@ -127,6 +127,9 @@ int64_t Descend(const Model& model, int64_t most, const std::function<bool()>& s
   return taken;
 }
 
+// A best mapping further than this above its bound is worth some chains before anything else.
+constexpr double kFarFromProved = 1.05;
+
 // What searching trees of one choice of kept tensors needs.
 struct Searched {
   Model model;
@@ -168,6 +171,7 @@ struct Mapper::State {
   int64_t stale = 0;                      // rounds of chains in a row without success
   std::optional<int64_t> compute_cycles;  // that arithmetic takes at least, once it is known
   std::optional<ArrayBound> array;        // made when it is asked for
+  std::vector<std::optional<double>> closed_bounds;  // by choice, made when asked for
   int64_t rounds = 0;
   Counters counters;
 
@@ -307,6 +311,7 @@ struct Mapper::State {
   bool AnnealDue() const;
   Annealer& AnnealerOf(int worker);
   LoopMapping AllOutside() const;
+  bool IsNear();
   void FirstWalk();
   void AnnealRound(ThreadPool& pool);
 
@@ -328,6 +333,7 @@ struct Mapper::State {
   void StartOthers();
   Bound BoundOfKeeps(int32_t choice, std::optional<int64_t>& cycles) const;
   double ClosedBound(int32_t choice);
+  double ComputeClosedBound(int32_t choice);
   double SpreadValue(int32_t choice, SpreadBound& spread) const;
   bool TryOtherKeeps();
   bool TryNeighbours(int64_t& left);
@@ -362,9 +368,16 @@ Annealer& Mapper::State::AnnealerOf(int worker) {
   return *annealers[index];
 }
 
+// Whether the best mapping cannot be far from the optimum, going by closed bounds alone.
+bool Mapper::State::IsNear() {
+  double least = kInfinity;
+  for (int32_t k = 0; k <= Fullest(); ++k) least = std::min(least, ClosedBound(k));
+  return best.value <= kFarFromProved * least;
+}
+
 // Something to compare with, before anything else is done.
 void Mapper::State::FirstWalk() {
-  const bool begun = options.begun && has_mapping;
+  const bool begun = options.begun && has_mapping && IsNear();
   if (!has_mapping) {
     const LoopMapping outside = AllOutside();
     if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
@@ -397,7 +410,6 @@ bool Mapper::State::AnnealDue() const {
   if (!Anneals() || !has_mapping) return false;
   // Where levels choose what they hold, rounds of the tree are long at first, and chains find more.
   constexpr int64_t kFirstRounds = 4;
-  constexpr double kFarFromProved = 1.05;
   const double bound = LeastBound();
   const bool first = choices.sets.size() > 1 && walk_rounds < kFirstRounds && stale == 0;
   if (first && best.value > kFarFromProved * bound) return true;
@@ -568,6 +580,13 @@ void Mapper::State::StartOthers() {
 // Of all mappings of a choice, without search (docs/bounds.md); 0 under Timeloop's rules.
 double Mapper::State::ClosedBound(int32_t choice) {
   if (setup.semantics != loopnest::Semantics::kExact) return 0;
+  if (closed_bounds.empty()) closed_bounds.resize(choices.sets.size());
+  std::optional<double>& known = closed_bounds[static_cast<size_t>(choice)];
+  if (!known) known = ComputeClosedBound(choice);
+  return *known;
+}
+
+double Mapper::State::ComputeClosedBound(int32_t choice) {
   Bound bound = BoundOfKeeps(choice, compute_cycles);
   if (!options.any_factors && options.goal != Goal::kCycles) {
     if (!array) array.emplace(setup.data, setup.machine);

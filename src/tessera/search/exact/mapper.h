@@ -108,7 +108,7 @@ struct MapperOptions {
   bool anneal = true;
 
   // The best of what was offered before the first round is where a search elsewhere has ended: it
-  // takes the place of the first chains. Default: false.
+  // takes the place of the first chains if closed formulas bound it closely. Default: false.
   bool begun = false;
 
   // For tests of the audit only: multiplies every bound, so anything but 1 makes proofs false.
