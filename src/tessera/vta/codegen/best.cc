@@ -214,7 +214,7 @@ class Search {
   void Wander(TiledSchedule at, int64_t cycles) {
     const int64_t steps =
         std::min(kWanderSteps, kWanderInstructions / std::ssize(best_.kernel.instructions));
-    for (int64_t step = 0; step < steps; ++step) {
+    for (int64_t step = 0; step < steps && !Done(); ++step) {
       CounterRng rng(/*seed=*/0, StreamId("wander"), static_cast<uint64_t>(step));
       TiledSchedule next = at;
       for (int64_t changes = 1 + rng.UniformInt(3); changes > 0; --changes) {
@@ -279,12 +279,12 @@ class Search {
     return neighbours;
   }
 
+  bool Done() const { return evaluations_ >= options_.max_evaluations; }
+
   // The cycles of a schedule that was not tried before and fits; or, without timing it, what they
   // are not below, if that is no less than the limit.
   std::optional<int64_t> Try(const TiledSchedule& schedule, int64_t limit) {
-    if (evaluations_ >= options_.max_evaluations || !tried_.insert(KeyOf(schedule)).second) {
-      return std::nullopt;
-    }
+    if (Done() || !tried_.insert(KeyOf(schedule)).second) return std::nullopt;
     Result<Kernel> kernel = GenerateTiled(shape_, schedule, config_, epilogue_);
     if (!kernel) {
       last_refusal_ = kernel.error().message;
