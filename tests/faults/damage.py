@@ -317,6 +317,42 @@ def shown(machine, kind, folder):
             raise
 
 
+def nodes_of(value, path=()):
+    """Paths of everything inside a JSON value, lists and objects included."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] * bool(path) + [place for key, inner in items for place in nodes_of(inner, path + (key,))]
+
+
+def of_another_type(value):
+    if isinstance(value, (dict, str)):
+        return 5
+    return {"x": 5} if isinstance(value, list) else "x"
+
+
+def mistyped(machine, kind, folder, most):
+    """Everything in a result and in the times of a run once of another type, sealed: commands that show runs end in
+    order."""
+    for name in ("result.json", "times.json"):
+        places = nodes_of(read_json(machine.path(f"{folder}/{name}")))
+        for place in machine.random.sample(places, min(most, len(places))):
+            machine.attempt(shown_mistyped, machine, kind, folder, name, place)
+
+
+def shown_mistyped(machine, kind, folder, name, place):
+    copy = copied(machine, folder)
+    whole = read_json(f"{copy}/{name}")
+    *path, last = place
+    inner = whole
+    for key in path:
+        inner = inner[key]
+    inner[last] = of_another_type(inner[last])
+    write(f"{copy}/{name}", json.dumps(whole, indent=1).encode())
+    seal(copy)
+    for line in ("verify forged --seconds 2",) + READERS[:6]:
+        what = f"{kind}: {name} with another type at {'/'.join(map(str, place))}, {line}"
+        machine.finish(machine.start(line.split(), memory=4096), what, work=WORK)
+
+
 def refused(machine, kind, folder, place, value):
     """A header whose seal fits and whose setting cannot be: an error of verify and of resume."""
     copy = copied(machine, folder)

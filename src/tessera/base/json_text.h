@@ -5,6 +5,7 @@
 #ifndef TESSERA_BASE_JSON_TEXT_H_
 #define TESSERA_BASE_JSON_TEXT_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,10 +19,19 @@ using Json = nlohmann::ordered_json;
 // names of files, become U+FFFD; a number that is not finite becomes null.
 std::string ToText(const Json& json);
 
+// The same on one line, without blanks.
+std::string ToLine(const Json& json);
+
 // The value that a text stands for, of which it is the whole; is_discarded() where it is no JSON.
 // It is for texts of our own: ParseJson (base/json.h) says what is wrong with those of others.
 // Sources call it instead of Json::parse because compiling the parser once is enough.
 Json FromText(std::string_view text);
+
+// What an object holds at a key, for files that somebody may have changed since they were written:
+// null, no number, or no text, where there is no such key, no such type, or no object at all.
+const Json& ValueAt(const Json& json, std::string_view key);
+std::optional<double> NumberAt(const Json& json, std::string_view key);
+std::string TextAt(const Json& json, std::string_view key);
 
 }  // namespace tessera
 

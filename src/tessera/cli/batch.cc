@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/part.h"
+#include "tessera/report/json.h"
 
 namespace tessera {
 
@@ -25,7 +26,7 @@ Result<std::vector<BatchLine>> ReadBatch(const std::string& path) {
 Result<void> ShowAnswers(const std::vector<std::string>& answers, Context& context) {
   if (context.output.json()) {
     Json rows = Json::array();
-    for (const std::string& answer : answers) rows.push_back(Json::parse(answer));
+    for (const std::string& answer : answers) rows.push_back(FromText(answer));
     context.output.Set("rows", std::move(rows));
     return {};
   }

@@ -8,14 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/cli/run.h"
 #include "tessera/cost.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ToyOptions {
   int64_t factor = 3;

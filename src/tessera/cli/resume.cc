@@ -50,7 +50,7 @@ std::vector<Flag> Flags(ResumeArguments& arguments) {
 // The same run with more samples. Proposals of a method do not depend on the budget, so that it
 // ends as if it had been started with them.
 Result<void> Extend(RunDirectory& directory, int64_t samples) {
-  Json settings = Json::parse(directory.header().settings, nullptr, /*allow_exceptions=*/false);
+  Json settings = FromText(directory.header().settings);
   if (directory.header().kind != kMapRun || !settings.is_object()) {
     return Error{.kind = ErrorKind::kUsage,
                  .message = fmt::format("--samples extends runs of map, but {} is one of {}",
@@ -62,7 +62,7 @@ Result<void> Extend(RunDirectory& directory, int64_t samples) {
                  .message = fmt::format("--samples is {}, but the run has {}", samples, had)};
   }
   settings["samples"] = samples;
-  return directory.ChangeSettings(settings.dump());
+  return directory.ChangeSettings(ToLine(settings));
 }
 
 Result<void> Run(const ResumeArguments& arguments, Context& context) {

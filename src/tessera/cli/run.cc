@@ -113,6 +113,9 @@ class Invocation {
       return Error{.kind = ErrorKind::kIo,
                    .message = fmt::format("the system gives no more threads: {}", error.what()),
                    .hint = "ask for fewer with --threads"};
+    } catch (const std::exception& error) {  // the library throws none of these: a defect
+      return Error{.kind = ErrorKind::kInternal,
+                   .message = fmt::format("internal error: {}; please report this", error.what())};
     }
   }
 

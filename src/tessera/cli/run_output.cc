@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/report/json.h"
 #include "tessera/report/run_views.h"
 
 namespace tessera {
@@ -14,7 +15,7 @@ Result<void> Keep(const RunView& view, RunDirectory& directory) {
   for (const ExportedFile& file : view.files) {
     if (Result<void> written = directory.Write(file.name, file.contents); !written) return written;
   }
-  if (Result<void> written = directory.AddTimes(view.times.dump()); !written) return written;
+  if (Result<void> written = directory.AddTimes(ToLine(view.times)); !written) return written;
   return directory.End(view.own_files);
 }
 

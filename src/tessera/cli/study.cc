@@ -10,6 +10,7 @@
 #include "tessera/cli/run_output.h"
 #include "tessera/cli/study_lines.h"
 #include "tessera/part.h"
+#include "tessera/report/json.h"
 #include "tessera/report/study_report.h"
 #include "tessera/runs.h"
 
@@ -169,7 +170,7 @@ Result<void> PrintUnits(const StudyArguments& arguments, Context& context) {
     const Result<std::string> record = ComputeStudyUnit(*directory, *number, RunContextOf(context));
     if (!record) return record.error();
     if (Result<void> shown = context.output.ShowText(*record + "\n"); !shown) return shown;
-    if (context.output.json()) rows.push_back(Json::parse(*record));
+    if (context.output.json()) rows.push_back(FromText(*record));
   }
   context.output.Set("records", std::move(rows));
   return {};

@@ -13,6 +13,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/coopt/emit.h"
 #include "tessera/coopt/exhaustive.h"
 #include "tessera/coopt/measurement_journal.h"
@@ -73,7 +74,7 @@ std::string ToJsonText(CooptimizeSettings settings, const std::vector<std::strin
   }
   json["hardware"] = settings.hardware ? nlohmann::ordered_json(*settings.hardware) : nullptr;
   if (!settings.policy.empty()) json["policy"] = settings.policy;
-  return json.dump();
+  return ToLine(json);
 }
 
 Result<void> ReadField(const Node& node, const Field& field) {
@@ -170,7 +171,7 @@ std::string AboutText(const CooptimizeJob& job, const SessionResult& session) {
   for (const Network& network : job.networks) json["networks"].push_back(network.name);
   json["layers"] = nlohmann::ordered_json::array();
   for (const TaskLayer& layer : job.problem->layers()) json["layers"].push_back(LoopsOf(layer));
-  return json.dump();
+  return ToLine(json);
 }
 
 Result<std::string> ReadAbout(const TensorReader& reader) {

@@ -66,7 +66,7 @@ bool Read(const Json& json, std::string& key, CellFacts& facts) {
   facts.value = json["value"].get<double>();
   facts.cycles = json["cycles"].get<double>();
   facts.energy_pj = json["energy_pj"].get<double>();
-  facts.mapping = json["mapping"].dump();
+  facts.mapping = ToLine(json["mapping"]);
   return true;
 }
 

@@ -198,7 +198,7 @@ Result<RunDirectory> CreateExploreRun(const std::string& path, const ExploreJob&
   return RunDirectory::Create(path,
                               {.kind = std::string(kExploreRun),
                                .origin = origin,
-                               .settings = settings.dump(),
+                               .settings = ToLine(settings),
                                .seed = job.settings.seed},
                               inputs);
 }
@@ -232,7 +232,7 @@ Result<ExploreJob> LoadExploreJob(const RunDirectory& directory) {
   settings.seconds = saved->Get<double>("seconds");
   const OrderedJson map = saved->At("map");
   if (!saved->status()) return saved->status().error();
-  Result<MapSettings> parsed = ParseMapSettings(map.dump(), saved->file());
+  Result<MapSettings> parsed = ParseMapSettings(ToLine(map), saved->file());
   if (!parsed) return parsed.error();
   settings.map = *std::move(parsed);
   settings.seed = settings.map.seed = directory.header().seed;

@@ -114,7 +114,7 @@ Result<RunDirectory> CreateSweepRun(const std::string& path, const SweepJob& job
   return RunDirectory::Create(path,
                               {.kind = std::string(kSweepRun),
                                .origin = origin,
-                               .settings = settings.dump(),
+                               .settings = ToLine(settings),
                                .seed = job.settings.map.seed},
                               inputs);
 }
@@ -141,7 +141,7 @@ Result<SweepJob> LoadSweepJob(const RunDirectory& directory) {
   }
   const OrderedJson map = saved->At("map");
   if (!saved->status()) return saved->status().error();
-  Result<MapSettings> parsed = ParseMapSettings(map.dump(), saved->file());
+  Result<MapSettings> parsed = ParseMapSettings(ToLine(map), saved->file());
   if (!parsed) return parsed.error();
   settings.map = *std::move(parsed);
   settings.map.seed = directory.header().seed;

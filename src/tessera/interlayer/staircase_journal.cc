@@ -123,7 +123,7 @@ Result<void> StaircaseJournal::Restore(const JournalText& text, const std::strin
     if (line.contains("mapping")) {
       const Layer& layer = job_.network.layers[static_cast<size_t>(key->layer)].layer;
       const Result<Mapping> mapping =
-          ParseMappingJson(line["mapping"].dump(), path, layer, job_.accelerator);
+          ParseMappingJson(ToLine(line["mapping"]), path, layer, job_.accelerator);
       if (!mapping) return bad;
       costs_.Offer(staircase, std::get<LoopMapping>(*mapping));
       continue;

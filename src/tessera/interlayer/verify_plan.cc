@@ -37,7 +37,7 @@ class PlanReader {
       wrong = "homes or stages are missing";
       return std::nullopt;
     }
-    mappings_ = json.value("mappings", Json::array());
+    mappings_ = ValueAt(json, "mappings");
     for (const auto& [tensor, level] : json["homes"].items()) {
       if (!level.is_string()) return Fail("a home is no name");
       plan.homes.emplace_back(tensor, level.get<std::string>());
@@ -111,7 +111,7 @@ class PlanReader {
     const auto known = read_.find({place, layer});
     if (known != read_.end()) return &known->second;
     const Result<Mapping> mapping =
-        ParseMappingJson(mappings_[static_cast<size_t>(place)].dump(), file_,
+        ParseMappingJson(ToLine(mappings_[static_cast<size_t>(place)]), file_,
                          job_.network.layers[layer].layer, job_.accelerator);
     if (!mapping) return nullptr;
     return &(read_[{place, layer}] = std::get<LoopMapping>(*mapping));
@@ -138,7 +138,7 @@ std::optional<InterLayerPlan> PlanOfLayers(const MapJob& job, const Json& report
         report["layers"].size() <= at || !report["layers"][at].contains("mapping")) {
       return std::nullopt;
     }
-    const Result<Mapping> mapping = ParseMappingJson(report["layers"][at]["mapping"].dump(), file,
+    const Result<Mapping> mapping = ParseMappingJson(ToLine(report["layers"][at]["mapping"]), file,
                                                      layer.layer, job.accelerator);
     if (!mapping) return std::nullopt;
     stage.parts.push_back(
@@ -154,7 +154,7 @@ class PlanVerifier {
       : job_(job), report_(report), file_(file), journal_(journal), found_(found) {}
 
   void Go() {
-    const Json plan_json = report_.value("inter_layer", Json());
+    const Json& plan_json = ValueAt(report_, "inter_layer");
     if (plan_json.is_null()) return CheckWithout();
     PlanReader reader(job_, file_);
     const std::optional<InterLayerPlan> plan = reader.Read(plan_json);
@@ -183,11 +183,7 @@ class PlanVerifier {
   }
 
   std::optional<double> At(const char* object, const char* key) const {
-    const Json inside = report_.value(object, Json::object());
-    if (!inside.is_object() || !inside.contains(key) || !inside[key].is_number()) {
-      return std::nullopt;
-    }
-    return inside[key].get<double>();
+    return NumberAt(ValueAt(report_, object), key);
   }
 
   void Compare(const std::string& what, const std::optional<double>& reported, double computed) {
@@ -198,8 +194,8 @@ class PlanVerifier {
 
   // A run that was interrupted before every layer had a mapping has no plan.
   void CheckWithout() {
-    for (const Json& layer : report_.value("layers", Json::array())) {
-      if (layer.value("mapping", Json()).is_null()) return;
+    for (const Json& layer : ValueAt(report_, "layers")) {
+      if (ValueAt(layer, "mapping").is_null()) return;
     }
     Complain("inter_layer", "nothing", "a plan");
   }
@@ -224,7 +220,7 @@ class PlanVerifier {
       Complain("total: gap", reported ? fmt::format("{}", *reported) : "nothing",
                fmt::format("{}", gap));
     }
-    const std::string status = report_["total"].value("status", "");
+    const std::string status = TextAt(ValueAt(report_, "total"), "status");
     const std::string_view wanted =
         ToString(gap <= kRounding ? MapStatus::kOptimal : MapStatus::kBounded);
     // A front that is not complete leaves a plan BOUNDED, whatever the numbers say.
@@ -238,10 +234,8 @@ class PlanVerifier {
     const std::optional<int64_t> evaluations = interlayer::EvaluationsOf(journal_);
     if (!evaluations) return;  // an older run
     auto samples = static_cast<double>(*evaluations);
-    for (const Json& layer : report_.value("layers", Json::array())) {
-      if (layer.contains("samples") && layer["samples"].is_number()) {
-        samples += layer["samples"].get<double>();
-      }
+    for (const Json& layer : ValueAt(report_, "layers")) {
+      samples += NumberAt(layer, "samples").value_or(0);
     }
     Compare("total: samples", At("total", "samples"), samples);
   }
@@ -252,14 +246,10 @@ class PlanVerifier {
     const interlayer::Replayed walked =
         interlayer::Replay(job_.network, *job_.accelerator.hierarchy, *none, /*walked_macs=*/0);
     if (!walked.error.empty()) return Complain("inter_layer: none", "numbers", walked.error);
-    const Json numbers = plan.value("none", Json::object());
-    const auto at = [&](const char* key) -> std::optional<double> {
-      if (!numbers.contains(key) || !numbers[key].is_number()) return std::nullopt;
-      return numbers[key].get<double>();
-    };
-    Compare("inter_layer: none: cycles", at("cycles"), walked.cycles);
-    Compare("inter_layer: none: energy_pj", at("energy_pj"), walked.energy_pj);
-    Compare("inter_layer: none: edp", at("edp"), walked.cycles * walked.energy_pj);
+    const Json& numbers = ValueAt(plan, "none");
+    Compare("inter_layer: none: cycles", NumberAt(numbers, "cycles"), walked.cycles);
+    Compare("inter_layer: none: energy_pj", NumberAt(numbers, "energy_pj"), walked.energy_pj);
+    Compare("inter_layer: none: edp", NumberAt(numbers, "edp"), walked.cycles * walked.energy_pj);
   }
 
   const MapJob& job_;

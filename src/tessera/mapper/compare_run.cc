@@ -80,7 +80,7 @@ Result<Stored> ReadSettings(const RunDirectory& directory) {
   Result<Node> root = ParseJson(directory.header().settings, file);
   if (!root) return root.error();
   const Json json = FromText(directory.header().settings);
-  const std::string problem = json.contains("problem") ? json["problem"].dump() : "{}";
+  const std::string problem = json.contains("problem") ? ToLine(json["problem"]) : "{}";
   Result<MapSettings> settings = ParseMapSettings(problem, file);
   if (!settings) return settings.error();
   settings->seed = directory.header().seed;
@@ -133,7 +133,7 @@ Result<RunDirectory> CreateCompareRun(const std::string& path, const CompareJob&
   return RunDirectory::Create(path,
                               {.kind = std::string(kCompareRun),
                                .origin = origin,
-                               .settings = settings.dump(),
+                               .settings = ToLine(settings),
                                .seed = job.problem.settings.seed},
                               saved->inputs);
 }

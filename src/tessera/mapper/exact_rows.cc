@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/part.h"
 #include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/count.h"
@@ -15,7 +16,6 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
@@ -127,12 +127,11 @@ Result<std::string> AnswerExactRow(std::string_view line, const Where& where,
   constexpr double kLargestExact = 9'007'199'254'740'992;  // 2^53
   Json space = {{"mappings", mappings}};
   if (mappings <= kLargestExact) space["mappings"] = static_cast<int64_t>(mappings);
-  return Json{{"id", row->id},
-              {"space", space},
-              {"optimum", optimum},
-              {"evaluations", solver.evaluations},
-              {"seconds", SecondsSince(start)}}
-      .dump();
+  return ToLine({{"id", row->id},
+                 {"space", space},
+                 {"optimum", optimum},
+                 {"evaluations", solver.evaluations},
+                 {"seconds", SecondsSince(start)}});
 }
 
 }  // namespace tessera

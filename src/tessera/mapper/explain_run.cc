@@ -9,6 +9,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 #include "tessera/mapper/compare.h"
 #include "tessera/mapper/map_network.h"
@@ -18,15 +19,13 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // The result of a run, read with the limits that all files have.
 Result<Json> ReadResult(const RunDirectory& directory) {
   const std::string file = directory.File("result.json");
   const Result<std::string> text = ReadTextFile(file);
   if (!text) return text.error();
   if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
-  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  Json json = FromText(*text);
   if (json.is_object()) return json;
   return Error{.kind = ErrorKind::kSyntax,
                .message = "this is not the result of a run",
@@ -65,12 +64,6 @@ Result<void> TakePesFromJournal(const JournalFile& journal, const NetworkLayer& 
   return {};
 }
 
-std::optional<double> NumberAt(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_number() ? std::optional(found->get<double>())
-                                                   : std::nullopt;
-}
-
 // What stands in the result must be what the mapping costs.
 Result<void> CheckReported(const Json& json, const LayerExplanation& layer,
                            const std::string& file) {
@@ -95,11 +88,12 @@ Result<LayerExplanation> ExplainLayer(const RunDirectory& directory, MapJob job,
   const NetworkLayer& entry = job.network.layers[index];
   const std::string file = directory.File("result.json");
   LayerExplanation none{.name = entry.name, .count = entry.count, .layer = entry.layer};
-  none.status = json.value("status", "");
+  none.status = TextAt(json, "status");
   none.bound = NumberAt(json, "bound");
-  if (!json.contains("mapping") || json["mapping"].is_null()) return none;
+  const Json& written = ValueAt(json, "mapping");
+  if (written.is_null()) return none;
   const Result<Mapping> mapping =
-      ParseMappingJson(json["mapping"].dump(), file, entry.layer, job.accelerator);
+      ParseMappingJson(ToLine(written), file, entry.layer, job.accelerator);
   if (!mapping) return mapping.error();
   Result<void> pes = TakePesFromJournal(SearchJournal(directory, index), entry, job);
   if (!pes) return pes.error();
@@ -126,7 +120,7 @@ Result<RunExplanation> ExplainMap(const RunDirectory& directory, const ExplainOp
   if (!job) return job.error();
   const Result<Json> result = ReadResult(directory);
   if (!result) return result.error();
-  const Json& layers = result->value("layers", Json::array());
+  const Json& layers = ValueAt(*result, "layers");
   const size_t count = job->network.layers.size();
   if (!layers.is_array() || layers.size() != count) {
     return Error{

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/cost/loopnest/row.h"
 #include "tessera/cost/maestro/workload.h"
 #include "tessera/mapping/loop_shape.h"
@@ -19,8 +20,6 @@
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json DirectivesJson(const Dataflow& dataflow) {
   Json list = Json::array();
@@ -124,7 +123,7 @@ struct Place {
 };
 
 Result<std::string> DataflowJson(const Place& /*place*/, const Mapping& mapping) {
-  return DirectivesJson(std::get<Dataflow>(mapping)).dump();
+  return ToLine(DirectivesJson(std::get<Dataflow>(mapping)));
 }
 
 Result<Mapping> ReadDataflow(const Place& /*place*/, const Node& node) {
@@ -144,7 +143,7 @@ Result<std::string> LoopMappingJson(const Place& place, const Mapping& mapping) 
   if (!problem) return problem.error();
   const Json levels =
       LevelsJson(std::get<LoopMapping>(mapping), *problem, *place.accelerator.hierarchy);
-  return Json{{"levels", levels}}.dump();
+  return ToLine({{"levels", levels}});
 }
 
 Result<Mapping> ReadLoops(const Place& place, const Node& node) {

@@ -1,5 +1,6 @@
 // Settings of mapping runs to and from files.
 #include "tessera/mapper/map_settings.h"
+#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 
 #include <algorithm>
@@ -25,8 +26,6 @@
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kPolicyMethod = "policy";
 // Methods that act by a policy or begin with it, beside those that take hints and those that prove.
@@ -335,7 +334,7 @@ std::string ToJsonText(const MapSettings& settings) {
     const double most = settings.limits.most[i];
     if (most != CostLimits::kNone) json["limits"][kObjectiveKeys[i]] = most;
   }
-  return json.dump();
+  return ToLine(json);
 }
 
 Result<MapSettings> ParseMapSettings(std::string_view text, const std::string& file) {

@@ -252,7 +252,7 @@ Result<RunDirectory> CreatePolicyRun(const std::string& path, const std::string&
   return RunDirectory::Create(path,
                               {.kind = std::string(kPolicyRun),
                                .origin = origin,
-                               .settings = settings.dump(),
+                               .settings = ToLine(settings),
                                .seed = static_cast<int64_t>(seed)},
                               inputs);
 }

@@ -92,7 +92,7 @@ Result<ProofRecord> ReadProofJournal(const JournalFile& file, const Layer& layer
                    .where = where};
     }
     if (!json.contains("mapping")) continue;
-    mapping = json["mapping"].dump();
+    mapping = ToLine(json["mapping"]);
     mapping_where = where;
   }
   record.text = *std::move(text);

@@ -34,18 +34,13 @@ constexpr double kRounding = 1e-9;        // relative; as in StatusOf
 constexpr int64_t kWalkedMacs = 100'000;  // walking takes some ten microseconds each
 constexpr int64_t kRandom = 2'000;        // mappings per layer that are compared with its bound
 
-std::optional<double> NumberAt(const Json& json, std::string_view key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  if (!json.is_object() || found == json.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
-
 constexpr std::string_view kNothing = "nothing";
 
-std::string TextAt(const Json& json, std::string_view key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  if (!json.is_object() || found == json.end()) return std::string(kNothing);
-  return found->is_string() ? found->get<std::string>() : found->dump();
+// What a complaint shows of it.
+std::string ShownAt(const Json& json, std::string_view key) {
+  if (!json.is_object() || !json.contains(key)) return std::string(kNothing);
+  const Json& value = json[key];
+  return value.is_string() ? value.get<std::string>() : ToLine(value);
 }
 
 // Reasons are words, which programs of users may choose as they like; everything else must agree.
@@ -115,15 +110,15 @@ class Verifier {
     CountNumber();
     const bool there = json.is_object() && json.contains(key);
     if (there && NumberAt(json, key) == computed) return;
-    Complain(fmt::format("{}: {}", what, key), there ? TextAt(json, key) : "left out",
+    Complain(fmt::format("{}: {}", what, key), there ? ShownAt(json, key) : "left out",
              computed ? fmt::format("{}", *computed) : "nothing");
   }
 
   void CompareText(const Json& json, const std::string& what, std::string_view key,
                    std::string_view computed) {
     CountNumber();
-    if (TextAt(json, key) == computed) return;
-    Complain(fmt::format("{}: {}", what, key), TextAt(json, key), std::string(computed));
+    if (ShownAt(json, key) == computed) return;
+    Complain(fmt::format("{}: {}", what, key), ShownAt(json, key), std::string(computed));
   }
 
   // Words beside the numbers, which say how to read them.
@@ -133,7 +128,7 @@ class Verifier {
       CompareText(report_, "result", "power_note", note);
     }
     StopAt(report_, "result");
-    const std::string interrupted = TextAt(report_, "interrupted");
+    const std::string interrupted = ShownAt(report_, "interrupted");
     if (!report_.value("interrupted", Json()).is_boolean()) {
       Complain("interrupted", interrupted, "true or false");
     } else if (interrupted == "true") {
@@ -143,7 +138,7 @@ class Verifier {
 
   // One of the names of what may end a run, or a complaint.
   std::optional<MapStop> StopAt(const Json& json, const std::string& what) {
-    const std::string stop = TextAt(json, "stopped_by");
+    const std::string stop = ShownAt(json, "stopped_by");
     const auto found = std::ranges::find(kMapStopNames, stop);
     if (found != kMapStopNames.end()) return static_cast<MapStop>(found - kMapStopNames.begin());
     Complain(what + ": stopped_by", stop, fmt::format("one of {}", fmt::join(kMapStopNames, ", ")));
@@ -157,7 +152,7 @@ class Verifier {
     if (!stop) return;
     made.stopped_by = *stop;
     const MapSettings& settings = job_.settings;
-    const bool interrupted = TextAt(report_, "interrupted") == "true";
+    const bool interrupted = ShownAt(report_, "interrupted") == "true";
     const double enough = std::max(kRounding, settings.target_gap.value_or(0));
     const bool reached = made.gap() && *made.gap() <= enough;
     const bool rounds_spent =
@@ -183,7 +178,7 @@ class Verifier {
       case MapStop::kInterrupted: can_be = interrupted; break;
     }
     if (!can_be) {
-      Complain(what + ": stopped_by", TextAt(json, "stopped_by"), "what its numbers allow");
+      Complain(what + ": stopped_by", ShownAt(json, "stopped_by"), "what its numbers allow");
     } else if (!shown) {
       ++trusted_stops_;
     }
@@ -214,11 +209,11 @@ class Verifier {
     }
     for (const auto& [key, value] : allowed) {
       if (NumberAt(budget, key) == value) continue;
-      Complain(fmt::format("budget: {}", key), TextAt(budget, key), fmt::format("{}", value));
+      Complain(fmt::format("budget: {}", key), ShownAt(budget, key), fmt::format("{}", value));
     }
     const bool clock = settings.budget.seconds > 0 || settings.proof_seconds > 0;
-    if (TextAt(budget, "reproducible") == (clock ? "false" : "true")) return;
-    Complain("budget: reproducible", TextAt(budget, "reproducible"), clock ? "false" : "true");
+    if (ShownAt(budget, "reproducible") == (clock ? "false" : "true")) return;
+    Complain("budget: reproducible", ShownAt(budget, "reproducible"), clock ? "false" : "true");
   }
 
   Result<void> CheckLayer(size_t index, const Json& json) {
@@ -265,7 +260,7 @@ class Verifier {
       // What --within gives up for the next objective is no discrepancy.
       const double most = known * (1 + job_.settings.within);
       if (known < kInfinity && NumberAt(json, "value").value_or(0) > most) {
-        Complain(what + ": value", TextAt(json, "value"), fmt::format("at most {}", known));
+        Complain(what + ": value", ShownAt(json, "value"), fmt::format("at most {}", known));
       }
     }
     if (!json.contains("mapping") || json["mapping"].is_null()) {
@@ -285,7 +280,7 @@ class Verifier {
   // What the method says of itself. A layer that was settled before its turn has no words.
   Result<void> CheckWords(const MappingProblem& problem, const std::string& what, const Json& json,
                           const Layer& layer, std::span<const Trial> trials) {
-    const std::string notes = TextAt(json, "notes"), agents = TextAt(json, "agents");
+    const std::string notes = ShownAt(json, "notes"), agents = ShownAt(json, "agents");
     if (notes == "{}" && agents == kNothing) return {};
     const Result<std::optional<MethodWords>> again =
         WordsAfter(job_, problem, layer, trials, deadline_);
@@ -298,9 +293,9 @@ class Verifier {
     for (const Note& note : (*again)->notes) {
       std::visit([&](const auto& value) { computed[note.name] = value; }, note.value);
     }
-    if (notes != computed.dump()) Complain(what + ": notes", notes, computed.dump());
+    if (notes != ToLine(computed)) Complain(what + ": notes", notes, ToLine(computed));
     const std::string groups =
-        (*again)->agents.empty() ? std::string(kNothing) : Json((*again)->agents).dump();
+        (*again)->agents.empty() ? std::string(kNothing) : ToLine((*again)->agents);
     if (agents != groups) Complain(what + ": agents", agents, groups);
     return {};
   }
@@ -331,7 +326,7 @@ class Verifier {
   Result<void> CheckMapping(size_t index, const MappingProblem& problem, const std::string& what,
                             const Json& json, LayerMapping& made) {
     const Result<Mapping> mapping = ParseMappingJson(
-        json["mapping"].dump(), directory_.File("result.json"), made.layer, job_.accelerator);
+        ToLine(json["mapping"]), directory_.File("result.json"), made.layer, job_.accelerator);
     if (!mapping) {
       Complain(what + ": mapping", "a mapping", mapping.error().message);
       return {};
@@ -376,15 +371,15 @@ class Verifier {
   void CheckNext(const std::string& what, const Json& json, const Cost& cost) {
     const Json then = json.value("then", Json::array());
     if (!then.is_array()) {
-      Complain(what + ": then", TextAt(json, "then"), "a list");
+      Complain(what + ": then", ShownAt(json, "then"), "a list");
       return;
     }
     for (const Json& next : then) {
-      const Result<Objective> objective = FindObjective(TextAt(next, "objective"));
+      const Result<Objective> objective = FindObjective(ShownAt(next, "objective"));
       if (!objective) {
-        Complain(what + ": then", TextAt(next, "objective"), "an objective");
+        Complain(what + ": then", ShownAt(next, "objective"), "an objective");
       } else if (!next.contains("proved") || !next["proved"].is_boolean()) {
-        Complain(what + ": then: proved", TextAt(next, "proved"), "true or false");
+        Complain(what + ": then: proved", ShownAt(next, "proved"), "true or false");
       } else {
         CompareNumber(next, fmt::format("{}: then {}", what, ToString(*objective)), "value",
                       ValueOf(cost, *objective));
@@ -398,7 +393,7 @@ class Verifier {
     if (job_.settings.inter_layer != InterLayer::kNone) return;
     NetworkMapping mapping;
     mapping.layers = layers_;
-    mapping.interrupted = TextAt(report_, "interrupted") == "true";
+    mapping.interrupted = ShownAt(report_, "interrupted") == "true";
     CompareText(report_, "result", "stopped_by", NameOf(StopOf(mapping), kMapStopNames));
     const bool any = std::ranges::count(layers_, MapStop::kInterrupted, &LayerMapping::stopped_by);
     if (any && !mapping.interrupted) Complain("interrupted", "false", "true, as of its layers");

@@ -17,11 +17,6 @@ constexpr std::string_view kOldFormat = "tessera-run-1";
 constexpr std::string_view kSittings = "sittings";
 constexpr size_t kIdDigits = 16;
 
-// Without blanks; bytes that are no UTF-8, as file names may have, do not stop it.
-std::string Compact(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
-
 // Null for what is not JSON, has a key twice, or nests so deep that writing it would take the
 // stack.
 Json ParseLimited(std::string_view text) {
@@ -30,7 +25,7 @@ Json ParseLimited(std::string_view text) {
 }
 
 std::string WithSeal(Json json) {
-  json["seal"] = Sha256Hex(Compact(json));
+  json["seal"] = Sha256Hex(ToLine(json));
   return json.dump(1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -38,7 +33,7 @@ bool TakeSeal(Json& json) {
   if (!json.is_object() || !json.contains("seal") || !json["seal"].is_string()) return false;
   const std::string seal = json["seal"].get<std::string>();
   json.erase("seal");
-  return seal == Sha256Hex(Compact(json));
+  return seal == Sha256Hex(ToLine(json));
 }
 
 Json HashesJson(const std::map<std::string, std::string>& hashes) {
@@ -79,10 +74,10 @@ bool Take(const Json& json, std::vector<std::string>& words) {
 
 Error OtherFormat(const Json& json, const std::string& file) {
   // Folders of the first version do not all say what they are.
-  const std::string format =
-      json.contains("format")
-          ? (json["format"].is_string() ? json["format"].get<std::string>() : json["format"].dump())
-          : std::string(kOldFormat);
+  const std::string format = json.contains("format")
+                                 ? (json["format"].is_string() ? json["format"].get<std::string>()
+                                                               : ToLine(json["format"]))
+                                 : std::string(kOldFormat);
   if (format == kOldFormat) {
     return Error{
         .kind = ErrorKind::kUnsupported,
@@ -106,7 +101,7 @@ Json IdentityJson(const RunHeader& header) {
 }  // namespace
 
 std::string RunId(const RunHeader& header) {
-  return Sha256Hex(Compact(IdentityJson(header))).substr(0, kIdDigits);
+  return Sha256Hex(ToLine(IdentityJson(header))).substr(0, kIdDigits);
 }
 
 std::string ToJsonText(const RunHeader& header) {
@@ -139,7 +134,7 @@ Result<RunHeader> ParseRunHeader(std::string_view text, const std::string& file)
                      json["seed"].is_number_integer() &&
                      (!json.contains("results") || Take(json["results"], header.results));
   if (!whole) return bad("this is not the header of a run");
-  header.settings = Compact(json["settings"]);
+  header.settings = ToLine(json["settings"]);
   header.seed = json["seed"].get<int64_t>();
   return header;
 }

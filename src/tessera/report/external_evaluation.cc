@@ -20,7 +20,7 @@ Result<RowAnswers> AnswerExternalRows(const CostModelChoice& model,
   for (const ExternalAnswer& answer : *answers) {
     all.lines.push_back(answer.line);
     if (answer.kind == ExternalAnswer::Kind::kAnswered) continue;
-    const std::string id = FromText(answer.line)["id"].dump();
+    const std::string id = ToLine(FromText(answer.line)["id"]);
     all.complaints.push_back(
         {.kind = ErrorKind::kIo, .message = fmt::format("row {}: {}", id, answer.message)});
   }

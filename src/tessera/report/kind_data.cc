@@ -142,7 +142,7 @@ Result<Json> ProofData(const RunDirectory& run, const MapJob& job) {
       if (!line.is_object()) continue;
       if (line.contains("value")) value = line["value"];
       if (k % every != 0 && k + 1 != count) continue;
-      points.push_back({line.value("rounds", Json()), line.value("bound", Json()), value});
+      points.push_back({ValueAt(line, "rounds"), ValueAt(line, "bound"), value});
     }
     json[job.network.layers[i].name] = std::move(points);
   }
@@ -177,26 +177,22 @@ Json GraphData(const Network& network) {
 }
 
 Result<Json> CooptData(const RunDirectory& run, const Json& result) {
-  const std::string chosen =
-      result.contains("hardware") ? result["hardware"].value("name", "") : "";
-  Result<Json> json = MachinesJson(run, chosen);
+  Result<Json> json = MachinesJson(run, TextAt(ValueAt(result, "hardware"), "name"));
   if (!json) return json;
   (*json)["timelines"] = Json::array();
   std::vector<const Json*> layers;
-  if (result.contains("layers")) {
-    for (const Json& layer : result["layers"]) {
-      if (layer.contains("program") && layer["program"].is_string()) layers.push_back(&layer);
-    }
+  for (const Json& layer : ValueAt(result, "layers")) {
+    if (ValueAt(layer, "program").is_string()) layers.push_back(&layer);
   }
   std::ranges::stable_sort(layers, std::ranges::greater(), [](const Json* layer) {
-    return layer->value("cycles", 0.0) * layer->value("count", 1.0);
+    return NumberAt(*layer, "cycles").value_or(0) * NumberAt(*layer, "count").value_or(1);
   });
   layers.resize(std::min(layers.size(), kMostTimelines));
   for (const Json* const layer : layers) {
     // A folder is data: only a file of the run is opened.
-    const std::string name = (*layer)["program"];
+    const std::string name = TextAt(*layer, "program");
     if (!run.header().results.contains(name)) continue;
-    Result<Json> timeline = TimelineJson(run.File(name), layer->value("name", ""));
+    Result<Json> timeline = TimelineJson(run.File(name), TextAt(*layer, "name"));
     if (timeline) (*json)["timelines"].push_back(*std::move(timeline));
   }
   return json;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/mapping.h"
 #include "tessera/report/json.h"
 
@@ -125,7 +126,7 @@ class Trace {
  private:
   void Add(const Json& event) {
     if (!events_.empty()) events_ += ",\n";
-    events_ += event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    events_ += ToLine(event);
   }
 
   std::string events_;

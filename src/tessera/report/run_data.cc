@@ -13,6 +13,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
 #include "tessera/record/trial_journal.h"
@@ -35,7 +36,11 @@ Result<Json> ReadJson(const std::string& file) {
   const Result<std::string> text = ReadTextFile(file);
   if (!text) return text.error();
   if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
-  return Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  Json json = FromText(*text);
+  if (json.is_object()) return json;
+  return Error{.kind = ErrorKind::kSyntax,
+               .message = "this is not a file of a run",
+               .where = {.file = file}};
 }
 
 // Seconds of all sittings, or null.
@@ -43,12 +48,11 @@ Json SecondsOf(const RunDirectory& run) {
   const Result<Json> times = ReadJson(run.File("times.json"));
   if (!times || !times->contains("sittings")) return nullptr;
   double seconds = 0;
-  for (const Json& sitting : (*times)["sittings"]) {
-    seconds += sitting.value("seconds", 0.0);
+  for (const Json& sitting : ValueAt(*times, "sittings")) {
+    seconds += NumberAt(sitting, "seconds").value_or(0);
     // Training notes the time of every row instead, from the beginning of the sitting.
-    if (sitting.contains("rows") && !sitting["rows"].empty()) {
-      seconds += sitting["rows"].back().value("seconds", 0.0);
-    }
+    const Json& rows = ValueAt(sitting, "rows");
+    if (!rows.empty()) seconds += NumberAt(rows.back(), "seconds").value_or(0);
   }
   return seconds;
 }
@@ -117,7 +121,7 @@ void Thin(Json& result) {
   constexpr size_t kMostRows = 2'000;
   Json& rows = result["progress"];
   if (!rows.is_array() || rows.size() <= kMostRows) return;
-  const auto return_of = [&](size_t i) { return rows[i].value("team_return", 0.0); };
+  const auto return_of = [&](size_t i) { return NumberAt(rows[i], "team_return").value_or(0); };
   Json kept = Json::array();
   const size_t parts = kMostRows / 2;
   for (size_t part = 0; part < parts; ++part) {
@@ -199,7 +203,7 @@ std::string ReportPage(const Json& data) {
   TESSERA_CHECK(at != std::string_view::npos);
   std::string text(page.substr(0, at));
   // A name may hold "</script>": inside strings of JSON, "<" can be written otherwise.
-  const std::string json = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string json = ToLine(data);
   for (const char c : json) {
     if (c == '<') {
       text += "\\u003c";

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 #include "tessera/report/explain_report.h"
 #include "tessera/report/json.h"
@@ -24,72 +25,75 @@ Cell CellOf(const Json& value) {
   return {};
 }
 
-const Json& At(const Json& row, std::string_view key) {
-  static const Json nothing;
-  const auto found = row.find(key);
-  return found == row.end() ? nothing : *found;
-}
-
 // One column per name; `expanded` is an object of every row whose fields are columns, before them.
 Table TableOf(const Json& rows, std::vector<std::string> names, std::string_view expanded = "") {
   std::vector<std::string> fields;
   if (!expanded.empty() && !rows.empty()) {
-    for (const auto& [field, value] : At(rows.front(), expanded).items()) fields.push_back(field);
+    for (const auto& [field, value] : ValueAt(rows.front(), expanded).items())
+      fields.push_back(field);
   }
   std::vector<std::string> columns = fields;
   columns.insert(columns.end(), names.begin(), names.end());
   Table table(columns);
   for (const Json& row : rows) {
     std::vector<Cell> cells;
-    for (const std::string& field : fields) cells.push_back(CellOf(At(At(row, expanded), field)));
-    for (const std::string& name : names) cells.push_back(CellOf(At(row, name)));
+    for (const std::string& field : fields)
+      cells.push_back(CellOf(ValueAt(ValueAt(row, expanded), field)));
+    for (const std::string& name : names) cells.push_back(CellOf(ValueAt(row, name)));
     table.AddRow(std::move(cells));
   }
   return table;
 }
 
 std::string Text(const Json& result, std::string_view key) {
-  const Json& value = At(result, key);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  const Json& value = ValueAt(result, key);
+  return value.is_string() ? value.get<std::string>() : ToLine(value);
 }
 
 std::vector<TitledTable> OfCompare(const Json& result) {
-  return {
-      {fmt::format("methods on {} of {} on {} (model {}, objective {}, {} samples)",
-                   Text(result, "layer"), Text(result, "network"), Text(result, "accelerator"),
-                   Text(result, "model"), Text(result, "objective"), Text(result, "budget")),
-       TableOf(At(result, "summary"), {"method", "median", "lower_quartile", "upper_quartile",
-                                       "samples_to_10pct", "samples_to_5pct", "samples_to_1pct"})}};
+  return {{fmt::format("methods on {} of {} on {} (model {}, objective {}, {} samples)",
+                       Text(result, "layer"), Text(result, "network"), Text(result, "accelerator"),
+                       Text(result, "model"), Text(result, "objective"), Text(result, "budget")),
+           TableOf(ValueAt(result, "summary"),
+                   {"method", "median", "lower_quartile", "upper_quartile", "samples_to_10pct",
+                    "samples_to_5pct", "samples_to_1pct"})}};
 }
 
 std::vector<TitledTable> OfCooptimize(const Json& result) {
-  const Json& hardware = At(result, "hardware");
+  const Json& hardware = ValueAt(result, "hardware");
   Table machine({"hardware", "macs", "sram_bytes", "area_um2", "cycles", "inferences_per_second",
                  "measurements"});
-  machine.AddRow({CellOf(At(hardware, "name")), CellOf(At(hardware, "macs")),
-                  CellOf(At(hardware, "sram_bytes")), CellOf(At(hardware, "area")),
-                  CellOf(At(result, "cycles")), CellOf(At(result, "throughput")),
-                  CellOf(At(result, "measurements"))});
+  machine.AddRow({CellOf(ValueAt(hardware, "name")), CellOf(ValueAt(hardware, "macs")),
+                  CellOf(ValueAt(hardware, "sram_bytes")), CellOf(ValueAt(hardware, "area")),
+                  CellOf(ValueAt(result, "cycles")), CellOf(ValueAt(result, "throughput")),
+                  CellOf(ValueAt(result, "measurements"))});
   std::vector<TitledTable> tables = {
       {fmt::format("{} for target {} by {}", Text(result, "network"), Text(result, "target"),
                    Text(result, "method")),
        machine},
-      {"layers", TableOf(At(result, "layers"), {"name", "count", "cycles", "floor_cycles",
-                                                "energy_pj", "measurements", "schedule"})}};
-  if (const Json& left_out = At(result, "left_out"); !left_out.empty()) {
+      {"layers", TableOf(ValueAt(result, "layers"), {"name", "count", "cycles", "floor_cycles",
+                                                     "energy_pj", "measurements", "schedule"})}};
+  if (const Json& left_out = ValueAt(result, "left_out"); !left_out.empty()) {
     tables.push_back({"not included", TableOf(left_out, {"name", "count", "why"})});
   }
   return tables;
 }
 
-std::vector<TitledTable> OfTrain(const Json& result) {
-  const Json& progress = At(result, "progress");
+// About kMostTrainingRows of them, the last one included.
+Json SomeRowsOf(const Json& progress) {
   Json rows = Json::array();
+  if (!progress.is_array()) return rows;
   const size_t step = std::max<size_t>(1, progress.size() / kMostTrainingRows);
   for (size_t i = 0; i < progress.size(); ++i) {
     if ((progress.size() - 1 - i) % step == 0) rows.push_back(progress[i]);
   }
-  const Json& config = At(result, "config");
+  return rows;
+}
+
+std::vector<TitledTable> OfTrain(const Json& result) {
+  const Json& progress = ValueAt(result, "progress");
+  const Json rows = SomeRowsOf(progress);
+  const Json& config = ValueAt(result, "config");
   return {{fmt::format("{} on {}{}", Text(config, "algorithm"), Text(config, "env"),
                        rows.size() < progress.size()
                            ? fmt::format(" ({} of {} points)", rows.size(), progress.size())
@@ -100,8 +104,8 @@ std::vector<TitledTable> OfTrain(const Json& result) {
 
 std::vector<TitledTable> OfStudy(const Json& result) {
   return {{fmt::format("study {}: {} of {} units done", Text(result, "study"), Text(result, "done"),
-                       At(result, "units").size()),
-           TableOf(At(result, "units"),
+                       ValueAt(result, "units").size()),
+           TableOf(ValueAt(result, "units"),
                    {"unit", "network", "layer", "accelerator", "objective", "method", "seed",
                     "state", "cycles", "energy_pj", "edp", "gap", "status", "samples"})}};
 }
@@ -109,7 +113,7 @@ std::vector<TitledTable> OfStudy(const Json& result) {
 std::vector<TitledTable> OfExplore(const Json& result) {
   return {{fmt::format("machines for {} (objective {}): {}", Text(result, "networks"),
                        Text(result, "objective"), Text(result, "certificate")),
-           TableOf(At(result, "front"),
+           TableOf(ValueAt(result, "front"),
                    {"cycles", "energy_pj", "edp", "area_um2", "gap", "status", "limited_by"},
                    "machine")}};
 }
@@ -117,7 +121,7 @@ std::vector<TitledTable> OfExplore(const Json& result) {
 std::vector<TitledTable> OfSweep(const Json& result) {
   return {{fmt::format("what if: {} (objective {})", Text(result, "network"),
                        Text(result, "objective")),
-           TableOf(At(result, "points"),
+           TableOf(ValueAt(result, "points"),
                    {"cycles", "energy_pj", "edp", "area_um2", "relative", "gap", "status",
                     "limited_by"},
                    "values")}};

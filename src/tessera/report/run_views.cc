@@ -44,7 +44,7 @@ constexpr std::array kViews = {
     View{kStudyRun, Typed<StudyRunResult, ViewOfStudy>},
 };
 
-std::string Short(const Json& json) { return Quoted(json.dump(), 60); }
+std::string Short(const Json& json) { return Quoted(ToLine(json), 60); }
 
 // Values that differ, by their place: "layers/0/cycles".
 void Compare(const Json& reported, const Json& computed, const std::string& place,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/report/page.h"
 
@@ -61,7 +62,7 @@ Json ToJson(const StudyRunResult& result) {
     if (result.records[i].empty()) {
       unit["state"] = "open";
     } else {
-      const Json record = Json::parse(result.records[i]);
+      const Json record = FromText(result.records[i]);
       unit.update(record);
       failed += record["state"] == kFailed ? 1 : 0;
     }
@@ -83,7 +84,7 @@ Table UnitTable(const StudyRunResult& result) {
   for (size_t i = 0; i < result.units.size(); ++i) {
     const StudyUnit& unit = result.units[i];
     Json record = {{"state", "open"}};
-    if (!result.records[i].empty()) record = Json::parse(result.records[i]);
+    if (!result.records[i].empty()) record = FromText(result.records[i]);
     const auto cell = [&](const char* key) { return CellOf(record.value(key, Json())); };
     table.Add(unit.number, unit.network, unit.layer.empty() ? Cell() : Cell(unit.layer),
               unit.accelerator, unit.objective, unit.method, unit.seed, cell("state"),

@@ -62,7 +62,7 @@ Result<Json> FoundJson(const FoundMapping& found) {
               {"area_um2", found.cost.area_um2},
               {"utilization", found.cost.utilization},
               {"agents", found.agents},
-              {"mapping", Json::parse(*mapping)}};
+              {"mapping", FromText(*mapping)}};
 }
 
 std::string FoundText(const FoundMapping& found) {

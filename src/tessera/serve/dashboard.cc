@@ -55,9 +55,7 @@ bool SameSecret(const std::string& a, const std::string& b) {
   return different == 0;
 }
 
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string Dump(const Json& json) { return ToLine(json); }
 
 void Refuse(Response& response, int status, std::string_view why, std::string_view hint = "") {
   response.status = status;

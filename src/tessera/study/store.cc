@@ -10,13 +10,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/study/unit_record.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Told by SQLite's own tools what a file is; "tess".
 constexpr int kApplicationId = 0x74657373;
@@ -104,7 +103,7 @@ class Statement {
     } else if (value.is_string()) {
       Bind(position, std::string_view(value.get_ref<const std::string&>()));
     } else {
-      Bind(position, std::string_view(value.dump(-1, ' ', false, Json::error_handler_t::replace)));
+      Bind(position, std::string_view(ToLine(value)));
     }
   }
   // To the end, for statements without rows.
@@ -256,7 +255,7 @@ Result<void> Store::Add(const std::string& record) {
 }
 
 Result<void> Store::AddRows(const std::string& record) {
-  const Json json = Json::parse(record);
+  const Json json = FromText(record);
   const int64_t unit = json["unit"].get<int64_t>();
   std::string assignments;
   int place = 1;

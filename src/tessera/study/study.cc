@@ -9,6 +9,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/sha256.h"
 #include "tessera/base/stop.h"
 #include "tessera/base/text.h"
@@ -17,8 +18,6 @@
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Fields of a unit that are plain values, by their keys.
 constexpr std::pair<std::string_view, std::string StudyUnit::*> kTexts[] = {
@@ -32,10 +31,6 @@ constexpr std::pair<std::string_view, int64_t StudyUnit::*> kNumbers[] = {
     {"cores", &StudyUnit::cores},
     {"memory_mib", &StudyUnit::memory_mib}};
 
-std::string Compact(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
-
 struct ReadUnit {
   StudyUnit unit;
   std::string settings;
@@ -45,7 +40,7 @@ struct ReadUnit {
 Result<ReadUnit> ParseUnit(std::string_view line, const std::string& file, int64_t number) {
   const Result<Node> node = ParseJson(line, file, number);
   if (!node) return node.error();
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json json = FromText(line);
   ReadUnit read;
   bool whole = json.is_object() && json.contains("settings") && json["settings"].is_object();
   for (const auto& [key, field] : kTexts) {
@@ -62,13 +57,13 @@ Result<ReadUnit> ParseUnit(std::string_view line, const std::string& file, int64
   if (!whole || read.unit.number != number) {
     return node->ErrorHere(ErrorKind::kBadValue, fmt::format("this is not unit {}", number));
   }
-  read.settings = Compact(json["settings"]);
+  read.settings = ToLine(json["settings"]);
   return read;
 }
 
 Result<void> ReadHeader(const RunHeader& header, const std::string& file, std::string& name,
                         StudyPart& part) {
-  const Json json = Json::parse(header.settings, nullptr, /*allow_exceptions=*/false);
+  const Json json = FromText(header.settings);
   const bool whole = json.is_object() && json.contains("name") && json["name"].is_string() &&
                      json.contains("part") && json["part"].is_string();
   if (!whole) {
@@ -108,12 +103,12 @@ std::string UnitLine(const StudyUnit& unit, const std::string& settings) {
   json["unit"] = unit.number;
   for (const auto& [key, field] : kTexts) json[key] = unit.*field;
   for (const auto& [key, field] : kNumbers) json[key] = unit.*field;
-  json["settings"] = Json::parse(settings);
-  return Compact(json);
+  json["settings"] = FromText(settings);
+  return ToLine(json);
 }
 
 std::string StudySettings(const std::string& name, const StudyPart& part) {
-  return Compact(Json{{"name", name}, {"part", fmt::format("{}/{}", part.index, part.of)}});
+  return ToLine({{"name", name}, {"part", fmt::format("{}/{}", part.index, part.of)}});
 }
 
 std::string StudyId(std::string_view units) { return Sha256Hex(units).substr(0, kUnitIdDigits); }

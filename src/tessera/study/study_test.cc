@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/runs.h"
 #include "tessera/study/store.h"
@@ -184,7 +185,6 @@ TEST_F(StudyTest, RecordsOfOthersAreRefused) {
     const Result<std::unique_ptr<RunResult>> added = AddStudyRecords(*directory, next, {});
     return added ? "no error" : ToString(added.error());
   };
-  using Json = nlohmann::ordered_json;
   EXPECT_NE(add("").find("is not the record of a unit"), std::string::npos);
   EXPECT_NE(add("{").find("is not the record of a unit"), std::string::npos);
   EXPECT_NE(add("[1]").find("is not the record of a unit"), std::string::npos);

@@ -8,13 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/search.h"
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array kUnitColumns = {
     RecordColumn{"state", ColumnType::kText},       RecordColumn{"status", ColumnType::kText},
@@ -50,10 +49,6 @@ Json EmptyRecord(const StudyUnit& unit) {
   return json;
 }
 
-std::string LineOf(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
-
 Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   Json json;
   for (const RecordColumn& column : kLayerColumns) json[column.name] = nullptr;
@@ -73,7 +68,7 @@ Result<Json> LayerJson(const MapJob& job, const LayerMapping& layer) {
   json["utilization"] = layer.cost->utilization;
   const Result<std::string> text = MappingJson(layer.layer, job.accelerator, *layer.mapping);
   if (!text) return text.error();
-  json["mapping"] = Json::parse(*text);
+  json["mapping"] = FromText(*text);
   return json;
 }
 
@@ -133,7 +128,7 @@ Result<std::string> RecordOf(const StudyUnit& unit, const MapJob& job,
   json["status"] = ToString(worst);
   json["samples"] = mapping.total.samples;
   if (json["state"] == kDone) SetTotal(mapping, json);
-  return LineOf(json);
+  return ToLine(json);
 }
 
 std::string FailedRecord(const StudyUnit& unit, const Error& error) {
@@ -141,7 +136,7 @@ std::string FailedRecord(const StudyUnit& unit, const Error& error) {
   json["state"] = kFailed;
   // Without the place, which is a file of one folder among many.
   json["error"] = ToString(Error{error.kind, error.message, {}, error.hint});
-  return LineOf(json);
+  return ToLine(json);
 }
 
 bool IsAboutUnit(const Error& error) {
@@ -159,7 +154,7 @@ Result<RecordHead> CheckRecord(std::string_view line, const Where& where) {
                   .where = where,
                   .hint = "records are made by 'tessera study DIR --unit N'"};
   if (const Result<Node> node = ParseJson(line, where.file, where.line); !node) return bad;
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json json = FromText(line);
   // "unit", "id" and "layers" beside the columns.
   if (!FitsAll(json, kUnitColumns, 3) || !json.contains("unit") ||
       !json["unit"].is_number_integer() || !json.contains("id") || !json["id"].is_string() ||

@@ -35,7 +35,7 @@ std::string ToJsonText(const TrainingConfig& config) {
                      {"envs", config.envs},
                      {"seed", config.seed},
                      {"report_every", config.report_every}};
-  return json.dump();
+  return ToLine(json);
 }
 
 Result<TrainingConfig> ReadTrainingConfig(const Node& node) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/temporary_folder.h"
 #include "tessera/part.h"
 #include "tessera/rl/trainer.h"
@@ -18,8 +19,6 @@
 
 namespace tessera {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int64_t kSteps = 40;  // enough for several updates
 

@@ -38,10 +38,9 @@ constexpr double kSecondsToMake = 5;
 constexpr double kSecondsBetweenLines = 10;
 
 std::string SettingsText(const TrainSettings& settings) {
-  return Json{{"config", FromText(ToJsonText(settings.config))},
-              {"episodes", settings.episodes},
-              {"checkpoint_every", settings.checkpoint_every}}
-      .dump();
+  return ToLine({{"config", FromText(ToJsonText(settings.config))},
+                 {"episodes", settings.episodes},
+                 {"checkpoint_every", settings.checkpoint_every}});
 }
 
 // Calls `visit` for every setting of the environment that names a file.

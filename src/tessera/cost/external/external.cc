@@ -35,7 +35,7 @@ Result<std::vector<Row>> ReadRows(std::span<const std::string> texts) {
     const Json json = FromText(texts[i]);
     if (!json.is_object()) return fail("not a JSON object");
     if (!json.contains("id")) return fail("no 'id'");
-    Row row{.text = texts[i], .id = json["id"].dump()};
+    Row row{.text = texts[i], .id = ToLine(json["id"])};
     if (!ids.insert(row.id).second) return fail(fmt::format("id {} is given twice", row.id));
     rows.push_back(std::move(row));
   }
@@ -100,9 +100,7 @@ std::string_view StatusName(Kind kind) {
 
 ExternalAnswer Unanswered(const Row& row, Kind kind, std::string message) {
   Json line = {{"id", FromText(row.id)}, {"status", StatusName(kind)}, {"msg", message}};
-  return {.kind = kind,
-          .line = line.dump(-1, ' ', false, Json::error_handler_t::replace),
-          .message = std::move(message)};
+  return {.kind = kind, .line = ToLine(line), .message = std::move(message)};
 }
 
 // One run of the program over some rows.
@@ -144,7 +142,7 @@ class Run {
     const Json json = FromText(line);
     const bool formed = json.is_object() && json.contains("id") && json.contains("status") &&
                         json["status"].is_string();
-    const auto found = formed ? open_.find(json["id"].dump()) : open_.end();
+    const auto found = formed ? open_.find(ToLine(json["id"])) : open_.end();
     if (found == open_.end()) {
       if (stray_.empty()) stray_ = Quoted(line, 120);
       return false;
@@ -182,7 +180,7 @@ Result<double> Number(const Json& json, std::string_view key, bool required) {
   if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
   return Error{.kind = ErrorKind::kBadValue,
                .message = fmt::format("'{}' of the answer is {}, not a finite number", key,
-                                      Shortened(value.dump(), 80))};
+                                      Shortened(ToLine(value), 80))};
 }
 
 // MAESTRO's columns by name, so that one way of reading numbers serves both forms.

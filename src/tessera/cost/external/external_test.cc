@@ -9,12 +9,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/stop.h"
 
 namespace tessera {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Kind = ExternalAnswer::Kind;
 
 std::vector<std::string> Rows(int count) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/json.h"
+#include "tessera/base/json_text.h"
 #include "tessera/cost/loopnest/result_json.h"
 #include "tessera/cost/loopnest/row.h"
 #include "tessera/cost/loopnest/violation.h"
@@ -12,11 +13,9 @@
 namespace tessera::loopnest {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string Line(Json id, Json result) {
   const Json answer = {{"id", std::move(id)}, {"result", std::move(result)}};
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ToLine(answer);
 }
 
 // The id as it was written: a number stays a number.
@@ -37,7 +36,7 @@ BatchAnswer Refuse(Json id, Error error, const Where& where) {
   BatchAnswer answer{.text = Line(id, {{"status", "error"}, {"reason", reason}})};
   if (id.is_string())
     error.message = fmt::format("row '{}': {}", id.get<std::string>(), error.message);
-  if (id.is_number()) error.message = fmt::format("row {}: {}", id.dump(), error.message);
+  if (id.is_number()) error.message = fmt::format("row {}: {}", ToLine(id), error.message);
   answer.error = std::move(error);
   return answer;
 }

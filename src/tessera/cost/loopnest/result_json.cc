@@ -6,12 +6,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 
 namespace tessera::loopnest {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json LevelTensor(const TimeloopLevel& level, int v, int64_t instances) {
   const TimeloopTensor& t = level.tensors[v];

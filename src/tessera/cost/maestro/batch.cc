@@ -72,7 +72,7 @@ class RowReader {
   }
 
   Result<BatchRow> Read() {
-    row_.id = json_.contains("id") ? json_["id"].dump() : "null";
+    row_.id = json_.contains("id") ? ToLine(json_["id"]) : "null";
     ReadVersion();
     if (json_.contains("hw")) ReadHardware(json_["hw"]);
     row_.whole_file = json_.contains("layers");
@@ -102,7 +102,7 @@ class RowReader {
     if (value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX) {
       return value.get<int64_t>();
     }
-    Fail(fmt::format("{} is {}, not an integer", what, value.dump()));
+    Fail(fmt::format("{} is {}, not an integer", what, ToLine(value)));
     return 0;
   }
 
@@ -116,7 +116,7 @@ class RowReader {
 
   Dim DimOf(const Json& value) {
     if (!value.is_string()) {
-      Fail(fmt::format("dimension is {}, not a string", value.dump()));
+      Fail(fmt::format("dimension is {}, not a string", ToLine(value)));
       return Dim::kOther;
     }
     const auto& name = value.get_ref<const std::string&>();
@@ -133,7 +133,7 @@ class RowReader {
     } else if (version == "pinned") {
       row_.version = MaestroVersion::kPinned;
     } else {
-      Fail(fmt::format("version is {}, but must be \"head\" or \"pinned\"", version.dump()));
+      Fail(fmt::format("version is {}, but must be \"head\" or \"pinned\"", ToLine(version)));
     }
   }
 
@@ -190,7 +190,7 @@ class RowReader {
       return;
     }
     Refuse(Status::kReject,
-           fmt::format("layer type {} is not one that MAESTRO can evaluate", json["type"].dump()));
+           fmt::format("layer type {} is not one that MAESTRO can evaluate", ToLine(json["type"])));
   }
 
   void ReadDims(const Json& json, Declaration& declaration) {
@@ -198,9 +198,9 @@ class RowReader {
     for (const Json& entry : json["dims"]) {
       if (!entry.is_array() || entry.size() != 2) return Fail("an entry of 'dims' is not a pair");
       const Dim dim = DimOf(entry[0]);
-      const int32_t size = Size(entry[1], fmt::format("dimension {}", entry[0].dump()));
+      const int32_t size = Size(entry[1], fmt::format("dimension {}", ToLine(entry[0])));
       if (dim == Dim::kOther) {
-        Refuse(Status::kReject, fmt::format("unknown dimension {}", entry[0].dump()));
+        Refuse(Status::kReject, fmt::format("unknown dimension {}", ToLine(entry[0])));
       } else {
         declaration.dims.push_back({dim, size});
       }
@@ -254,14 +254,14 @@ class RowReader {
         dataflow.Add(Cluster(Size(entry[1], "Cluster size")));
         if (entry[2] != "P" && entry[2] != "L") {
           Refuse(Status::kCrash,
-                 fmt::format("cluster letter is {}, but must be \"P\" or \"L\"", entry[2].dump()));
+                 fmt::format("cluster letter is {}, but must be \"P\" or \"L\"", ToLine(entry[2])));
         }
       } else if ((entry[0] == "T" || entry[0] == "S") && entry.size() == 4) {
         const int32_t size = Size(entry[1], "map size"), offset = Size(entry[2], "map offset");
         const Dim dim = DimOf(entry[3]);
         dataflow.Add(entry[0] == "T" ? Temporal(size, offset, dim) : Spatial(size, offset, dim));
       } else {
-        return Fail(fmt::format("{} is not a directive", entry.dump()));
+        return Fail(fmt::format("{} is not a directive", ToLine(entry)));
       }
     }
   }
@@ -359,7 +359,7 @@ Result<std::string> AnswerRow(std::string_view line, const BatchDefaults& defaul
   Json answer;
   answer["id"] = FromText(row->id);
   Answer(*row, analyser, answer);
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ToLine(answer);
 }
 
 std::string RowOf(std::string_view id, const MappedLayer& layer, const PeArray& array,
@@ -386,7 +386,7 @@ std::string RowOf(std::string_view id, const MappedLayer& layer, const PeArray& 
       row["map"].push_back(Json::array({spatial ? "S" : "T", d.size, d.offset, ToString(d.dim)}));
     }
   }
-  return row.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ToLine(row);
 }
 
 }  // namespace tessera::maestro

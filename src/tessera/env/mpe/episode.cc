@@ -36,7 +36,7 @@ class Reader {
     if (!object.contains(key) && !counted) return Bad(fmt::format("key '{}' is missing", key));
     const Json value = object.contains(key) ? object[key] : Json(object[list].size());
     if (!value.is_number_integer() || value < 0 || value > 10'000) {
-      return Bad(fmt::format("'{}' is {}, not a count of 0..10000", key, Quoted(value.dump())));
+      return Bad(fmt::format("'{}' is {}, not a count of 0..10000", key, Quoted(ToLine(value))));
     }
     return value.get<int64_t>();
   }
@@ -50,7 +50,7 @@ class Reader {
     for (const Json& point : points) {
       if (!point.is_array() || point.size() != 2 || !point[0].is_number() ||
           !point[1].is_number()) {
-        return Bad(fmt::format("'{}' holds {}, not a point [x, y]", key, Quoted(point.dump())));
+        return Bad(fmt::format("'{}' holds {}, not a point [x, y]", key, Quoted(ToLine(point))));
       }
       *out++ = point[0].get<double>();
       *out++ = point[1].get<double>();
@@ -62,7 +62,7 @@ class Reader {
                      double force[2]) const {
     if (action.is_number_integer()) {
       if (action < 0 || action >= kMpeActionSize) {
-        return Bad(fmt::format("action {} of agent {} in step {} is outside 0..4", action.dump(),
+        return Bad(fmt::format("action {} of agent {} in step {} is outside 0..4", ToLine(action),
                                agent, step));
       }
       DecodeChoice(world, agent, action.get<int64_t>(), force);
@@ -79,7 +79,7 @@ class Reader {
       return Bad(
           fmt::format("action {} of agent {} in step {} is neither an integer nor five "
                       "numbers",
-                      Quoted(action.dump()), agent, step));
+                      Quoted(ToLine(action)), agent, step));
     }
     DecodeVector(world, agent, std::span<const double>(values), force);
     return {};
@@ -126,7 +126,7 @@ Result<MpeWorld> ReadWorld(const Json& row, const std::string& fallback_compat,
   }
   if (row.contains("agents") && row["agents"] != world.agents()) {
     return reader.Bad(fmt::format("'agents' is {}, but predators and prey are {}",
-                                  Quoted(row["agents"].dump()), world.agents()));
+                                  Quoted(ToLine(row["agents"])), world.agents()));
   }
   if (Result<void> checked = Check(world); !checked) return reader.Bad(checked.error().message);
   return world;
@@ -160,7 +160,7 @@ class Player {
     const Json& seed = row["seed"];
     if (!seed.is_number_integer() || seed < 0 || seed.get<uint64_t>() > most) {
       return reader.Bad(
-          fmt::format("'seed' is {}, not an integer of 0..{}", Quoted(seed.dump()), most));
+          fmt::format("'seed' is {}, not an integer of 0..{}", Quoted(ToLine(seed)), most));
     }
     DrawSeededStart(world_, row["seed"].get<uint64_t>(), state());
     return {};
@@ -251,7 +251,7 @@ Result<std::string> ReplayEpisode(std::string_view line, const Where& where,
   }
   row.erase("steps");  // last, whether or not the input had the keys above
   row["steps"] = std::move(steps);
-  return row.dump();
+  return ToLine(row);
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/json_text.h"
 #include "tessera/vta/batch/json_row.h"
 #include "tessera/vta/batch/rows.h"
 
@@ -95,19 +96,19 @@ Result<std::string> AnswerConv(std::string_view row, RowGenerator generator, Bes
   const Knobs knobs = json != nullptr ? ReadKnobs(reader, *json) : Knobs{};
   if (!reader.ok()) return reader.error();
   if (Result<void> valid = Validate(shape, config); !valid) {
-    return Invalid(id, "shape", valid.error().message).dump();
+    return ToLine(Invalid(id, "shape", valid.error().message));
   }
   if (has_knobs) {
     const Verdict verdict = CheckKnobs(shape, knobs, config);
-    if (!verdict.valid()) return Invalid(id, verdict.reason, verdict.explanation).dump();
+    if (!verdict.valid()) return ToLine(Invalid(id, verdict.reason, verdict.explanation));
   }
   Json answer = {{"id", id}, {"valid", true}, {"reason", nullptr}};
   if (generator == RowGenerator::kBest || !has_knobs) {
     const Result<BestConv>& best = best_table.Get(shape, config);
-    if (!best) return Invalid(id, "no_schedule", best.error().message).dump();
+    if (!best) return ToLine(Invalid(id, "no_schedule", best.error().message));
     AddKernel(shape, best->kernel, best->report, answer);
     answer["schedule"] = DescribeSchedule(*best);
-    return answer.dump();
+    return ToLine(answer);
   }
   const Kernel kernel = GenerateReference(shape, knobs, config);
   CycleSimulator simulator(config, timing);
@@ -115,7 +116,7 @@ Result<std::string> AnswerConv(std::string_view row, RowGenerator generator, Bes
   if (!report) return report.error();
   AddKernel(shape, kernel, *report, answer);
   answer["schedule"] = "reference:" + ToString(knobs);
-  return answer.dump();
+  return ToLine(answer);
 }
 
 }  // namespace tessera::vta

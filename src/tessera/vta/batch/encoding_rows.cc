@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/vta/batch/json_row.h"
 #include "tessera/vta/batch/rows.h"
@@ -130,7 +131,7 @@ Result<std::string> AnswerEncode(std::string_view row, const ConfigTable& config
     if (word) hex = ToHex(*word);
   }
   if (!reader.ok()) return reader.error();
-  return Json{{"id", id}, {"hex", hex}}.dump();
+  return ToLine({{"id", id}, {"hex", hex}});
 }
 
 Result<std::string> AnswerDecode(std::string_view row, const ConfigTable& configs,
@@ -155,7 +156,7 @@ Result<std::string> AnswerDecode(std::string_view row, const ConfigTable& config
     fields = ToFields(encoding.Decode(word ? *word : Word128{}), encoding);
   }
   if (!reader.ok()) return reader.error();
-  return Json{{"id", id}, {"fields", std::move(fields)}}.dump();
+  return ToLine({{"id", id}, {"fields", std::move(fields)}});
 }
 
 }  // namespace tessera::vta

@@ -1,6 +1,7 @@
 // Program records: checked, run and timed.
 #include <fmt/format.h>
 
+#include "tessera/base/json_text.h"
 #include "tessera/vta.h"
 #include "tessera/vta/batch/json_row.h"
 #include "tessera/vta/batch/rows.h"
@@ -91,7 +92,7 @@ Result<std::string> AnswerProgram(std::string_view row, const ConfigTable& confi
     answer["stats"] = ToJson(report->counts);
     AddTiming(*record, timing, answer);
   }
-  return answer.dump();
+  return ToLine(answer);
 }
 
 }  // namespace tessera::vta
