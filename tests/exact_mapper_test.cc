@@ -144,8 +144,8 @@ TEST(ExactMapper, AnyFactorsAreProvedNextToThoseThatDivide) {
             "or perfect factors");
 }
 
-// Tiles are any number with any factors, so a level of prime sizes has hundreds of thousands: to look
-// at them all is put off, as a split is that has too many children.
+// Tiles are any number with any factors, so a level of prime sizes has hundreds of thousands: to
+// look at them all is put off, as a split is that has too many children.
 TEST(ExactMapper, RoundsAreAsShortAsTheirSteps) {
   const LoopProblem conv = *MakeLoopProblem(
       "conv", {{"R", 3}, {"S", 3}, {"P", 17}, {"Q", 13}, {"C", 11}, {"K", 19}, {"N", 1}});
