@@ -144,6 +144,45 @@ TEST(ExactMapper, AnyFactorsAreProvedNextToThoseThatDivide) {
             "or perfect factors");
 }
 
+// Tiles are any number with any factors, so a level of prime sizes has hundreds of thousands: to
+// look at them all is put off, as a split is that has too many children.
+TEST(ExactMapper, RoundsAreAsShortAsTheirSteps) {
+  const LoopProblem conv = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 17}, {"Q", 13}, {"C", 11}, {"K", 19}, {"N", 1}});
+  Hierarchy machine = *LoadAccelerator("shidiannao")->hierarchy;
+  ASSERT_EQ(machine.levels.size(), 6u);
+  constexpr int64_t kSplitSteps = 1'000, kLooksPerStep = 8;
+  const auto mapper = Mapper::Make(
+      conv, machine,
+      {.any_factors = true, .node_steps = 100, .split_steps = kSplitSteps, .dive_width = 0});
+  ASSERT_TRUE(mapper) << mapper.error();
+  ThreadPool pool(1);
+  int64_t most = 0;
+  for (int64_t patience = 1; patience <= 64; patience *= 8) {
+    EXPECT_TRUE((*mapper)->Step(pool));
+    most += patience * kSplitSteps * kLooksPerStep + 100 * 64;
+    EXPECT_LE((*mapper)->progress().counters.tiles, most);
+    EXPECT_EQ((*mapper)->progress().status, Status::kBounded);
+  }
+  EXPECT_GT((*mapper)->progress().counters.tiles, 9 * kSplitSteps * kLooksPerStep);
+}
+
+// What was put off is taken up again, until nothing is left: tiles, and orders of a whole mapping.
+TEST(ExactMapper, WhatIsPutOffIsProvedInTheEnd) {
+  const LoopProblem conv = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 1}, {"P", 7}, {"Q", 1}, {"C", 5}, {"K", 3}, {"N", 1}});
+  for (const bool any_factors : {false, true}) {
+    MapperOptions options{.goal = Goal::kEnergy, .any_factors = any_factors, .dive_width = 0};
+    const Progress whole = Solve(conv, SmallMachine(), options);
+    ASSERT_EQ(whole.status, Status::kOptimal);
+    options.node_steps = options.split_steps = 1;
+    const Progress slow = Solve(conv, SmallMachine(), options);
+    EXPECT_EQ(slow.status, Status::kOptimal);
+    EXPECT_EQ(slow.best->value, whole.best->value);
+    EXPECT_GT(slow.rounds, whole.rounds);
+  }
+}
+
 TEST(ExactMapper, SearchesBypasses) {
   const LoopProblem problem = Gemm(4, 2, 6);
   const Hierarchy machine = SmallMachine();

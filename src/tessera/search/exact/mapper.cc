@@ -298,7 +298,7 @@ struct Mapper::State {
     Candidate best;
     std::vector<Branch> children = {};  // if it took too long and was split instead
     double given_up = kInfinity;
-    bool put_off = false;              // splitting took too long, too
+    bool put_off = false;              // that took too long, too
     double rest_bound = 0;             // of what was put off
     bool stopped = false;              // it has to be searched again
     std::optional<double> dived = {};  // a first look at a root, which has this bound
@@ -712,10 +712,12 @@ Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part&
       outcome.dived = tree.Dive(root, std::max(1, options.dive_width / kNarrower));
     }
   } else {
-    // A node of all levels cannot be split.
+    // A node of all levels cannot be split, but it may have very many orders.
     const bool decided = tree.LevelsDecided(node) == setup.machine.num_levels;
-    const int64_t steps = decided ? std::numeric_limits<int64_t>::max() : options.node_steps;
-    if (!tree.Search(node, steps) && !tree.stopped()) {
+    const bool all = tree.Search(node, decided ? SplitSteps(part) : options.node_steps);
+    if (decided) {
+      outcome.put_off = !all;
+    } else if (!all && !tree.stopped()) {
       const Tree::Rest rest = tree.Split(node, MostChildren(), SplitSteps(part), outcome.children);
       outcome.given_up = rest.given_up;
       outcome.put_off = rest.cut;

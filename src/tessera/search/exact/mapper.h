@@ -95,8 +95,9 @@ struct MapperOptions {
   // bytes, and 8 more per dimension and level. Default: 4'000'000.
   int64_t max_nodes = 4'000'000;
 
-  // Steps after which splitting a node is put off until nothing else is left to do; it then gets
-  // more. It keeps rounds short where there is little time. Default: no limit.
+  // Steps after which splitting a node, or trying all orders of one that cannot be split, is put
+  // off until nothing else is left to do; it then gets more. It keeps rounds short where there is
+  // little time. Default: no limit.
   int64_t split_steps = std::numeric_limits<int64_t>::max();
 
   // Mappings tried at the start, per level, along the best bounds. 0: none, only what Offer was

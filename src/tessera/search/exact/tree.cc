@@ -19,6 +19,11 @@ int List(uint32_t set, uint8_t* dims) {
   return count;
 }
 
+// Tiles and factors looked at, at most: for each step of a search, and of a split, which looks at
+// all tiles of a level before its first step; and for each level of a dive, where there are steps
+// of all kinds. What these were seen to take is a half, a tenth and a half of it.
+constexpr int64_t kLooksPerStep = 64, kLooksPerSplit = 8, kLooksOfDive = int64_t{1} << 21;
+
 // Sorts by bound, equal ones as they came, and drops what is beyond `most`.
 template <typename Item>
 void KeepLowest(size_t most, std::vector<Item>& items) {
@@ -55,14 +60,34 @@ void Tree::Prune(Rule rule, double bound, int level, const Tile* tile, const Cha
   options_.observer->OnPruned(model_, rule, bound, frames_, level, tile, chain, mapping);
 }
 
+// The extent of a tile in a dimension, by its place among those there are.
+void Tree::SetExtent(int level, int dim, int16_t choice) {
+  Tile& tile = tiles_[level];
+  choices_[level][static_cast<size_t>(dim)] = choice;
+  if (!model_.any) {
+    tile.positions[dim] = choice;
+    tile.extents[dim] = model_.divisors[dim].values[static_cast<size_t>(choice)];
+    return;
+  }
+  const ExtentChoice& extent = extents_[level][dim][static_cast<size_t>(choice)];
+  tile.positions[dim] = static_cast<int16_t>(extent.most - 1);
+  tile.extents[dim] = extent.most;
+  tile.least[dim] = extent.least;
+  tile.open[dim] = extent.open;
+}
+
+void Tree::SetTile(int level, const Promise& promise) {
+  for (int d = 0; d < model_.num_dims; ++d) {
+    SetExtent(level, d, promise.choices[static_cast<size_t>(d)]);
+  }
+  bounder_.Measure(tiles_[level]);
+}
+
 template <typename Use>
 void Tree::ForEachTile(int level, const Use& use) {
   if (model_.any) return ForEachAnyTile(level, use);
   Tile& tile = tiles_[level];
-  for (int d = 0; d < model_.num_dims; ++d) {
-    tile.positions[d] = 0;
-    tile.extents[d] = 1;
-  }
+  for (int d = 0; d < model_.num_dims; ++d) SetExtent(level, d, 0);
   const auto fits = [&] {
     return bounder_.Fits(level - 1, tile.extents) && bounder_.HasRoom(level - 1, tile.extents);
   };
@@ -83,14 +108,12 @@ void Tree::ForEachTile(int level, const Use& use) {
     const double least =
         MustLieOutside(level, d) ? frames_[level + 1].extents[d] / model_.levels[level].fan : 0;
     for (const int16_t part : table.parts[static_cast<size_t>(whole)]) {
-      tile.positions[d] = part;
-      tile.extents[d] = table.values[static_cast<size_t>(part)];
+      SetExtent(level, d, part);
       if (part > 0 && !fits()) break;
       if (tile.extents[d] >= least) self(self, d + 1);
       if (level == 0) break;
     }
-    tile.positions[d] = 0;
-    tile.extents[d] = 1;
+    SetExtent(level, d, 0);
   };
   choose(choose, 0);
 }
@@ -100,15 +123,9 @@ template <typename Use>
 void Tree::ForEachAnyTile(int level, const Use& use) {
   Tile& tile = tiles_[level];
   const bool outermost = level + 1 == model_.num_levels;
-  const auto set = [&](int d, const ExtentChoice& choice) {
-    tile.positions[d] = static_cast<int16_t>(choice.most - 1);
-    tile.extents[d] = choice.most;
-    tile.least[d] = choice.least;
-    tile.open[d] = choice.open;
-  };
   for (int d = 0; d < model_.num_dims; ++d) {
     ListExtents(model_, frames_[level + 1], level, d, extents_[level][d]);
-    set(d, {});
+    SetExtent(level, d, 0);
   }
   if (level > 0 && !bounder_.Fits(level - 1, tile.least)) return;
   const auto choose = [&](const auto& self, int d) -> void {
@@ -119,14 +136,15 @@ void Tree::ForEachAnyTile(int level, const Use& use) {
       use();
       return;
     }
-    for (const ExtentChoice& choice : extents_[level][d]) {
+    for (size_t k = 0; k < extents_[level][d].size(); ++k) {
+      const ExtentChoice& choice = extents_[level][d][k];
       // The other way round it is the same.
       if (outermost && model_.twin[d] >= 0 && choice.most < tile.extents[model_.twin[d]]) continue;
-      set(d, choice);
+      SetExtent(level, d, static_cast<int16_t>(k));
       if (choice.least > 1 && !bounder_.Fits(level - 1, tile.least)) break;
       self(self, d + 1);
     }
-    set(d, {});
+    SetExtent(level, d, 0);
   };
   choose(choose, 0);
 }
@@ -402,7 +420,7 @@ void Tree::SortTiles(int level) {
                                         options_.goal, Limit() / options_.bound_scale));
       if (bound >= Limit()) return Prune(Rule::kTile, bound, level + 1, &tiles_[level], nullptr);
     }
-    promises.push_back({bound, tiles_[level]});
+    promises.push_back({bound, choices_[level]});
   });
   std::stable_sort(promises.begin(), promises.end(),
                    [](const Promise& a, const Promise& b) { return a.bound < b.bound; });
@@ -416,7 +434,7 @@ void Tree::ForEachTiling(int level, const Use& use) {
   SetOutside(level);
   SortTiles(level);
   for (const Promise& promise : promises_[level]) {
-    tiles_[level] = promise.tile;
+    SetTile(level, promise);
     if (promise.bound >= Limit()) {
       Prune(Rule::kTile, promise.bound, level + 1, &tiles_[level], nullptr);
       continue;
@@ -687,7 +705,7 @@ double Tree::BoundOf(const Branch& node) {
 
 Tree::Rest Tree::Split(const Branch& node, int64_t most, int64_t work,
                        std::vector<Branch>& children) {
-  Begin(work);
+  Begin(work, kLooksPerSplit);
   cut_bound_ = 0;
   if (!Load(node)) return {};
   double given_up = kInfinity;
@@ -713,7 +731,7 @@ Tree::Rest Tree::Split(const Branch& node, int64_t most, int64_t work,
 }
 
 bool Tree::Search(const Branch& node, int64_t work) {
-  Begin(work);
+  Begin(work, kLooksPerStep);
   if (!Load(node)) return true;
   const int level = model_.num_levels - 1 - LevelsDecided(node);
   if (level >= 0) {
@@ -744,7 +762,7 @@ double Tree::Dive(const Branch& node, int width) {
 }
 
 // The most promising children, at most `width`, of the most promising tiles, as many, of a beam;
-// and the lowest bound of the tiles. B7.
+// and the lowest bound of the tiles, 0 if there were too many of them. B7.
 std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t width,
                                  double& least_tile) {
   struct Start {
@@ -752,7 +770,13 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
     size_t node;
     Tile tile;
   };
+  // Not every time: sorting them takes as long as finding them.
+  const auto keep_some = [width](auto& items) {
+    constexpr size_t kFew = 1000;
+    if (items.size() >= 2 * width + kFew) KeepLowest(width, items);
+  };
   std::vector<Start> starts;
+  EndPart(kLooksOfDive);
   for (size_t k = 0; k < beam.size() && !stopped_; ++k) {
     if (!Load(beam[k])) continue;
     ForEachTile(level, [&] {
@@ -760,10 +784,12 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
                                       : bounder_.TileBound(frames_, level, chains_[level + 1],
                                                            tiles_[level], options_.goal);
       starts.push_back({bound, k, tiles_[level]});
+      keep_some(starts);
     });
   }
   KeepLowest(width, starts);
   least_tile = starts.empty() ? kInfinity : Scaled(starts.front().bound);
+  if (!EndPart(kLooksOfDive)) least_tile = 0;
   std::vector<Branch> children;
   for (const Start& start : starts) {
     if (stopped_) break;
@@ -774,8 +800,10 @@ std::vector<Branch> Tree::Narrow(std::span<const Branch> beam, int level, size_t
       const double bound = bounder_.Least(frames_, level, chains_[level + 1], options_.goal,
                                           Limit(), chains_[level]);
       if (bound < Limit()) children.push_back(BranchOf(level, bound, beam[start.node].tree));
+      keep_some(children);
     });
   }
+  EndPart(kNoLimit);
   KeepLowest(width, children);
   return children;
 }

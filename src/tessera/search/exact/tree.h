@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/mapping.h"
@@ -97,12 +98,13 @@ class Tree {
     double bound = 0;             // of what comes after the cut
   };
   // Puts the children of a node that may hold something better into `children`: at most `most`,
-  // those of the lowest bounds, found in about `work` steps. A node whose levels are all decided
-  // has no children.
+  // those of the lowest bounds, found in about `work` steps, each with a few tiles and factors that
+  // lead to nothing. A node whose levels are all decided has no children.
   Rest Split(const Branch& node, int64_t most, int64_t work, std::vector<Branch>& children);
   int LevelsDecided(const Branch& node) const;
 
-  // Searches everything below a node, or gives up after about `work` steps and returns false.
+  // Searches everything below a node, or gives up after about `work` steps, each with some tiles
+  // and factors that lead to nothing, and returns false.
   bool Search(const Branch& node, int64_t work);
 
   // Evaluates mappings below the most promising children, `width` at each level, to have something
@@ -139,9 +141,10 @@ class Tree {
     int64_t x[kMost] = {}, y[kMost] = {};
   };
 
+  // A tile by its choices: there may be hundreds of thousands.
   struct Promise {
     double bound;
-    Tile tile;
+    std::array<int16_t, kMaxDims> choices;
   };
 
   // Parallel loops of a level on their way to a placement.
@@ -156,16 +159,24 @@ class Tree {
     Axis x = {}, y = {};
   };
 
-  // Called wherever a little work is done.
+  // Called wherever a little work is done. What leads to nothing is no step, but there may be more
+  // of it than of these.
   void Look() {
     constexpr uint32_t kLooks = 64;
+    if (--looks_left_ < 0) work_left_ = -1;
     if (++looks_ % kLooks != 0 || !options_.stopped || !options_.stopped()) return;
     stopped_ = true;
     work_left_ = -1;
   }
-  void Begin(int64_t work) {
+  void Begin(int64_t work, int64_t looks_per_step = 1) {
     work_left_ = work;
+    looks_left_ = work > kNoLimit / looks_per_step ? kNoLimit : work * looks_per_step;
     stopped_ = false;
+  }
+  // Whether a part of a dive did all it had to in so many looks; the next one has as many.
+  bool EndPart(int64_t looks) {
+    looks_left_ = looks;
+    return stopped_ || std::exchange(work_left_, kNoLimit) >= 0;
   }
 
   double Limit() const { return best_.value * (1 - kTolerance); }
@@ -199,6 +210,8 @@ class Tree {
   void OpenTiles(const std::vector<Opened>& opened);
   int ChoicesPerLevel() const { return (model_.any ? 3 : 2) * model_.num_dims; }
 
+  void SetExtent(int level, int dim, int16_t choice);
+  void SetTile(int level, const Promise& promise);
   void SortTiles(int level);
   bool AllowsTemporal(int level) const;
   void SearchLevel(int level);
@@ -238,6 +251,8 @@ class Tree {
   Frame frames_[kMaxLevels + 1];
   std::vector<Chain> chains_[kMaxLevels + 1];
   Tile tiles_[kMaxLevels];
+  // Of these: positions in the divisor tables, or, with any factors, in extents_.
+  std::array<int16_t, kMaxDims> choices_[kMaxLevels] = {};
   std::vector<Promise> promises_[kMaxLevels];
   // Per level, after the parallel factors of so many dimensions.
   std::vector<ChainSummary> outside_[kMaxLevels];
@@ -255,7 +270,7 @@ class Tree {
   double cut_bound_ = 0;    // of the tile, and of all after it, at which the last Split was cut
   Candidate best_;
   Counters counters_;
-  int64_t work_left_ = 0;
+  int64_t work_left_ = 0, looks_left_ = 0;
   uint32_t looks_ = 0;
   bool stopped_ = false;
 };
