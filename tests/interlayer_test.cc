@@ -412,6 +412,101 @@ TEST(InterLayer, MoreRoomIsNeverWorse) {
   }
 }
 
+// The level on chip that is nearest to the outermost one.
+int64_t& LastEntries(Accelerator& machine) {
+  std::vector<MemoryLevel>& levels = machine.hierarchy->levels;
+  return *levels[levels.size() - 2].entries;
+}
+
+Result<NetworkMapping> MapWith(InterLayer which, Objective objective, int64_t rounds,
+                               const Network& network, const Accelerator& machine, bool bypass) {
+  MapSettings settings;
+  settings.objective = objective;
+  settings.method = ProofMethod(ProofUse::kAlone);
+  settings.proof_rounds = rounds;
+  settings.bypass = bypass;
+  settings.inter_layer = which;
+  const Result<MapJob> job = MakeMapJob(settings, network, machine);
+  if (!job) return job.error();
+  return MapGraph(*job, 1);
+}
+
+// With more room and with more freedom nothing gets worse, and at both ends of the range plans are
+// what brute force finds.
+TEST(InterLayer, MoreRoomAndMoreFreedomAreNeverWorse) {
+  const uint64_t wanted = Thorough(200, 12);
+  constexpr double kFactors[] = {0.2, 0.3, 0.45, 0.65, 1, 2};
+  uint64_t cases = 0, fits = 0, cheaper = 0;
+  for (uint64_t number = 0; cases < wanted; ++number) {
+    const std::optional<Case> random = RandomCase(1'000'000 + number);
+    if (!random) continue;
+    ++cases;
+    const Objective objective = number % 2 == 0 ? Objective::kEnergy : Objective::kLatency;
+    double before[3];
+    std::ranges::fill(before, std::numeric_limits<double>::infinity());
+    double first = 0, last = 0;
+    for (const double factor : kFactors) {
+      Case resized = *random;
+      int64_t& words = LastEntries(resized.accelerator);
+      words = static_cast<int64_t>(static_cast<double>(words) * factor);
+      const std::string what = fmt::format("case {} with {} words", number, words);
+      double now[3] = {};
+      for (const InterLayer which : {InterLayer::kHomes, InterLayer::kSlices}) {
+        const Result<NetworkMapping> mapped =
+            MapWith(which, objective, 0, resized.network, resized.accelerator, resized.bypass);
+        if (!mapped && mapped.error().kind == ErrorKind::kInfeasible) break;
+        ASSERT_TRUE(mapped) << what << mapped.error();
+        if (!mapped->inter_layer) break;
+        const InterLayerPlan& plan = *mapped->inter_layer;
+        now[0] = objective == Objective::kEnergy ? plan.none_energy_pj : plan.none_cycles;
+        now[which == InterLayer::kHomes ? 1 : 2] = mapped->total.value;
+        EXPECT_EQ(plan.status, MapStatus::kOptimal) << what;
+      }
+      if (now[2] == 0) continue;  // Some layer does not fit yet.
+      EXPECT_LE(now[1], now[0] * (1 + 1e-9)) << what;
+      EXPECT_LE(now[2], now[1] * (1 + 1e-9)) << what;
+      for (size_t k = 0; k < 3; ++k) {
+        EXPECT_LE(now[k], before[k] * (1 + 1e-9)) << what << " " << k;
+        before[k] = now[k];
+      }
+      const bool end = first == 0 || factor == std::end(kFactors)[-1];
+      first = first == 0 ? now[2] : first;
+      last = now[2];
+      if (!end) continue;
+      const GraphOptima brute = SearchEveryPlan(resized.network, *resized.accelerator.hierarchy,
+                                                {.slices = true, .bypass = resized.bypass});
+      ASSERT_TRUE(brute.found) << what;
+      EXPECT_NEAR(now[2], ValueOf(brute, objective), 1e-9 * now[2]) << what;
+    }
+    fits += last > 0 ? 1 : 0;
+    cheaper += last < first ? 1 : 0;
+  }
+  EXPECT_GT(fits, wanted / 2);
+  EXPECT_GT(cheaper, wanted / 8);
+}
+
+// The same for a real network by rounds, which prove nothing, but always find the same.
+TEST(InterLayer, MoreRoomIsNeverWorseByRounds) {
+  if (Thorough(1, 0) == 0) GTEST_SKIP() << "takes a minute; with TESSERA_THOROUGH";
+  const Result<Network> network = LoadNetwork("mobilenet-v2");
+  const Result<Accelerator> machine = LoadAccelerator("eyeriss-256");
+  ASSERT_TRUE(network && machine);
+  double before = std::numeric_limits<double>::infinity();
+  for (const double factor : {0.5, 0.8, 1.0, 1.25, 1.6, 2.0, 3.0}) {
+    Accelerator resized = *machine;
+    int64_t& words = LastEntries(resized);
+    words = static_cast<int64_t>(static_cast<double>(words) * factor);
+    const Result<NetworkMapping> mapped =
+        MapWith(InterLayer::kSlices, Objective::kEnergy, 1, *network, resized, /*bypass=*/true);
+    ASSERT_TRUE(mapped) << mapped.error();
+    const InterLayerPlan& plan = *mapped->inter_layer;
+    EXPECT_LE(mapped->total.energy_pj, plan.homes_energy_pj) << words;
+    EXPECT_LE(plan.homes_energy_pj, plan.none_energy_pj) << words;
+    EXPECT_LT(mapped->total.energy_pj, before) << words;
+    before = mapped->total.energy_pj;
+  }
+}
+
 // Every choice of up to eight items, against trying all, with prices that rise with what is pinned.
 TEST(Pins, TheBestChoiceIsFound) {
   int64_t given_up = 0;

@@ -76,7 +76,8 @@ struct ProgressOptions {
 // where it keeps what it has; the second ends the program at once with exit code 130. Work that
 // takes a `stopped` function polls any other source just as well. The flag itself is in part.h.
 
-// Takes over SIGINT and SIGTERM. Called once, by the program and not by the library.
+// Takes over SIGINT, SIGTERM and, unless it is ignored, SIGHUP. Called once, by the program and not
+// by the library.
 void InstallStopSignals();
 
 // ---- What long work may use --------------------------------------------------------------------

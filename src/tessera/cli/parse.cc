@@ -123,8 +123,12 @@ Result<void> FillFlag(const Binding& binding) {
   }
   if (bool* const* target = std::get_if<bool*>(&flag.target)) **target = true;
   if (!TakesValue(flag)) return {};
-  for (const std::string& word : Words(flag, option->results())) {
-    if (word.empty()) return UsageError(fmt::format("{} is empty", LongName(flag)));
+  const std::vector<std::string> words = Words(flag, option->results());
+  for (const std::string& word : words) {
+    if (word.empty()) {
+      return UsageError(fmt::format("{} {} empty", LongName(flag),
+                                    words.size() > 1 ? "has a word between commas that is" : "is"));
+    }
     if (Result<void> ok = CheckChoice(flag, word); !ok) return ok;
     if (Result<void> ok = std::visit(Fill{flag, word}, flag.target); !ok) return ok;
   }

@@ -128,6 +128,8 @@ TEST(ParseLine, MistakesAreNamedWithTheNearestName) {
   EXPECT_EQ(ErrorOf({"--jsn", "map", "x"}), "unknown option '--jsn'; did you mean '--json'?");
   EXPECT_EQ(ErrorOf({"map"}), "NETWORK is missing");
   EXPECT_EQ(ErrorOf({"map", ""}), "NETWORK is empty");
+  EXPECT_EQ(ErrorOf({"map", "x", "--methods", "ga,,sa"}),
+            "--methods has a word between commas that is empty");
   EXPECT_EQ(ErrorOf({"map", "x", "--layer="}), "--layer needs a value");
   EXPECT_EQ(ErrorOf({"mapp", "--help"}), "unknown command 'mapp'; did you mean 'map'?");
   EXPECT_EQ(ErrorOf({"map", "x", "--kind", "betta"}),

@@ -109,6 +109,11 @@ TEST(Graph, MistakesAreErrorsWithAPlace) {
             "n.yaml:10:5: the graph has a cycle: 'b' -> 'c' -> 'b'");
   EXPECT_EQ(Message(head + "  - {name: a, in: x}\n  - {name: b, in: aa}\n  outputs: [b]\n"),
             "n.yaml:10:5: node 'b' reads 'aa', which nothing writes; did you mean 'a'?");
+  EXPECT_EQ(
+      Message(head + "  - {name: a, in: x}\n  - {name: b, in: nowhere}\n  outputs: [b]\n"),
+      "n.yaml:10:5: node 'b' reads 'nowhere', which nothing writes; known: a, a.weight, b, x");
+  EXPECT_EQ(Message(head + "  - {name: a}\n  - {name: b, in: a}\n  outputs: [b]\n"),
+            "n.yaml:9:5: node 'a' (conv) reads nothing; give what it reads as 'in'");
   EXPECT_EQ(Message(head + "  - {name: a, in: x}\n  - {name: b, in: a}\n  outputs: [a]\n"),
             "n.yaml:10:5: graph: tensor 'b' dangles: no node reads it, and it is no output");
   EXPECT_EQ(Message(head + "  - {name: a, in: x}\n  outputs: [a]\n"),

@@ -273,6 +273,7 @@ class GraphReader {
       for (const auto& [written, unused] : writers_) names.push_back(written);
       for (const auto& [declared, unused] : index_) names.push_back(declared);
       std::sort(names.begin(), names.end());
+      names.erase(std::unique(names.begin(), names.end()), names.end());
       return outline.at->ErrorHere(
           ErrorKind::kUnknownName,
           fmt::format("node {} reads {}, which nothing writes", Quoted(node.name), Quoted(name)),
@@ -418,6 +419,12 @@ class GraphReader {
     if (Result<void> ok = map.Finish(); !ok) return ok;
     if (Result<void> ok = ReadLayer(layer, type, outline, node); !ok) return ok;
     if (Result<void> ok = ReadInputs(outline, node); !ok) return ok;
+    if (node.macs() && node.inputs.empty()) {
+      return outline.at->ErrorHere(
+          ErrorKind::kBadValue,
+          fmt::format("node {} ({}) reads nothing", Quoted(node.name), node.type),
+          "give what it reads as 'in'");
+    }
     if (Result<void> ok = ReadPair(kernel, "kernel", node.kernel); !ok) return ok;
     node.stride = node.kernel;  // of pooling, the most usual one
     if (node.type != "maxpool" && node.type != "avgpool") node.stride = {};

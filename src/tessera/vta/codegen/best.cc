@@ -11,12 +11,21 @@
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
+#include "tessera/part.h"
+#include "tessera/vta/codegen/geometry.h"
 
 namespace tessera::vta {
 namespace {
 
-// Seeds that the search climbs from.
-constexpr size_t kStarts = 4;
+// Seeds of each kind that the search climbs from.
+constexpr size_t kStarts = 3;
+
+// Schedules that are looked at on the way from each of them, and which part of its cycles the first
+// of these may cost more.
+constexpr int64_t kWanderSteps = 300, kWanderShare = 1'000;
+
+// Long programs are looked at less often: as many as have so many instructions together.
+constexpr int64_t kWanderInstructions = 60'000;
 
 // Sizes that cut `total` into 1, 2, 3, ... equal pieces, largest first.
 std::vector<int64_t> EvenPieces(int64_t total, int64_t most_pieces) {
@@ -31,9 +40,15 @@ std::vector<int64_t> EvenPieces(int64_t total, int64_t most_pieces) {
 auto KeyOf(const TiledSchedule& s) {
   return std::tuple(s.tile_h, s.tile_w, s.tile_ci, s.tile_co, s.lead_co, s.inp_slots, s.wgt_slots,
                     s.channels_outermost, s.trim_rows, s.trim_columns, s.gemm_bias, s.short_lists,
-                    s.row_groups, s.quick_ends, s.uop_pieces, s.lead_ci, s.lead_repeat, s.lead_part,
-                    s.split_products);
+                    s.row_groups, s.quick_ends, s.tail_co, s.tail_rows, s.uop_pieces, s.uop_steps,
+                    s.lead_ci, s.lead_repeat, s.lead_part, s.lead_growth, s.split_products);
 }
+
+struct StartPoint {
+  int64_t cycles = 0;  // or what they are not below
+  int64_t least = 0;   // what COMPUTE works
+  TiledSchedule schedule = {};
+};
 
 class Search {
  public:
@@ -79,15 +94,24 @@ class Search {
           for (const int64_t tile_ci : {int64_t{1}, int64_t{2}, int64_t{4}, cib_}) {
             if (tile_ci > cib_) continue;
             for (const bool outermost : {false, true}) {
-              SeedOne({.tile_h = tile_h,
-                       .tile_w = tile_w,
-                       .tile_ci = tile_ci,
-                       .tile_co = tile_co,
-                       .channels_outermost = outermost,
-                       .gemm_bias = options_.gemm_bias,
-                       .lead_ci = 1,
-                       .lead_repeat = 1,
-                       .lead_part = std::min<int64_t>(4, tile_co)});
+              TiledSchedule seed = {.tile_h = tile_h,
+                                    .tile_w = tile_w,
+                                    .tile_ci = tile_ci,
+                                    .tile_co = tile_co,
+                                    .channels_outermost = outermost,
+                                    .gemm_bias = options_.gemm_bias,
+                                    .lead_ci = 1,
+                                    .lead_repeat = 1,
+                                    .lead_part = std::min<int64_t>(4, tile_co),
+                                    .lead_growth = GrowthOf(tile_h * tile_w)};
+              SeedOne(seed);
+              // A last piece while whose products most of a large tile goes out.
+              seed.tail_co = 1;
+              if (sums == all && tile_co > 1) SeedOne(seed);
+              seed.tail_co = 0;
+              // All inputs of a tile at once: the next ones come while its sums go out.
+              seed.inp_slots = 1;
+              if (tile_ci == cib_) SeedOne(seed);
             }
           }
         }
@@ -98,6 +122,28 @@ class Search {
     if (seeds_.empty() && split_products_) {
       SeedOne({.inp_slots = 1, .wgt_slots = 1, .gemm_bias = options_.gemm_bias});
     }
+  }
+
+  // By how many percent products of a tile of weights with so many outputs take longer than its
+  // load.
+  int64_t GrowthOf(int64_t outputs) const {
+    const int64_t beats = config_.TileBytes(Memory::kWgt) / options_.timing.bus_bytes;
+    const int64_t load = std::max<int64_t>(beats, 1) * options_.timing.beat_gap_cycles;
+    const double products = static_cast<double>(outputs) *
+                            ShareInside(RowAxis(shape_), shape_.oh()) *
+                            ShareInside(ColumnAxis(shape_), shape_.ow());
+    const double percent = 90 * (products / static_cast<double>(load) - 1);
+    return static_cast<int64_t>(std::clamp(percent, 0.0, 400.0));
+  }
+
+  // Of the taps along one axis, those that meet data.
+  static double ShareInside(const Axis& axis, int64_t outputs) {
+    const Window window = WindowOf(axis, {0, outputs}, /*trim=*/true, /*may_skip=*/false);
+    int64_t inside = 0;
+    for (int64_t tap = 0; tap < axis.kernel; ++tap) {
+      inside += OutputsOfTap(window, outputs, tap).size();
+    }
+    return static_cast<double>(inside) / static_cast<double>(axis.kernel * outputs);
   }
 
   // With as much trimming as the micro-ops allow.
@@ -113,7 +159,7 @@ class Search {
         schedule.short_lists = short_lists;
         const std::optional<int64_t> cycles = Try(schedule, SeedLimit());
         if (!cycles) continue;
-        seeds_.push_back({*cycles, schedule});
+        seeds_.push_back({*cycles, least_, schedule});
         return;
       }
     }
@@ -123,17 +169,14 @@ class Search {
   int64_t SeedLimit() const {
     if (seeds_.size() < kStarts) return std::numeric_limits<int64_t>::max();
     std::vector<int64_t> cycles;
-    for (const auto& seed : seeds_) cycles.push_back(seed.first);
+    for (const StartPoint& seed : seeds_) cycles.push_back(seed.cycles);
     std::ranges::nth_element(cycles, cycles.begin() + (kStarts - 1));
     return cycles[kStarts - 1];
   }
 
-  // From the best seeds, changes one thing at a time as long as that helps.
+  // From the best seeds, changes one thing at a time as long as that helps, and then wanders.
   void Climb() {
-    std::stable_sort(seeds_.begin(), seeds_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (seeds_.size() > kStarts) seeds_.resize(kStarts);
-    for (auto [cycles, schedule] : seeds_) {
+    for (auto [cycles, least, schedule] : Starts()) {
       bool better = true;
       while (better) {
         better = false;
@@ -145,6 +188,44 @@ class Search {
           better = true;
         }
       }
+      Wander(schedule, cycles);
+    }
+  }
+
+  // The fastest seeds, and those whose instructions take the least time: waits can be cured. One of
+  // each size of tiles.
+  std::vector<StartPoint> Starts() {
+    std::vector<StartPoint> starts;
+    std::set<std::tuple<int64_t, int64_t, int64_t>> sizes;
+    for (int64_t StartPoint::*order : {&StartPoint::cycles, &StartPoint::least}) {
+      std::ranges::stable_sort(seeds_, {}, order);
+      const size_t most = starts.size() + kStarts;
+      for (const StartPoint& seed : seeds_) {
+        const TiledSchedule& schedule = seed.schedule;
+        if (starts.size() == most) break;
+        if (!sizes.emplace(schedule.tile_h, schedule.tile_w, schedule.tile_co).second) continue;
+        starts.push_back(seed);
+      }
+    }
+    return starts;
+  }
+
+  // Random changes of one to three things at once, as long as they cost little: ever less.
+  void Wander(TiledSchedule at, int64_t cycles) {
+    const int64_t steps =
+        std::min(kWanderSteps, kWanderInstructions / std::ssize(best_.kernel.instructions));
+    for (int64_t step = 0; step < steps && !Done(); ++step) {
+      CounterRng rng(/*seed=*/0, StreamId("wander"), static_cast<uint64_t>(step));
+      TiledSchedule next = at;
+      for (int64_t changes = 1 + rng.UniformInt(3); changes > 0; --changes) {
+        const std::vector<TiledSchedule> all = Neighbours(next);
+        next = all[static_cast<size_t>(rng.UniformInt(std::ssize(all)))];
+      }
+      const int64_t most = cycles + cycles * (steps - step) / steps / kWanderShare;
+      const std::optional<int64_t> its_cycles = Try(next, most);
+      if (!its_cycles || *its_cycles >= most) continue;
+      cycles = *its_cycles;
+      at = next;
     }
   }
 
@@ -170,17 +251,24 @@ class Search {
     vary(&TiledSchedule::tile_co,
          {from.tile_co - 1, from.tile_co + 1, from.tile_co / 2, from.tile_co * 2}, cob_);
     vary(&TiledSchedule::lead_co, {1, 2, 3, 4, from.tile_co / 2, from.tile_co - 1}, from.tile_co);
-    vary(&TiledSchedule::inp_slots, {2, 3, 4, from.inp_slots + 1, from.inp_slots * 2, all_inp},
+    vary(&TiledSchedule::tail_co, {1, 2, 3, from.tail_co + 1}, from.tile_co - 1);
+    vary(&TiledSchedule::tail_rows, {1, 2, 3, from.tail_rows + 1}, from.tile_h - 1);
+    vary(&TiledSchedule::inp_slots, {1, 2, 3, 4, from.inp_slots + 1, from.inp_slots * 2, all_inp},
          all_inp);
-    vary(&TiledSchedule::wgt_slots, {2, 3, 4, from.wgt_slots + 1, from.wgt_slots * 2, all_wgt},
+    vary(&TiledSchedule::wgt_slots, {1, 2, 3, 4, from.wgt_slots + 1, from.wgt_slots * 2, all_wgt},
          all_wgt);
     vary(&TiledSchedule::lead_ci, {1, 2, 4, from.tile_ci}, from.tile_ci);
     vary(&TiledSchedule::lead_repeat, {1, 2, 3, 4, 6}, 8);
     vary(&TiledSchedule::uop_pieces, {1, 2, 3}, 3);
+    vary(&TiledSchedule::uop_steps, {1, 2, from.uop_steps + 1, 2 * from.uop_steps}, 64);
     vary(&TiledSchedule::lead_part, {1, 2, 4, from.lead_part + 1, from.tile_co}, from.tile_co);
+    vary(&TiledSchedule::lead_growth, {10, 15, 20, 25, 30, 50, 100, 200, 400}, 400);
     TiledSchedule plain = from;
     plain.lead_ci = plain.lead_repeat = plain.lead_part = 0;
     neighbours.push_back(plain);
+    TiledSchedule no_tail = from;
+    no_tail.tail_co = no_tail.tail_rows = 0;
+    neighbours.push_back(no_tail);
     for (bool TiledSchedule::*flag :
          {&TiledSchedule::channels_outermost, &TiledSchedule::trim_rows,
           &TiledSchedule::trim_columns, &TiledSchedule::row_groups, &TiledSchedule::short_lists}) {
@@ -191,19 +279,19 @@ class Search {
     return neighbours;
   }
 
+  bool Done() const { return evaluations_ >= options_.max_evaluations; }
+
   // The cycles of a schedule that was not tried before and fits; or, without timing it, what they
   // are not below, if that is no less than the limit.
   std::optional<int64_t> Try(const TiledSchedule& schedule, int64_t limit) {
-    if (evaluations_ >= options_.max_evaluations || !tried_.insert(KeyOf(schedule)).second) {
-      return std::nullopt;
-    }
+    if (Done() || !tried_.insert(KeyOf(schedule)).second) return std::nullopt;
     Result<Kernel> kernel = GenerateTiled(shape_, schedule, config_, epilogue_);
     if (!kernel) {
       last_refusal_ = kernel.error().message;
       return std::nullopt;
     }
-    const int64_t least = ComputeCycles(kernel->instructions);
-    if (best_.tiled && least >= limit) return least;
+    least_ = ComputeCycles(*kernel);
+    if (best_.tiled && least_ >= limit) return least_;
     const Result<CycleReport> report = simulator_.Run(kernel->instructions);
     ++evaluations_;
     if (!report) return std::nullopt;
@@ -216,10 +304,10 @@ class Search {
   }
 
   // What the COMPUTE stage, which runs one instruction at a time, works at least.
-  int64_t ComputeCycles(std::span<const Instruction> instructions) const {
+  int64_t ComputeCycles(const Kernel& kernel) const {
     const TimingParameters& timing = options_.timing;
-    int64_t cycles = 0;
-    for (const Instruction& at : instructions) {
+    int64_t cycles = std::ssize(kernel.uops) * config_.TileBytes(Memory::kUop) / timing.bus_bytes;
+    for (const Instruction& at : kernel.instructions) {
       const auto opcode = static_cast<Opcode>(at.opcode);
       if (opcode != Opcode::kGemm && opcode != Opcode::kAlu) continue;
       const int64_t steps = int64_t{at.iter_out} * at.iter_in * (at.uop_end - at.uop_bgn);
@@ -257,7 +345,8 @@ class Search {
   const int64_t cib_, cob_;
   int64_t evaluations_ = 0;
   bool split_products_ = false;
-  std::vector<std::pair<int64_t, TiledSchedule>> seeds_;  // with their cycles
+  int64_t least_ = 0;  // of the schedule that was tried last
+  std::vector<StartPoint> seeds_;
   std::set<decltype(KeyOf(TiledSchedule{}))> tried_;
   std::string last_refusal_ = "none was tried";
   BestConv best_;

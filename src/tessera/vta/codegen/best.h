@@ -16,8 +16,8 @@
 namespace tessera::vta {
 
 struct BestOptions {
-  // Schedules of the improved generator to time before the search settles. Default: 2,000.
-  int64_t max_evaluations = 2'000;
+  // Schedules of the improved generator to time before the search settles. Default: 3,500.
+  int64_t max_evaluations = 3'500;
 
   // The bias may be added by the matrix unit, which needs |bias| <= MaxGemmBias. Default: true.
   bool gemm_bias = true;

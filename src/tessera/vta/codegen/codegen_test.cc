@@ -112,10 +112,14 @@ TEST(Codegen, TiledProgramsComputeTheConvolution) {
                                     .short_lists = rng.UniformInt(2) == 0,
                                     .row_groups = rng.UniformInt(2) == 0,
                                     .quick_ends = rng.UniformInt(2) == 0,
+                                    .tail_co = rng.UniformInt(3),
+                                    .tail_rows = rng.UniformInt(3),
                                     .uop_pieces = 1 + rng.UniformInt(3),
+                                    .uop_steps = 1 + rng.UniformInt(3),
                                     .lead_ci = rng.UniformInt(3),
                                     .lead_repeat = rng.UniformInt(3),
-                                    .lead_part = rng.UniformInt(3)};
+                                    .lead_part = rng.UniformInt(3),
+                                    .lead_growth = 70 * rng.UniformInt(3)};
     const Result<Kernel> kernel = GenerateTiled(shape, schedule, config, epilogue);
     if (!kernel) continue;
     ++programs;
@@ -135,10 +139,81 @@ TEST(Codegen, ScheduleThatDoesNotFitIsRefusedWithTheLimit) {
   EXPECT_EQ(message({.tile_h = 8, .tile_w = 56, .tile_ci = 2, .tile_co = 2}),
             "2241 INP tiles > depth 2048")
       << "10 rows of 56 in two blocks, twice, and the constant";
-  EXPECT_EQ(message({.tile_h = 12, .tile_w = 56, .tile_ci = 1, .tile_co = 2}),
-            "2688 ACC tiles > depth 2048");
+  EXPECT_EQ(message({.tile_h = 10, .tile_w = 56, .tile_ci = 1, .tile_co = 4}),
+            "2240 ACC tiles > depth 2048");
   EXPECT_EQ(message({.tile_h = 1, .tile_w = 56, .tile_ci = 1, .tile_co = 1}),
             "a sum would be used again within two micro-ops");
+}
+
+// Tiles whose sums take more than half of their room, so that a tile begins with those that the
+// tile before has left free: right, whatever is left, and with pieces at the end.
+TEST(Codegen, TilesMayHaveMoreThanHalfOfTheSums) {
+  int64_t split = 0, tails = 0;
+  for (uint64_t trial = 0; trial < 120; ++trial) {
+    CounterRng rng(27, StreamId("large_tiles"), trial);
+    const int64_t blocks = 3 + rng.UniformInt(6), width = 10 + rng.UniformInt(12);
+    const int64_t kernel = Pick(rng, {1, 3}), rows = 2048 / (blocks * width);
+    const ConvShape shape = {.ci = 16 * (1 + rng.UniformInt(3)),
+                             .co = 16 * blocks * (1 + rng.UniformInt(2)),
+                             .h = rows + rng.UniformInt(rows),
+                             .w = width,
+                             .kh = kernel,
+                             .kw = kernel,
+                             .pad_top = kernel / 2,
+                             .pad_left = kernel / 2,
+                             .pad_bottom = kernel / 2,
+                             .pad_right = kernel / 2};
+    const TiledSchedule schedule = {.tile_h = rows - rng.UniformInt(rows / 3 + 1),
+                                    .tile_w = width,
+                                    .tile_ci = 1 + rng.UniformInt(3),
+                                    .tile_co = blocks,
+                                    .inp_slots = 1 + rng.UniformInt(2),
+                                    .channels_outermost = rng.UniformInt(2) == 0,
+                                    .gemm_bias = rng.UniformInt(4) != 0,
+                                    .short_lists = true,
+                                    .row_groups = rng.UniformInt(2) == 0,
+                                    .quick_ends = rng.UniformInt(4) != 0,
+                                    .tail_co = rng.UniformInt(3),
+                                    .tail_rows = rng.UniformInt(2),
+                                    .lead_ci = 1,
+                                    .lead_part = 1 + rng.UniformInt(blocks),
+                                    .lead_growth = 40 * rng.UniformInt(3)};
+    const Result<Kernel> kernel_code = GenerateTiled(shape, schedule, Config{});
+    if (!kernel_code) continue;
+    split += 2 * schedule.tile_h * width * blocks > 2048 ? 1 : 0;
+    tails += schedule.tail_co + schedule.tail_rows > 0 ? 1 : 0;
+    ExpectRight(*kernel_code, shape, {}, trial, ToString(schedule));
+  }
+  EXPECT_GT(split, 20);
+  EXPECT_GT(tails, 20);
+}
+
+// A layer of two large tiles takes less time than one of four that fit beside each other.
+TEST(Codegen, LargeTilesAndATailSaveTime) {
+  const ConvShape shape = SquareConv(256, 256, 14, 3, 1, 1);
+  const auto cycles = [&](const TiledSchedule& schedule) {
+    const Result<Kernel> kernel = GenerateTiled(shape, schedule, Config{});
+    EXPECT_TRUE(kernel) << kernel.error();
+    const Result<CycleReport> report = CycleSimulator(Config{}).Run(kernel->instructions);
+    EXPECT_TRUE(report) << report.error();
+    return report->cycles;
+  };
+  TiledSchedule schedule = {.tile_h = 7,
+                            .tile_w = 14,
+                            .tile_ci = 2,
+                            .tile_co = 8,
+                            .short_lists = true,
+                            .quick_ends = true,
+                            .lead_ci = 1,
+                            .lead_part = 4,
+                            .lead_growth = 100};
+  const int64_t four = cycles(schedule);
+  schedule.tile_co = 16;
+  const int64_t two = cycles(schedule);
+  schedule.tail_co = 1;
+  const int64_t tail = cycles(schedule);
+  EXPECT_LT(two, four);
+  EXPECT_LT(tail, two);
 }
 
 // Tiles of one or two outputs, as in fully connected layers: sums are apart as soon as there are

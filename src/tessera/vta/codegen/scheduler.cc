@@ -39,7 +39,7 @@ void Scheduler::Need(size_t insn, size_t stage, int32_t producer) {
   for (size_t s = 0; s < kNumStages; ++s) clock[s] = std::max(clock[s], sent[s]);
 }
 
-void Scheduler::Order(std::initializer_list<Slot> reads, std::initializer_list<Slot> writes) {
+void Scheduler::Order(const Slots& reads, const Slots& writes) {
   const size_t insn = Append();
   const size_t stage = static_cast<size_t>(StageOf(instructions_[insn]));
   // One token per queue is enough: the newest producer of each stage covers the older ones.
@@ -49,50 +49,46 @@ void Scheduler::Order(std::initializer_list<Slot> reads, std::initializer_list<S
     const size_t from = static_cast<size_t>(StageOf(instructions_[static_cast<size_t>(producer)]));
     newest[from] = std::max(newest[from], producer);
   };
-  for (const Slot slot : reads) need(slots_[static_cast<size_t>(slot)].last_write);
-  for (const Slot slot : writes) {
+  reads.ForEach([&](Slot slot) { need(slots_[static_cast<size_t>(slot)].last_write); });
+  writes.ForEach([&](Slot slot) {
     const SlotState& state = slots_[static_cast<size_t>(slot)];
     need(state.last_write);
     for (const int32_t reader : state.last_read) need(reader);
-  }
+  });
   for (const int32_t producer : newest) Need(insn, stage, producer);
-  for (const Slot slot : reads) {
-    slots_[static_cast<size_t>(slot)].last_read[stage] = static_cast<int32_t>(insn);
-  }
-  for (const Slot slot : writes) {
-    slots_[static_cast<size_t>(slot)] = {.last_write = static_cast<int32_t>(insn)};
-  }
+  const auto number = static_cast<int32_t>(insn);
+  reads.ForEach([&](Slot slot) { slots_[static_cast<size_t>(slot)].last_read[stage] = number; });
+  writes.ForEach([&](Slot slot) { slots_[static_cast<size_t>(slot)] = {.last_write = number}; });
 }
 
-void Scheduler::Load(Memory memory, const Transfer& transfer, std::initializer_list<Slot> writes) {
+void Scheduler::Load(Memory memory, const Transfer& transfer, const Slots& writes) {
   emit_.Load(memory, transfer);
   Order({}, writes);
 }
 
-void Scheduler::Store(const Transfer& transfer, std::initializer_list<Slot> reads) {
+void Scheduler::Store(const Transfer& transfer, const Slots& reads) {
   emit_.Store(transfer);
   Order(reads, {});
 }
 
-void Scheduler::Gemm(const Loops& loops, std::initializer_list<Slot> reads, Slot acc) {
+void Scheduler::Gemm(const Loops& loops, const Slots& reads, const Slots& acc) {
   emit_.Gemm(loops);
-  Order(reads, {acc});
+  Order(reads, acc);
 }
 
-void Scheduler::Reset(const Loops& loops, Slot acc) {
+void Scheduler::Reset(const Loops& loops, const Slots& acc) {
   emit_.Reset(loops);
-  Order({}, {acc});
+  Order({}, acc);
 }
 
-void Scheduler::AluImmediate(AluOp op, int32_t imm, const Loops& loops, Slot acc) {
+void Scheduler::AluImmediate(AluOp op, int32_t imm, const Loops& loops, const Slots& acc) {
   emit_.AluImmediate(op, imm, loops);
-  Order({}, {acc});
+  Order({}, acc);
 }
 
-void Scheduler::AluRegister(AluOp op, const Loops& loops, std::initializer_list<Slot> reads,
-                            Slot acc) {
+void Scheduler::AluRegister(AluOp op, const Loops& loops, const Slots& reads, const Slots& acc) {
   emit_.AluRegister(op, loops);
-  Order(reads, {acc});
+  Order(reads, acc);
 }
 
 void Scheduler::Finish() {

@@ -5,9 +5,10 @@
 #define TESSERA_VTA_CODEGEN_SCHEDULER_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "tessera/vta/codegen/emitter.h"
@@ -21,21 +22,59 @@ class Scheduler {
  public:
   using Slot = int32_t;
 
+  // Those that an instruction reads or writes: a few ranges of them. One stands for itself.
+  class Slots {
+   public:
+    Slots() = default;
+    Slots(Slot slot) { Add(slot, slot + 1); }  // NOLINT(google-explicit-constructor)
+    Slots(std::initializer_list<Slot> slots) {
+      for (const Slot slot : slots) Add(slot, slot + 1);
+    }
+
+    static Slots Range(Slot begin, Slot end) {
+      Slots slots{};
+      slots.Add(begin, end);
+      return slots;
+    }
+    Slots With(const Slots& others) const {
+      Slots all = *this;
+      for (size_t i = 0; i < others.count_; ++i) {
+        all.Add(others.ranges_[i].first, others.ranges_[i].second);
+      }
+      return all;
+    }
+
+    template <typename Visit>
+    void ForEach(const Visit& visit) const {
+      for (size_t i = 0; i < count_; ++i) {
+        for (Slot slot = ranges_[i].first; slot < ranges_[i].second; ++slot) visit(slot);
+      }
+    }
+
+   private:
+    void Add(Slot begin, Slot end) { ranges_.at(count_++) = {begin, end}; }
+    std::array<std::pair<Slot, Slot>, 4> ranges_ = {};
+    size_t count_ = 0;
+  };
+
   explicit Scheduler(std::vector<Instruction>& instructions)
       : instructions_(instructions), emit_(instructions) {}
 
-  Slot AddSlot() {
-    slots_.push_back({});
-    return static_cast<Slot>(slots_.size()) - 1;
+  Slot AddSlot() { return AddSlots(1); }
+
+  // The first of so many, whose numbers follow each other.
+  Slot AddSlots(size_t count) {
+    slots_.resize(slots_.size() + count);
+    return static_cast<Slot>(slots_.size() - count);
   }
 
   // Each appends one instruction that reads and writes the given slots.
-  void Load(Memory memory, const Transfer& transfer, std::initializer_list<Slot> writes);
-  void Store(const Transfer& transfer, std::initializer_list<Slot> reads);
-  void Gemm(const Loops& loops, std::initializer_list<Slot> reads, Slot acc);
-  void Reset(const Loops& loops, Slot acc);
-  void AluImmediate(AluOp op, int32_t imm, const Loops& loops, Slot acc);
-  void AluRegister(AluOp op, const Loops& loops, std::initializer_list<Slot> reads, Slot acc);
+  void Load(Memory memory, const Transfer& transfer, const Slots& writes);
+  void Store(const Transfer& transfer, const Slots& reads);
+  void Gemm(const Loops& loops, const Slots& reads, const Slots& acc);
+  void Reset(const Loops& loops, const Slots& acc);
+  void AluImmediate(AluOp op, int32_t imm, const Loops& loops, const Slots& acc);
+  void AluRegister(AluOp op, const Loops& loops, const Slots& reads, const Slots& acc);
 
   // Waits for everything and ends the program.
   void Finish();
@@ -47,7 +86,7 @@ class Scheduler {
     std::array<int32_t, kNumStages> last_read = {-1, -1, -1};
   };
 
-  void Order(std::initializer_list<Slot> reads, std::initializer_list<Slot> writes);
+  void Order(const Slots& reads, const Slots& writes);
   void Need(size_t insn, size_t stage, int32_t producer);
   size_t Append();  // clock and place of the instruction just written
 

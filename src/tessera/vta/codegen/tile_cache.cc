@@ -37,10 +37,11 @@ TileCache::Place TileCache::Use(int64_t step) {
       if (rank(*slot) > rank(*place)) place = slot;
     }
   }
+  const int64_t last_step = place->last_step;
   place->tile = tile;
   place->next_use = next_[static_cast<size_t>(step)];
   place->last_step = step;
-  return {place - slots_.begin(), there == slots_.end()};
+  return {place - slots_.begin(), there == slots_.end(), last_step};
 }
 
 }  // namespace tessera::vta

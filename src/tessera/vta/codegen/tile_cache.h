@@ -15,7 +15,8 @@ class TileCache {
 
   struct Place {
     int64_t slot;
-    bool load;  // the tile is not there yet
+    bool load;          // the tile is not there yet
+    int64_t last_step;  // that used the slot, negative if none did
   };
   // The slot for use number `step`; to be called for every step in order. Takes the slot whose tile
   // is needed again last, but not the one of the step before: it is still being read, and the new

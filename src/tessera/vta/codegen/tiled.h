@@ -43,15 +43,24 @@ struct TiledSchedule {
   // stored in parts that shrink.
   bool quick_ends = false;
 
-  // Micro-ops are loaded in so many pieces: those of the first step before all else, those of the
-  // first tile after it, the rest after that tile; with two, all but the first step's after it.
-  int64_t uop_pieces = 1;
+  // The last tile ends with a tile of its own: the last so many rows, or else blocks of channels.
+  // The larger part goes out while the matrix unit works on it. 0 means none.
+  int64_t tail_co = 0, tail_rows = 0;
+
+  // Micro-ops are loaded in so many pieces: those of the first uop_steps steps before all else,
+  // those of the first tile after them, the rest after that tile; with two, all others after them.
+  int64_t uop_pieces = 1, uop_steps = 1;
 
   // The first tile begins with lead_repeat chunks of lead_ci input blocks, whose weights come
   // lead_part channel blocks at a time; then every lead_repeat chunks have one input block more, up
   // to tile_ci. The matrix unit starts early, and loads get ahead of it. 0 means tile_ci, 1 and
   // tile_co.
   int64_t lead_ci = 0, lead_repeat = 0, lead_part = 0;
+
+  // Parts grow by so many percent of the weights before them, until they are those of the tile: as
+  // far as the matrix unit is slower than the loads. 0 means that the first lead_repeat chunks come
+  // in equal parts, and the others do not.
+  int64_t lead_growth = 0;
 
   // Where an instruction would use a sum again within two micro-ops, as with very few outputs: one
   // instruction per tap and input block in its place, which uses every sum once. Each takes its
