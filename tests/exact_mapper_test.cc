@@ -93,6 +93,32 @@ TEST(ExactMapper, MemoryLimitIsBoundedNotOptimal) {
   EXPECT_GT(little.Gap(), 0);
 }
 
+// What a resting search gives up is made again when it is needed, and leads to the same.
+TEST(ExactMapper, TrimmingChangesNothingButMemory) {
+  const LoopProblem conv = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 8}, {"Q", 8}, {"C", 16}, {"K", 24}, {"N", 1}});
+  const Hierarchy machine = *LoadAccelerator("simba")->hierarchy;
+  const MapperOptions options{
+      .goal = Goal::kEdp, .decide_keep = true, .node_steps = 500, .split_steps = 20'000};
+  const auto whole = Mapper::Make(conv, machine, options);
+  const auto trimmed = Mapper::Make(conv, machine, options);
+  ASSERT_TRUE(whole && trimmed);
+  ThreadPool pool(1);
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_EQ((*whole)->Step(pool), (*trimmed)->Step(pool));
+    const Progress a = (*whole)->progress(), b = (*trimmed)->progress();
+    ASSERT_EQ(a.best->mapping, b.best->mapping);
+    ASSERT_EQ(a.bound, b.bound);
+    ASSERT_EQ(a.counters.nodes, b.counters.nodes);
+    ASSERT_EQ(a.counters.tiles, b.counters.tiles);
+    ASSERT_EQ(a.counters.evaluations, b.counters.evaluations);
+    const int64_t before = (*trimmed)->bytes();
+    (*trimmed)->Trim();
+    EXPECT_LE((*trimmed)->bytes(), before);
+  }
+  EXPECT_GT((*whole)->bytes(), 4 * (*trimmed)->bytes());
+}
+
 TEST(ExactMapper, IgnoresOffersFromOutsideTheSpace) {
   const LoopProblem problem = Gemm(4, 4, 4);
   const Progress whole = Solve(problem, SmallMachine(), {});

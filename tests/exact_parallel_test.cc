@@ -147,6 +147,42 @@ TEST(ExactParallel, FrontsCoverEveryChoiceAndReachTheLargestProduct) {
   EXPECT_GT(choices, 2'000);
 }
 
+// A 3x3 layer on a machine with three arrays: most extents have the front of others, which is kept
+// once. A search that is stopped keeps nothing, and the next one finds what it would have found.
+TEST(ExactParallel, FrontsThatAreEqualAreKeptOnce) {
+  const LoopProblem conv = *MakeLoopProblem(
+      "conv", {{"R", 3}, {"S", 3}, {"P", 80}, {"Q", 80}, {"C", 48}, {"K", 96}, {"N", 1}});
+  const Hierarchy machine = *LoadAccelerator("simba")->hierarchy;
+  const auto setup = loopnest::Prepare(conv, machine, Semantics::kExact, /*extrapolate=*/true,
+                                       /*clock_ghz=*/1);
+  ASSERT_TRUE(setup);
+  const Restrictions none;
+  const Model model = MakeModel(*setup, none, std::vector<uint8_t>(machine.levels.size(), 7));
+  LeastHops hops(model);
+  bool stopped = true;
+  ParallelFronts fronts(model, /*detailed=*/true, hops, [&stopped] { return stopped; });
+  int from[kMaxTensors];
+  std::fill_n(from, kMaxTensors, 0);
+  int16_t whole[kMaxDims] = {};
+  int64_t extents = 1;
+  for (int d = 0; d < model.num_dims; ++d) {
+    extents *= std::ssize(model.divisors[d].values);
+    whole[d] = static_cast<int16_t>(model.divisors[d].values.size() - 1);
+  }
+  ASSERT_GT(extents, 40'000);
+  ParallelFronts::Table& table = fronts.TableOf(model.num_levels, from);
+  const auto cut = fronts.Of(table, whole);
+  ASSERT_EQ(cut.size(), 1u);
+  EXPECT_EQ(cut.front().product, kInfinity);
+  stopped = false;
+  const auto points = fronts.Of(table, whole);
+  double most = 0;
+  for (const ParallelPoint& point : points) most = std::max(most, point.product);
+  EXPECT_EQ(most, model.fan_below[model.num_levels]);
+  EXPECT_GT(fronts.bytes(), 8 * extents);
+  EXPECT_LT(fronts.bytes(), 64 * extents);
+}
+
 TEST(ExactParallel, NoPlacementHasFewerHops) {
   int64_t compared = 0, equal = 0;
   for (uint64_t k = 0; k < Thorough(60'000, 6'000); ++k) {

@@ -336,7 +336,29 @@ void LayerProver::Offer() {
   if (Gap() <= exact::kTolerance) FinishFirst(MapStop::kProved);
 }
 
+void LayerProver::Trim() {
+  if (spent_seconds_ < 2 * spent_at_trim_) return;
+  spent_at_trim_ = spent_seconds_;
+  for (exact::Mapper* mapper : {mapper_.get(), perfect_.get(), chooser_.get()}) {
+    if (mapper != nullptr) mapper->Trim();
+  }
+  CountBytes();
+}
+
+void LayerProver::CountBytes() {
+  bytes_ = 0;
+  for (const exact::Mapper* mapper : {mapper_.get(), perfect_.get(), chooser_.get()}) {
+    if (mapper != nullptr) bytes_ += mapper->bytes();
+  }
+}
+
 void LayerProver::Publish() {
+  // It may wait long for its next objectives, or has none.
+  if (first_done_) {
+    mapper_.reset();
+    perfect_.reset();
+  }
+  CountBytes();
   improved_ = std::exchange(better_, false);
   layer_.proof = proof_;
   layer_.without_bypass = without_bypass_;

@@ -57,6 +57,12 @@ class LayerProver {
   // How much of the network's gap is this layer's, by the time already spent on it.
   double Urgency() const;
 
+  // Memory of its searches, as of the last Publish; and what can be made again is given up, if the
+  // layer has been worked on for twice as long as when that happened last: then making it again
+  // takes less than everything else.
+  int64_t bytes() const { return bytes_; }
+  void Trim();
+
   const LayerMapping& layer() const { return layer_; }
   bool improved() const { return improved_; }  // a better mapping since the last Publish but one
 
@@ -73,6 +79,7 @@ class LayerProver {
   Result<void> NextRound(ThreadPool& pool);
   Result<void> StartNext();
   void FinishFirst(MapStop stop);
+  void CountBytes();
   Result<void> TakeMapping(const LoopMapping& mapping);
   Result<void> Write(bool new_mapping);
   double Gap() const;
@@ -114,7 +121,8 @@ class LayerProver {
   bool done_ = false, improved_ = false, better_ = false;
   int64_t rounds_here_ = 0;
   double stop_at_ = std::numeric_limits<double>::infinity();
-  double spent_seconds_ = 0;
+  double spent_seconds_ = 0, spent_at_trim_ = 0;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace tessera

@@ -460,6 +460,21 @@ TEST(MapNetwork, ProposalsTakeThePlaceOfTheFirstChains) {
   }
 }
 
+// Layers that rest give up what they can make again: less memory than any of them takes, and the
+// same result.
+TEST(MapNetwork, LittleMemoryIsNoReasonForAnotherResult) {
+  MapSettings settings{.accelerator = "simple3", .objective = Objective::kEnergy};
+  settings.method = Method("exact");
+  settings.proof_rounds = 3;
+  const Result<NetworkMapping> much = MapNetwork(Job(settings), 1, {});
+  settings.proof_memory_mib = 1;
+  const Result<NetworkMapping> little = MapNetwork(Job(settings), 1, {});
+  const Result<NetworkMapping> threads = MapNetwork(Job(settings), 3, {});
+  ASSERT_TRUE(much && little && threads);
+  ExpectEqual(*much, *little);
+  ExpectEqual(*much, *threads);
+}
+
 // What a machine forbids is not searched, and --no-bypass is the same space.
 TEST(MapNetwork, BypassIsTheDefaultUnlessTheMachineForbidsIt) {
   MapSettings settings{.accelerator = "simple3", .objective = Objective::kEnergy};

@@ -19,9 +19,10 @@ namespace tessera {
 namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
-constexpr double kSlice = 0.25;      // seconds between looks at clock, gaps and the user's wishes
-constexpr double kTotalSeconds = 1;  // between lines about the network
-constexpr int64_t kNodeBytes = 400;  // about what an open node takes
+constexpr double kSlice = 0.25;       // seconds between looks at clock, gaps and the user's wishes
+constexpr double kTotalSeconds = 1;   // between lines about the network
+constexpr int64_t kNodeBytes = 400;   // about what an open node takes
+constexpr double kNodesShare = 0.75;  // of the memory, at most; the rest can be made again
 
 ProgressRow RowOf(const LayerMapping& layer) {
   return {.name = layer.name,
@@ -106,8 +107,8 @@ Result<void> Prover::Start(double seconds) {
   const double share = seconds > 0 ? seconds * static_cast<double>(pool_.threads()) /
                                          static_cast<double>(std::max<size_t>(1, layers_.size()))
                                    : std::numeric_limits<double>::infinity();
-  const int64_t nodes = (job_.settings.proof_memory_mib << 20) / kNodeBytes /
-                        std::max<int64_t>(1, std::ssize(layers_));
+  const auto nodes = static_cast<int64_t>(kNodesShare * static_cast<double>(MemoryLimit())) /
+                     kNodeBytes / std::max<int64_t>(1, std::ssize(layers_));
   provers_.resize(layers_.size());
   std::vector<Result<void>> outcomes(layers_.size());
   const auto start = [&](size_t i) -> Result<void> {
@@ -133,6 +134,7 @@ Result<void> Prover::Start(double seconds) {
     prover->Publish();
     const std::lock_guard<std::mutex> guard(shared_->mutex);
     provers_[i] = std::move(prover);
+    Trim();
     Tell(*provers_[i]);
     return {};
   };
@@ -190,6 +192,28 @@ void Prover::TellTotal() {
                                .samples = total.samples});
 }
 
+int64_t Prover::MemoryLimit() const { return job_.settings.proof_memory_mib << 20; }
+
+// Where layers take too much together, those that rest give up what they can make again, the least
+// urgent ones first. Called with the lock held.
+void Prover::Trim() {
+  std::vector<LayerProver*> resting;
+  int64_t sum = 0;
+  for (const auto& prover : provers_) {
+    if (prover == nullptr) continue;
+    sum += prover->bytes();
+    if (!prover->busy && prover->bytes() > 0) resting.push_back(prover.get());
+  }
+  if (sum <= MemoryLimit()) return;
+  std::ranges::stable_sort(resting, {}, [](const LayerProver* layer) { return layer->Urgency(); });
+  for (LayerProver* const prover : resting) {
+    if (sum <= MemoryLimit()) return;
+    sum -= prover->bytes();
+    prover->Trim();
+    sum += prover->bytes();
+  }
+}
+
 // Rounds of one layer; called with the lock held, which is given up meanwhile.
 void Prover::Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::mutex>& lock) {
   prover.busy = true;
@@ -198,6 +222,7 @@ void Prover::Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::
   lock.lock();
   prover.busy = false;
   prover.Publish();
+  Trim();
   if (!ran && shared_->outcome) shared_->outcome = InLayer(prover.layer().name, ran.error());
   Tell(prover);
   TellTotal();

@@ -61,6 +61,8 @@ class Prover {
   LayerProver* Next();
   size_t Open() const;
   void Slice(LayerProver& prover, ThreadPool& pool, std::unique_lock<std::mutex>& lock);
+  int64_t MemoryLimit() const;
+  void Trim();
   void Tell(const LayerProver& prover);
   void TellTotal();
 

@@ -42,7 +42,6 @@ double ScoreOf(const Candidate& candidate, Goal goal, const Limits& limits) {
 
 Annealer::Annealer(const Model& model, const AnnealSpace& space, std::function<bool()> stopped)
     : model_(model), space_(space), stopped_(std::move(stopped)), rng_(0, 0) {
-  Reserve(*model.setup, workspace_);
   for (int i = 0; i < model.num_levels; ++i) {
     slots_.push_back({static_cast<uint8_t>(i), false});
     if (model.levels[i].fan > 1) slots_.push_back({static_cast<uint8_t>(i), true});
@@ -223,16 +222,16 @@ bool Annealer::Change(bool same_keep) {
 // Sets priced_ and returns true if the model accepts next_.
 bool Annealer::Price() {
   ++evaluations_;
-  loopnest::Evaluate(*model_.setup, next_, workspace_);
-  if (workspace_.nest_error.kind != loopnest::NestError::Kind::kNone) return false;
+  const loopnest::Workspace& done = EvaluateOnThread(*model_.setup, next_);
+  if (done.nest_error.kind != loopnest::NestError::Kind::kNone) return false;
   if (model_.exact) {
-    if (workspace_.exact.status != loopnest::ExactResult::Status::kOk) return false;
-    priced_.cycles = static_cast<double>(workspace_.exact.cycles);
-    priced_.energy_pj = workspace_.exact.energy;
+    if (done.exact.status != loopnest::ExactResult::Status::kOk) return false;
+    priced_.cycles = static_cast<double>(done.exact.cycles);
+    priced_.energy_pj = done.exact.energy;
   } else {
-    if (workspace_.timeloop.status != loopnest::TimeloopResult::Status::kOk) return false;
-    priced_.cycles = static_cast<double>(workspace_.timeloop.cycles);
-    priced_.energy_pj = workspace_.timeloop.energy;
+    if (done.timeloop.status != loopnest::TimeloopResult::Status::kOk) return false;
+    priced_.cycles = static_cast<double>(done.timeloop.cycles);
+    priced_.energy_pj = done.timeloop.energy;
   }
   const Bound cost{.energy_pj = priced_.energy_pj, .cycles = priced_.cycles};
   priced_.value = space_.limits.Allow(cost) ? cost.Value(space_.goal) : kInfinity;

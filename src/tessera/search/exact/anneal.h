@@ -90,7 +90,6 @@ class Annealer {
   std::vector<std::pair<int, int>> open_;  // level and tensor that it may pass by
 
   CounterRng rng_;
-  loopnest::Workspace workspace_;
   LoopMapping at_, next_;
   Candidate priced_;  // next_, where Price() is true
   int64_t evaluations_ = 0;

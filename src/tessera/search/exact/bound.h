@@ -77,10 +77,12 @@ struct ChainSummary {
   double once[kMaxTensors] = {};  // with any factors: the largest OncePart
 };
 
-// What bounds with different choices of kept tensors have in common, found when it is asked for.
+// What searches with different choices of kept tensors have in common, found when it is asked for.
 struct Shared {
-  // `model` outlives it. `one_choice`: there is no other choice of kept tensors.
-  Shared(const Model& model, bool one_choice) : hops(model), fronts(model, one_choice, hops) {}
+  // `model` outlives it. `one_choice`: there is no other choice of kept tensors. `stopped`: as of
+  // ParallelFronts.
+  Shared(const Model& model, bool one_choice, std::function<bool()> stopped = {})
+      : hops(model), fronts(model, one_choice, hops, std::move(stopped)) {}
 
   LeastHops hops;
   ParallelFronts fronts;

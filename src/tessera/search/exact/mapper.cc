@@ -105,6 +105,16 @@ struct Part {
     for (const Branch& node : put_off) bound = std::min(bound, node.bound);
     return bound;
   }
+  int64_t bytes() const {
+    size_t sum = queue.capacity() * sizeof(Entry) + put_off.capacity() * sizeof(Branch);
+    const auto add = [&sum](const Branch& node) {
+      constexpr size_t kOfBlock = 16;
+      sum += node.choices.capacity() * sizeof(node.choices[0]) + kOfBlock;
+    };
+    for (const Entry& entry : queue) add(entry.node);
+    for (const Branch& node : put_off) add(node);
+    return static_cast<int64_t>(sum);
+  }
 };
 
 // Improves the best mapping of a tree by small changes as long as that helps, with at most so many
@@ -212,7 +222,9 @@ struct Mapper::State {
   Shared* SharedOf(int worker) {
     const auto index = static_cast<size_t>(worker);
     if (shared.size() <= index) shared.resize(index + 1);
-    if (!shared[index]) shared[index] = std::make_unique<Shared>(*whole, KnowsSplits());
+    if (!shared[index]) {
+      shared[index] = std::make_unique<Shared>(*whole, KnowsSplits(), Stopped());
+    }
     return shared[index].get();
   }
 
@@ -247,6 +259,7 @@ struct Mapper::State {
     constexpr double kMostOfMany = 3e6;
     if (choices.sets.size() > 1) effort.most_pairs = kMostOfMany;
     of.floor = TreeOf(0, choice).FindFloor(effort);
+    if (IsStopped()) return of.floor.reset();  // It may say nothing because there was no time.
     for (const std::unique_ptr<Tree>& tree : of.trees) {
       if (tree) tree->SetFloor(*of.floor);
     }
@@ -865,6 +878,28 @@ bool Mapper::State::StepHere(ThreadPool& pool) {
     return true;
   }
   return false;
+}
+
+int64_t Mapper::bytes() const {
+  const State& state = *state_;
+  int64_t sum = state.held.bytes() + state.others.bytes();
+  for (const auto& [choice, of] : state.searched) {
+    sum += static_cast<int64_t>(sizeof(Searched));
+    for (const std::unique_ptr<Tree>& tree : of->trees) sum += tree ? tree->bytes() : 0;
+  }
+  for (const std::unique_ptr<Shared>& shared : state.shared) {
+    sum += shared ? shared->fronts.bytes() : 0;
+  }
+  return sum + (state.alone ? state.alone->bytes() : 0);
+}
+
+void Mapper::Trim() {
+  State& state = *state_;
+  for (const auto& [choice, of] : state.searched) of->trees.clear();
+  state.spreads.clear();
+  state.annealers.clear();
+  state.shared.clear();
+  if (state.alone) state.alone->Trim();
 }
 
 bool Mapper::Step(ThreadPool& pool) {

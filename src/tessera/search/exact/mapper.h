@@ -172,6 +172,13 @@ class Mapper {
 
   Progress progress() const;
 
+  // What nodes, trees of choices and fronts of parallel factors take.
+  int64_t bytes() const;
+
+  // Gives up all of that but the nodes. The next round makes again what it needs, and comes to what
+  // it would have come to.
+  void Trim();
+
  private:
   struct State;
   explicit Mapper(std::unique_ptr<State> state);

@@ -2,6 +2,7 @@
 #include "tessera/search/exact/model.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "tessera/base/divisors.h"
@@ -388,6 +389,19 @@ double TileWords(const Model& model, int v, const int32_t* extents,
     }
   }
   return words;
+}
+
+const loopnest::Workspace& EvaluateOnThread(const loopnest::Setup& setup,
+                                            const LoopMapping& mapping) {
+  thread_local loopnest::Workspace workspace;
+  thread_local std::array<int64_t, 2> room = {};  // children that it has room for, by semantics
+  int64_t& children = room[setup.semantics == loopnest::Semantics::kExact ? 0 : 1];
+  if (children < setup.machine.mac_instances) {
+    Reserve(setup, workspace);
+    children = setup.machine.mac_instances;
+  }
+  loopnest::Evaluate(setup, mapping, workspace);
+  return workspace;
 }
 
 }  // namespace tessera::exact

@@ -185,6 +185,11 @@ inline bool PassesAsTile(const Model& model, int v) {
 double TileWords(const Model& model, int v, const int32_t* extents,
                  loopnest::TouchedScratch& scratch);
 
+// Evaluates a mapping in a workspace of the calling thread, where the outcome is until the next one
+// is evaluated: some megabytes for large arrays, which hundreds of searches would not need at once.
+const loopnest::Workspace& EvaluateOnThread(const loopnest::Setup& setup,
+                                            const LoopMapping& mapping);
+
 }  // namespace tessera::exact
 
 #endif  // TESSERA_SEARCH_EXACT_MODEL_H_

@@ -13,14 +13,14 @@
 namespace tessera::exact {
 namespace {
 
-// Fronts of one table, at most: each takes some hundred bytes.
+// Fronts of one table, at most.
 constexpr uint64_t kMostFronts = 200'000;
 // Splits of one level; where there are more, they are not looked at one by one.
 constexpr size_t kMostSplits = 2'000;
 // Points of a front; more are replaced by fewer that cover them.
 constexpr size_t kMostPoints = 32;
 
-void AddPoint(const ParallelPoint& point, int num_tensors, std::vector<ParallelPoint>& points) {
+void AddPoint(const ParallelPoint& point, int num_tensors, ParallelFront& points) {
   for (const ParallelPoint& other : points) {
     if (other.Covers(point, num_tensors)) return;
   }
@@ -30,9 +30,9 @@ void AddPoint(const ParallelPoint& point, int num_tensors, std::vector<ParallelP
 }
 
 // Neighbours by product become one that covers both.
-void Thin(int num_tensors, std::vector<ParallelPoint>& points) {
+void Thin(int num_tensors, ParallelFront& points) {
   std::ranges::stable_sort(points, {}, &ParallelPoint::product);
-  std::vector<ParallelPoint> fewer;
+  ParallelFront fewer;
   for (size_t k = 0; k + 1 < points.size(); k += 2) {
     ParallelPoint both = points[k + 1];
     both.hop_pj = std::min(both.hop_pj, points[k].hop_pj);
@@ -77,17 +77,17 @@ bool OperandFront::Covers(const OperandPoint& point) const {
   });
 }
 
-ParallelFronts::ParallelFronts(const Model& model, bool detailed, LeastHops& hops)
-    : model_(model), detailed_(detailed), hops_(hops) {
+ParallelFronts::ParallelFronts(const Model& model, bool detailed, LeastHops& hops,
+                               std::function<bool()> stopped)
+    : model_(model), detailed_(detailed), hops_(hops), stopped_(std::move(stopped)) {
   ParallelPoint anything{.product = kInfinity};
   std::fill_n(anything.multicast, kMaxTensors, kInfinity);
   anything_ = {anything};
-  uint64_t fronts = 1;
   known_ = !model.any;
   for (int d = 0; d < model.num_dims && known_; ++d) {
-    strides_[d] = fronts;
-    fronts *= model.divisors[d].values.size();
-    known_ = fronts <= kMostFronts;
+    strides_[d] = extents_;
+    extents_ *= model.divisors[d].values.size();
+    known_ = extents_ <= kMostFronts;
   }
   for (int d = 0; d < model.num_dims && known_; ++d) {
     const DivisorTable& table = model.divisors[d];
@@ -137,14 +137,53 @@ std::span<const ParallelPoint> ParallelFronts::Of(Table& table, const int16_t* p
     copy[d] = positions[d];
     key += strides_[d] * static_cast<uint64_t>(positions[d]);
   }
+  cut_ = false;
   return Find(table, copy, key);
 }
 
-const std::vector<ParallelPoint>& ParallelFronts::Find(Table& table, int16_t* positions,
-                                                       uint64_t key) {
-  const auto found = table.fronts.find(key);
-  if (found != table.fronts.end()) return found->second;
-  std::vector<ParallelPoint> points;
+const ParallelFront*& ParallelFronts::PlaceOf(Table& table, uint64_t key) {
+  if (table.pages.empty()) {
+    table.pages.resize(extents_ / Table::kPage + 1);
+    bytes_ += static_cast<int64_t>(table.pages.size() * sizeof(table.pages[0]));
+  }
+  auto& page = table.pages[key / Table::kPage];
+  if (!page) {
+    page = std::make_unique<std::array<const ParallelFront*, Table::kPage>>();
+    bytes_ += static_cast<int64_t>(sizeof(*page));
+  }
+  return (*page)[key % Table::kPage];
+}
+
+size_t ParallelFronts::HashOfFront::operator()(const ParallelFront& front) const {
+  size_t hash = front.size();
+  const auto add = [&hash](double value) {
+    constexpr size_t kFactor = 0x9e3779b97f4a7c15;
+    hash = (hash ^ std::hash<double>()(value)) * kFactor;
+    hash ^= hash >> 32;
+  };
+  for (const ParallelPoint& point : front) {
+    add(point.product);
+    add(point.hop_pj);
+    for (const double multicast : point.multicast) add(multicast);
+  }
+  return hash;
+}
+
+const ParallelFront* ParallelFronts::Keep(ParallelFront front) {
+  front.shrink_to_fit();
+  const auto [place, added] = fronts_.insert(std::move(front));
+  constexpr size_t kOfNode = sizeof(ParallelFront) + 4 * sizeof(void*);
+  if (added) bytes_ += static_cast<int64_t>(kOfNode + place->size() * sizeof(ParallelPoint));
+  return &*place;
+}
+
+const ParallelFront& ParallelFronts::Find(Table& table, int16_t* positions, uint64_t key) {
+  const ParallelFront*& known = PlaceOf(table, key);
+  if (known != nullptr) return *known;
+  constexpr uint32_t kLooks = 64;
+  if (++looks_ % kLooks == 0 && stopped_ && stopped_()) cut_ = true;
+  if (cut_) return anything_;
+  ParallelFront points;
   bool whole = false;
   if (table.by_level) {
     AddSplits(table, positions, points);
@@ -163,8 +202,10 @@ const std::vector<ParallelPoint>& ParallelFronts::Find(Table& table, int16_t* po
     }
     positions[d] = static_cast<int16_t>(all);
   }
+  if (cut_) return anything_;
   while (points.size() > kMostPoints) Thin(model_.num_tensors, points);
-  return table.fronts.emplace(key, std::move(points)).first->second;
+  known = Keep(std::move(points));
+  return *known;
 }
 
 // Whether the levels can have these factors together: those of a dimension at one level lie on one
@@ -249,7 +290,7 @@ ParallelPoint ParallelFronts::PointOf(const Table& table, const int16_t* positio
 
 // All ways to split these factors among the levels of a table.
 void ParallelFronts::AddSplits(const Table& table, const int16_t* positions,
-                               std::vector<ParallelPoint>& points) {
+                               ParallelFront& points) {
   double product = 1;
   for (int d = 0; d < model_.num_dims; ++d) {
     product *= model_.divisors[d].values[static_cast<size_t>(positions[d])];
@@ -263,7 +304,7 @@ void ParallelFronts::AddSplits(const Table& table, const int16_t* positions,
 
 // Gives level `level` and those outside it what is left.
 void ParallelFronts::SplitLevel(const Table& table, int level, const int16_t* rest,
-                                const Splitting& inside, std::vector<ParallelPoint>& points) {
+                                const Splitting& inside, ParallelFront& points) {
   while (level < table.level && model_.levels[level].fan <= 1) ++level;
   int32_t factors[kMaxDims];
   if (level + 1 >= table.level) {
@@ -347,6 +388,7 @@ void ParallelFronts::ListSplits(int level, LevelSplits& splits) {
     splits.all.push_back(split);
   };
   choose(choose, 0, model_.levels[level].fan);
+  bytes_ += static_cast<int64_t>(splits.all.capacity() * sizeof(LevelSplit));
   splits.known = splits.all.size() <= kMostSplits;
   std::ranges::stable_sort(splits.all, std::greater(), &LevelSplit::product);
 }
@@ -392,6 +434,9 @@ std::span<const LevelSplit* const> ParallelFronts::SplitsOf(int level, const int
     }
     if (divides && !CanHaveMore(level, split, positions)) found->second.push_back(&split);
   }
+  found->second.shrink_to_fit();
+  constexpr size_t kOfNode = sizeof(*found) + 3 * sizeof(void*);
+  bytes_ += static_cast<int64_t>(kOfNode + found->second.size() * sizeof(LevelSplit*));
   return found->second;
 }
 

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "tessera/search/exact/least_hops.h"
@@ -29,7 +32,9 @@ struct ParallelPoint {
     }
     return product >= other.product && hop_pj <= other.hop_pj;
   }
+  friend bool operator==(const ParallelPoint&, const ParallelPoint&) = default;
 };
+using ParallelFront = std::vector<ParallelPoint>;
 
 // What operands of the MACs cost more than at least, and the cycles that this takes: less of the
 // one for more of the other.
@@ -57,13 +62,16 @@ struct LevelSplit {
 };
 
 // The best of these choices, found when they are asked for. Of one thread; choices of kept tensors
-// share it. With any factors, and where dimensions have very many divisors, nothing is known.
+// share it. With any factors, and where dimensions have very many divisors, nothing is known. Most
+// of the extents have the front of others, so each front is kept once.
 class ParallelFronts {
  public:
   // `model` outlives it; tensors that its levels hold do not matter. `detailed`: also which level
   // has which factors, and hops. That takes longer, once for each choice of levels that hand out
-  // operands.
-  ParallelFronts(const Model& model, bool detailed, LeastHops& hops);
+  // operands. `stopped` is asked while fronts are looked for, which may take a second for the first
+  // one of a table; true: nothing is known of it this time. Empty: never.
+  ParallelFronts(const Model& model, bool detailed, LeastHops& hops,
+                 std::function<bool()> stopped = {});
 
   // For the levels inside one, and tensors that the MACs get from some level.
   class Table {
@@ -71,7 +79,9 @@ class ParallelFronts {
     int level = 0;
     int from[kMaxTensors] = {};  // the innermost level that holds a tensor; -1: it does not matter
     bool by_level = false;       // which level has which factors makes a difference
-    std::unordered_map<uint64_t, std::vector<ParallelPoint>> fronts = {};
+    // By the number of the extents; pages are made when something on them is asked for.
+    static constexpr size_t kPage = 128;
+    std::vector<std::unique_ptr<std::array<const ParallelFront*, kPage>>> pages = {};
   };
   Table& TableOf(int level, const int* operands_from);
 
@@ -83,7 +93,14 @@ class ParallelFronts {
   // one, without those that others cover; those with most children first. Empty: nothing is known.
   std::span<const LevelSplit* const> SplitsOf(int level, const int16_t* positions);
 
+  // What all this takes.
+  int64_t bytes() const { return bytes_; }
+
  private:
+  struct HashOfFront {
+    size_t operator()(const ParallelFront& front) const;
+  };
+
   // Of one level: all its splits, and those of extents that have been asked for.
   struct LevelSplits {
     bool known = false;
@@ -97,13 +114,15 @@ class ParallelFronts {
     ParallelPoint point = {};
   };
 
-  const std::vector<ParallelPoint>& Find(Table& table, int16_t* positions, uint64_t key);
+  const ParallelFront& Find(Table& table, int16_t* positions, uint64_t key);
+  const ParallelFront*& PlaceOf(Table& table, uint64_t key);
+  const ParallelFront* Keep(ParallelFront front);
   bool Fits(int level, const int16_t* positions) const;
   bool FitsLevel(int level, const int32_t* factors) const;
   ParallelPoint PointOf(const Table& table, const int16_t* positions) const;
-  void AddSplits(const Table& table, const int16_t* positions, std::vector<ParallelPoint>& points);
+  void AddSplits(const Table& table, const int16_t* positions, ParallelFront& points);
   void SplitLevel(const Table& table, int level, const int16_t* rest, const Splitting& inside,
-                  std::vector<ParallelPoint>& points);
+                  ParallelFront& points);
   bool AddLevel(const Table& table, int level, const int32_t* factors, Splitting& splitting);
   double MulticastOf(int v, const double* factors) const;
   void ListSplits(int level, LevelSplits& splits);
@@ -112,11 +131,15 @@ class ParallelFronts {
   const Model& model_;
   const bool detailed_;
   LeastHops& hops_;
-  bool known_ = true;
-  uint64_t strides_[kMaxDims] = {};
+  const std::function<bool()> stopped_;
+  bool known_ = true, cut_ = false;
+  uint32_t looks_ = 0;
+  int64_t bytes_ = 0;
+  uint64_t strides_[kMaxDims] = {}, extents_ = 1;  // all extents there are
   // By dimension and position: positions of the divisor over each of its primes.
   std::vector<std::vector<int16_t>> lesser_[kMaxDims];
-  std::vector<ParallelPoint> anything_;
+  ParallelFront anything_;
+  std::unordered_set<ParallelFront, HashOfFront> fronts_;
   std::map<std::array<int, kMaxTensors + 1>, Table> tables_;
   std::map<int, LevelSplits> splits_;
 };

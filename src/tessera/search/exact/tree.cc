@@ -43,7 +43,6 @@ void Counters::Add(const Counters& other) {
 
 Tree::Tree(const Model& model, const TreeOptions& options)
     : model_(model), options_(options), bounder_(model, options.limits, options.shared) {
-  Reserve(*model.setup, workspace_);
   const auto outside = static_cast<size_t>(model.num_levels);
   frames_[outside] = bounder_.Root();
   chains_[outside] = {bounder_.RootChain()};
@@ -51,6 +50,15 @@ Tree::Tree(const Model& model, const TreeOptions& options)
   for (int i = 0; i < model.num_levels; ++i) {
     mapping_.levels[static_cast<size_t>(i)].keep = model.keep[i];
   }
+}
+
+int64_t Tree::bytes() const {
+  size_t sum = sizeof(Tree);
+  for (const std::vector<Chain>& chains : chains_) sum += chains.capacity() * sizeof(Chain);
+  for (const std::vector<Promise>& promises : promises_) {
+    sum += promises.capacity() * sizeof(Promise);
+  }
+  return static_cast<int64_t>(sum);
 }
 
 void Tree::Prune(Rule rule, double bound, int level, const Tile* tile, const Chain* chain,
@@ -614,17 +622,17 @@ void Tree::Evaluate(const LoopMapping& mapping) {
   ++counters_.evaluations;
   --work_left_;
   Look();
-  loopnest::Evaluate(*model_.setup, mapping, workspace_);
+  const loopnest::Workspace& done = EvaluateOnThread(*model_.setup, mapping);
   last_value_ = kInfinity;
-  if (workspace_.nest_error.kind != loopnest::NestError::Kind::kNone) return;
+  if (done.nest_error.kind != loopnest::NestError::Kind::kNone) return;
   Candidate candidate;
   if (model_.exact) {
-    const loopnest::ExactResult& result = workspace_.exact;
+    const loopnest::ExactResult& result = done.exact;
     if (result.status != loopnest::ExactResult::Status::kOk) return;
     candidate.cycles = static_cast<double>(result.cycles);
     candidate.energy_pj = result.energy;
   } else {
-    const loopnest::TimeloopResult& result = workspace_.timeloop;
+    const loopnest::TimeloopResult& result = done.timeloop;
     if (result.status != loopnest::TimeloopResult::Status::kOk) return;
     candidate.cycles = static_cast<double>(result.cycles);
     candidate.energy_pj = result.energy;

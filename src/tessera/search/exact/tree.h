@@ -111,6 +111,9 @@ class Tree {
   // to compare with. Returns a bound of everything below the node: of the lowest of its tiles.
   double Dive(const Branch& node, int width);
 
+  // What it takes, beside what it shares.
+  int64_t bytes() const;
+
   // Whether the last Split, Search or Dive ended because options.stopped said so.
   bool stopped() const { return stopped_; }
 
@@ -247,7 +250,6 @@ class Tree {
   const Model& model_;
   const TreeOptions options_;
   Bounder bounder_;
-  loopnest::Workspace workspace_;
   Frame frames_[kMaxLevels + 1];
   std::vector<Chain> chains_[kMaxLevels + 1];
   Tile tiles_[kMaxLevels];
