@@ -1,10 +1,9 @@
-# tessera_folder(NAME [COLD] [ORACLE] SOURCES ... [COLD_SOURCES ...] [PUBLIC header ...] [TESTS ...]
+# tessera_folder(NAME [COLD] SOURCES ... [COLD_SOURCES ...] [PUBLIC header ...] [TESTS ...]
 #                [TEST_SUPPORT ...] [DEPENDS folder ...] [PRIVATE_DEPENDS folder ...] [TEST_DEPENDS target ...]
 #                [LIBRARIES target ...] [PRIVATE_LIBRARIES target ...])
 #
 # Declares the library tessera::NAME of src/tessera/NAME, and one test binary for its *_test.cc.
 #   COLD               no loop of NAME is hot: it is optimised less and compiles faster
-#   ORACLE             its tests hold an oracle, see tessera_test()
 #   COLD_SOURCES       the same for single sources of a folder that is hot
 #   PUBLIC             headers of include/tessera that NAME implements
 #   TEST_SUPPORT       sources that only tests use (conformance libraries, toys): tessera::NAME_testing
@@ -18,7 +17,7 @@
 # tree, so that a folder that is not named is not on the include path. What comes with the headers of
 # a named one is: scripts/check-tree, part of `make test`, refuses to include it unnamed.
 function(tessera_folder name)
-  cmake_parse_arguments(ARG "COLD;ORACLE" "" "SOURCES;COLD_SOURCES;PUBLIC;TESTS;TEST_SUPPORT;DEPENDS;PRIVATE_DEPENDS;\
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;COLD_SOURCES;PUBLIC;TESTS;TEST_SUPPORT;DEPENDS;PRIVATE_DEPENDS;\
 TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
   tessera_check_order(${name} ${ARG_DEPENDS} ${ARG_PRIVATE_DEPENDS})
   list(TRANSFORM ARG_DEPENDS PREPEND tessera::)
@@ -70,11 +69,7 @@ TEST_DEPENDS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
     list(APPEND own tessera::${name}_testing)
   endif()
   if(TESSERA_TESTS AND ARG_TESTS)
-    set(oracle)
-    if(ARG_ORACLE)
-      set(oracle ORACLE)
-    endif()
-    tessera_test(tessera_${name}_test ${oracle} SOURCES ${ARG_TESTS}
+    tessera_test(tessera_${name}_test SOURCES ${ARG_TESTS}
                  LIBRARIES ${own} ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS} ${ARG_PRIVATE_LIBRARIES})
   endif()
 endfunction()
@@ -121,14 +116,13 @@ function(tessera_compile_cold target libraries)
   endif()
 endfunction()
 
-# tessera_test(NAME [ORACLE] SOURCES ... LIBRARIES ...): a GoogleTest binary whose cases ctest runs one
-# by one. Tests with an ORACLE, a slow twin of what they check, are optimised a little; the others not
-# at all, because compiling them takes longer than running them.
-set(TESSERA_PLAIN_TEST $<$<CONFIG:Release,Sanitized>:-O0>)
+# tessera_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest binary whose cases ctest runs one by one. Its
+# sources are cold: at -Og they compile as fast as at -O0, and slow twins of what is tested run as fast as
+# at -O1.
 function(tessera_test name)
-  cmake_parse_arguments(ARG "ORACLE" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS})
+  target_compile_options(${name} PRIVATE ${TESSERA_WARNINGS} ${TESSERA_COLD})
   tessera_unite(${name})
   # Those of tests/ all read golden data, and a unit may hold anything. Otherwise only sources that mention
   # a path get it: with a path on its command line, an object in ccache serves no other checkout.
@@ -144,11 +138,9 @@ function(tessera_test name)
     endforeach()
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} fmt::fmt GTest::gtest GTest::gtest_main)
-  if(ARG_ORACLE)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    target_precompile_headers(${name} REUSE_FROM tessera_precompiled_oracle)
+  if("nlohmann_json::nlohmann_json" IN_LIST ARG_LIBRARIES)
+    target_precompile_headers(${name} REUSE_FROM tessera_precompiled_test_json)
   else()
-    target_compile_options(${name} PRIVATE ${TESSERA_PLAIN_TEST})
     target_precompile_headers(${name} REUSE_FROM tessera_precompiled_test)
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600 LABELS ${name})
@@ -192,9 +184,9 @@ tessera_precompile(tessera_precompiled_json HEADERS ${standard_headers} <nlohman
                    OPTIONS ${TESSERA_COLD} LIBRARIES fmt::fmt nlohmann_json::nlohmann_json)
 if(TESSERA_TESTS)
   tessera_precompile(tessera_precompiled_test PROGRAM HEADERS ${standard_headers} <gtest/gtest.h>
-                     OPTIONS ${TESSERA_PLAIN_TEST} LIBRARIES fmt::fmt GTest::gtest)
-  tessera_precompile(tessera_precompiled_oracle PROGRAM
+                     OPTIONS ${TESSERA_COLD} LIBRARIES fmt::fmt GTest::gtest)
+  tessera_precompile(tessera_precompiled_test_json PROGRAM
                      HEADERS ${standard_headers} <gtest/gtest.h> <nlohmann/json.hpp>
-                     OPTIONS $<$<CONFIG:Release>:-O1>
+                     OPTIONS ${TESSERA_COLD}
                      LIBRARIES fmt::fmt GTest::gtest nlohmann_json::nlohmann_json)
 endif()

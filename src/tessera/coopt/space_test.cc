@@ -89,7 +89,8 @@ TEST(ScheduleSpaceTest, KnobsOfHugeLayersFitAPoint) {
   EXPECT_EQ(space.decisions()[0].value(space.decisions()[0].size() - 1), 100'000);
 }
 
-// What the check rules out has no program with any trimming; of what it lets pass most has one.
+// What the check rules out has no program with any trimming, unless its tiles take more than half
+// of all sums; of what it lets pass most has one.
 TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
   CounterRng rng(1, 2, 3);
   int64_t passed = 0, generated = 0;
@@ -111,7 +112,7 @@ TEST(ScheduleSpaceTest, ChecksOfTheImprovedGeneratorAgreeWithIt) {
         if (verdict.valid()) {
           ++passed;
           generated += exists ? 1 : 0;
-        } else if (verdict.reason != "instructions") {
+        } else if (verdict.reason != "instructions" && verdict.reason != "acc_sram") {
           EXPECT_FALSE(exists) << verdict.reason << " " << ToString(schedule);
         }
       }

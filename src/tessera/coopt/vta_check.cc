@@ -128,6 +128,8 @@ vta::Verdict VtaSpace::CheckTiled(const SchedulePoint& point) const {
   const int64_t places = batches * rows * columns;
   const int64_t inp_slots = std::min(s.inp_slots, places * chunks);
   const int64_t wgt_slots = std::min(s.wgt_slots, channels * chunks);
+  // A tile of more than half of all sums takes turns at the two ends of ACC: left to `compile`, so
+  // that a knob's tile means what it meant in earlier runs.
   const int64_t acc_slots = std::min<int64_t>(2, places * channels);
   // With all padding trimmed; programs that cannot do so need more.
   const int64_t window = LargestWindow(RowAxis(shape_), shape_.oh(), s.tile_h) *

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/checked.h"
+#include "tessera/base/stop.h"
 #include "tessera/part.h"
 #include "tessera/vta/codegen/geometry.h"
 
@@ -72,6 +73,7 @@ class Search {
       Seed();
       Climb();
     }
+    if (Stopped()) return Interrupted("looking for the fastest program");
     if (!best_.tiled && !best_.reference) {
       return Error{.kind = ErrorKind::kInfeasible,
                    .message = fmt::format("no schedule fits: {}", last_refusal_)};
@@ -279,7 +281,8 @@ class Search {
     return neighbours;
   }
 
-  bool Done() const { return evaluations_ >= options_.max_evaluations; }
+  bool Stopped() const { return options_.may_stop && StopRequested(); }
+  bool Done() const { return evaluations_ >= options_.max_evaluations || Stopped(); }
 
   // The cycles of a schedule that was not tried before and fits; or, without timing it, what they
   // are not below, if that is no less than the limit.
@@ -319,6 +322,7 @@ class Search {
 
   void TryReference() {
     for (const Knobs& knobs : KnobSpace(shape_, config_)) {
+      if (Stopped()) return;
       const Verdict verdict = CheckKnobs(shape_, knobs, config_);
       if (!verdict.valid()) continue;
       const bool any = best_.tiled || best_.reference;

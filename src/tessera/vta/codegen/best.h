@@ -24,6 +24,9 @@ struct BestOptions {
 
   // Default: the published design.
   TimingParameters timing = {};
+
+  // The search ends with an error soon after somebody asked to stop. Default: it does not look.
+  bool may_stop = false;
 };
 
 struct BestConv {
@@ -39,7 +42,7 @@ std::string DescribeSchedule(const BestConv& best);
 //   Determinism  a function of its arguments.
 //   Guarantee    never more cycles than the reference template at any of its valid knobs: those
 //                that a lower bound does not rule out are timed as well.
-// The error is for shapes that no schedule fits into the buffers.
+// The error is for shapes that no schedule fits into the buffers, or kInterrupted.
 Result<BestConv> FindBest(const ConvShape& shape, const Config& config,
                           const Epilogue& epilogue = {}, const BestOptions& options = {});
 

@@ -53,8 +53,8 @@ Result<ScheduledConv> WithTiles(const ConvShape& shape, std::string_view text,
 }
 
 Result<ScheduledConv> Searched(const ConvShape& shape, const CompileOptions& options) {
-  Result<BestConv> best =
-      FindBest(shape, options.config, options.epilogue, {.timing = options.timing});
+  Result<BestConv> best = FindBest(shape, options.config, options.epilogue,
+                                   {.timing = options.timing, .may_stop = true});
   if (!best) return best.error();
   return ScheduledConv{.kernel = std::move(best->kernel),
                        .report = best->report,
