@@ -75,7 +75,7 @@ class TilePlan {
   std::vector<Window> row_windows_, column_windows_;
   std::vector<OutputTile> tiles_;
   std::vector<TileStep> first_steps_;  // of the first tile
-  int64_t own_chunks_ = 0;         // chunks of them that no other tile has
+  int64_t own_chunks_ = 0;             // chunks of them that no other tile has
   std::vector<Extent> tail_chunks_;
   bool has_tail_ = false;
 };
