@@ -140,7 +140,7 @@ size_t TilePlan::StepsOf(size_t t) const {
   return HasOwnChunks(t) ? tail_chunks_.size() : chunks_.size();
 }
 
-Step TilePlan::StepOf(size_t t, size_t k) const {
+TileStep TilePlan::StepOf(size_t t, size_t k) const {
   if (t == 0) return first_steps_[k];
   const Extent channels = {0, tiles_[t].channels.size()};
   const auto number = static_cast<int64_t>(k), chunks = std::ssize(chunks_);
@@ -148,14 +148,14 @@ Step TilePlan::StepOf(size_t t, size_t k) const {
   return {tail_chunks_[k], channels, 0, chunks + own_chunks_ + number};
 }
 
-int32_t TilePlan::InputTag(const OutputTile& tile, const Step& step) const {
+int32_t TilePlan::InputTag(const OutputTile& tile, const TileStep& step) const {
   const int64_t place =
       (tile.n * std::ssize(row_windows_) + tile.h) * std::ssize(column_windows_) + tile.w;
   return static_cast<int32_t>(place * std::ssize(chunks_) + step.inputs);
 }
 
 // The first tile's own chunks come behind those of all pieces.
-int32_t TilePlan::WeightTag(const OutputTile& tile, const Step& step) const {
+int32_t TilePlan::WeightTag(const OutputTile& tile, const TileStep& step) const {
   const int64_t chunks = std::ssize(chunks_);
   const bool own = step.weights >= chunks;
   return static_cast<int32_t>((own ? channel_pieces_ - 1 : tile.c) * chunks + step.weights);

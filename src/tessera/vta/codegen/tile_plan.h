@@ -23,7 +23,7 @@ struct OutputTile {
 };
 
 // Input blocks, and the channel blocks of a tile that are multiplied with them.
-struct Step {
+struct TileStep {
   Extent chunk = {}, part = {};
   int64_t inputs = 0;   // number of the chunk that `chunk` is or belongs to
   int64_t weights = 0;  // number of the chunk: those of all tiles, then the others
@@ -51,11 +51,11 @@ class TilePlan {
   }
 
   size_t StepsOf(size_t t) const;
-  Step StepOf(size_t t, size_t k) const;
+  TileStep StepOf(size_t t, size_t k) const;
 
   // Numbers that are equal where the operands of two steps are the same.
-  int32_t InputTag(const OutputTile& tile, const Step& step) const;
-  int32_t WeightTag(const OutputTile& tile, const Step& step) const;
+  int32_t InputTag(const OutputTile& tile, const TileStep& step) const;
+  int32_t WeightTag(const OutputTile& tile, const TileStep& step) const;
 
   // Whether the last tile is a piece cut from a larger one. It may have chunks of its own, which
   // are larger than those of all tiles.
@@ -74,8 +74,8 @@ class TilePlan {
   int64_t widest_, channel_pieces_;
   std::vector<Window> row_windows_, column_windows_;
   std::vector<OutputTile> tiles_;
-  std::vector<Step> first_steps_;  // of the first tile
-  int64_t own_chunks_ = 0;         // chunks of them that no other tile has
+  std::vector<TileStep> first_steps_;  // of the first tile
+  int64_t own_chunks_ = 0;             // chunks of them that no other tile has
   std::vector<Extent> tail_chunks_;
   bool has_tail_ = false;
 };

@@ -148,7 +148,7 @@ class Generator {
       const int64_t tiles = plan_.InputsOf(tiles_[t]).tiles();
       inp_slot_tiles_ = std::max(inp_slot_tiles_, schedule_.tile_ci * tiles);
       for (size_t k = 0; k < plan_.StepsOf(t); ++k) {
-        const Step step = plan_.StepOf(t, k);
+        const TileStep step = plan_.StepOf(t, k);
         inputs.push_back(plan_.InputTag(tiles_[t], step));
         weights.push_back(plan_.WeightTag(tiles_[t], step));
       }
@@ -231,7 +231,7 @@ class Generator {
   }
 
   // Blocks of a tile's chunk that come before those of a step.
-  int64_t OffsetOf(const Step& step) const {
+  int64_t OffsetOf(const TileStep& step) const {
     return step.chunk.begin - plan_.chunks()[static_cast<size_t>(step.inputs)].begin;
   }
 
@@ -267,7 +267,7 @@ class Generator {
 
   // A step of a tile: its operands and its products.
   void Multiply(size_t t, size_t k, int64_t number) {
-    const Step step = plan_.StepOf(t, k);
+    const TileStep step = plan_.StepOf(t, k);
     const Operands operands = Load(t, k, number);
     if (t == 0) {
       if (k == 0) ClearFirst();
@@ -281,7 +281,7 @@ class Generator {
   }
 
   // Begins with the sums that are free, while those that the tile before has left are being stored.
-  void MultiplyFirst(size_t t, const Step& step, const Operands& operands) {
+  void MultiplyFirst(size_t t, const TileStep& step, const Operands& operands) {
     const Extent free = FreeBlocks(t), taken = TakenBlocks(t);
     if (free.size() > 0 && !cleared_ahead_) Clear(AreaOf(t, free));
     cleared_ahead_ = false;
@@ -332,7 +332,7 @@ class Generator {
   }
 
   // What multiplies channel blocks of a tile with the operands of a step.
-  std::vector<Placed>& Lists(size_t t, const Step& step, const Extent& channels,
+  std::vector<Placed>& Lists(size_t t, const TileStep& step, const Extent& channels,
                              const Operands& operands) {
     const OutputTile& tile = tiles_[t];
     const TilePlan::Inputs input = plan_.InputsOf(tile);
@@ -417,7 +417,7 @@ class Generator {
 
   Operands Load(size_t t, size_t k, int64_t number) {
     const OutputTile& tile = tiles_[t];
-    const Step step = plan_.StepOf(t, k);
+    const TileStep step = plan_.StepOf(t, k);
     const TileCache::Place input = inp_cache_->Use(number), weights = wgt_cache_->Use(number);
     const bool own = plan_.HasOwnChunks(t);
     const int64_t tiles = plan_.InputsOf(tile).tiles(), blocks = step.chunk.size();
@@ -492,7 +492,7 @@ class Generator {
     }
   }
 
-  void LoadWeights(const OutputTile& tile, const Step& step, int64_t place,
+  void LoadWeights(const OutputTile& tile, const TileStep& step, int64_t place,
                    const Scheduler::Slots& writes) {
     const int64_t cib = InputBlocks(shape_, config_);
     code_.Load(Memory::kWgt,
