@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/file.h"
+#include "tessera/base/json.h"
+
 namespace tessera {
 namespace {
 
@@ -44,6 +47,13 @@ std::string ToLine(const Json& json) {
 
 Json FromText(std::string_view text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+Result<Json> ReadJson(const std::string& file) {
+  const Result<std::string> text = ReadTextFile(file);
+  if (!text) return text.error();
+  if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
+  return FromText(*text);
 }
 
 const Json& ValueAt(const Json& json, std::string_view key) {

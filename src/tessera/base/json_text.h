@@ -11,6 +11,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "tessera/result.h"
+
 namespace tessera {
 
 using Json = nlohmann::ordered_json;
@@ -26,6 +28,9 @@ std::string ToLine(const Json& json);
 // It is for texts of our own: ParseJson (base/json.h) says what is wrong with those of others.
 // Sources call it instead of Json::parse because compiling the parser once is enough.
 Json FromText(std::string_view text);
+
+// The value that a file holds, with the limits of ParseJson, which FromText does not know.
+Result<Json> ReadJson(const std::string& file);
 
 // What an object holds at a key, for files that somebody may have changed since they were written:
 // null, no number, or no text, where there is no such key, no such type, or no object at all.

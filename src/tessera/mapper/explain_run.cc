@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/json.h"
 #include "tessera/base/json_text.h"
 #include "tessera/map.h"
 #include "tessera/mapper/compare.h"
@@ -19,14 +17,10 @@
 namespace tessera {
 namespace {
 
-// The result of a run, read with the limits that all files have.
 Result<Json> ReadResult(const RunDirectory& directory) {
   const std::string file = directory.File("result.json");
-  const Result<std::string> text = ReadTextFile(file);
-  if (!text) return text.error();
-  if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
-  Json json = FromText(*text);
-  if (json.is_object()) return json;
+  Result<Json> json = ReadJson(file);
+  if (!json || json->is_object()) return json;
   return Error{.kind = ErrorKind::kSyntax,
                .message = "this is not the result of a run",
                .where = {.file = file}};

@@ -1,6 +1,5 @@
 // Settings of mapping runs to and from files.
 #include "tessera/mapper/map_settings.h"
-#include "tessera/base/json_text.h"
 #include "tessera/map.h"
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "tessera/accelerator.h"
 #include "tessera/base/document.h"
 #include "tessera/base/file.h"
+#include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/mapper/any_factors.h"
 #include "tessera/network.h"

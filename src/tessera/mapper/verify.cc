@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
-#include "tessera/base/json.h"
 #include "tessera/base/json_text.h"
 #include "tessera/base/text.h"
 #include "tessera/cost/loopnest/interpreter.h"
@@ -606,17 +605,14 @@ Result<Verification> VerifyMapRun(const RunDirectory& directory, const VerifyOpt
   const Result<MapJob> job = LoadMapJob(directory);
   if (!job) return job.error();
   const std::string file = directory.File("result.json");
-  const Result<std::string> text = ReadTextFile(file);
-  if (!text) return text.error();
-  // Limits and keys that occur twice, before the parser that knows neither.
-  if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
-  const Json report = FromText(*text);
-  if (!report.is_object() || !report.contains("layers") || !report.contains("total")) {
+  const Result<Json> report = ReadJson(file);
+  if (!report) return report.error();
+  if (!report->is_object() || !report->contains("layers") || !report->contains("total")) {
     return Error{.kind = ErrorKind::kSyntax,
                  .message = "this is not the result of a mapping run",
                  .where = {.file = file}};
   }
-  return Verifier(directory, *job, report, options).Go();
+  return Verifier(directory, *job, *report, options).Go();
 }
 
 }  // namespace tessera

@@ -11,8 +11,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/file.h"
-#include "tessera/base/json.h"
 #include "tessera/base/json_text.h"
 #include "tessera/map.h"
 #include "tessera/mapper/map_network.h"
@@ -30,18 +28,6 @@ namespace tessera {
 std::span<const EmbeddedFile> WebPages();
 
 namespace {
-
-// A file of the run, read with the limits that all files have.
-Result<Json> ReadJson(const std::string& file) {
-  const Result<std::string> text = ReadTextFile(file);
-  if (!text) return text.error();
-  if (const Result<Node> node = ParseJson(*text, file); !node) return node.error();
-  Json json = FromText(*text);
-  if (json.is_object()) return json;
-  return Error{.kind = ErrorKind::kSyntax,
-               .message = "this is not a file of a run",
-               .where = {.file = file}};
-}
 
 // Seconds of all sittings, or null.
 Json SecondsOf(const RunDirectory& run) {
@@ -159,7 +145,11 @@ Result<Json> ResultOf(const RunDirectory& run) {
                  .message = fmt::format("{} has no results: the run has not ended", run.path()),
                  .hint = fmt::format("finish it with 'tessera resume {}'", run.path())};
   }
-  return ReadJson(run.File("result.json"));
+  Result<Json> json = ReadJson(run.File("result.json"));
+  if (!json || json->is_object()) return json;
+  return Error{.kind = ErrorKind::kSyntax,
+               .message = "this is not a file of a run",
+               .where = {.file = run.File("result.json")}};
 }
 
 Result<Json> ReportData(const std::vector<RunDirectory>& runs, const std::string& version) {
