@@ -102,9 +102,10 @@ TEST(ExactFloor, NoMappingCostsLessThanTheBoundsOnItsWay) {
       spread_close += both[j] > with[j] && both[j] * 1.02 > cost ? 1 : 0;
     }
   }
-  fmt::print("{} mappings; {} bounds are higher by a floor, {} of them within 2 %; {} and {} by "
-             "what arrays say of it\n",
-             mappings, raised, close, spread_raised, spread_close);
+  fmt::print(
+      "{} mappings; {} bounds are higher by a floor, {} of them within 2 %; {} and {} by "
+      "what arrays say of it\n",
+      mappings, raised, close, spread_raised, spread_close);
   EXPECT_GT(mappings, 1000);
   EXPECT_GT(raised, 500);
   EXPECT_GT(spread_raised, 500);

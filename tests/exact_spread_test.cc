@@ -90,8 +90,7 @@ TEST(ExactSpread, NoRandomMappingIsBetter) {
     const double bound = BoundOf(*made, k % 5 == 0);
     if (bound == 0) continue;
     ++mappings;
-    EXPECT_LE(bound, cost * (1 + kRounding))
-        << k << " " << ToString(made->random.problem);
+    EXPECT_LE(bound, cost * (1 + kRounding)) << k << " " << ToString(made->random.problem);
     close += bound * 1.02 > cost ? 1 : 0;
   }
   fmt::print("{} mappings, {} of them within 2 % of their bound\n", mappings, close);

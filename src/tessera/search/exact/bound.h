@@ -115,8 +115,8 @@ struct FloorEffort {
 };
 
 // What the innermost loop of a level says of the others, where it moves a window and leaves some
-// tensor alone: whether loops that leave that tensor alone, too, but bring other tiles of the window
-// are inside those that move the tensor. B3.
+// tensor alone: whether loops that leave that tensor alone, too, but bring other tiles of the
+// window are inside those that move the tensor. B3.
 enum class Inside : uint8_t { kAnything, kNoneOfThese, kSomeOfThese };
 
 // Scratch and arithmetic of one thread.

@@ -100,8 +100,7 @@ Inward InwardOf(const Model& model, const Frame& frame, int v, double arriving, 
                 .pj = arriving * tensor.later_pj,
                 .outside_pj = arriving * tensor.outside_pj};
   if (tensor.stay_words == 0 && tensor.stay_pj == 0) return inward;
-  const double moved =
-      model.tensors[v].simple ? ratio : std::min(1.0, plain_visits / frame.visits);
+  const double moved = model.tensors[v].simple ? ratio : std::min(1.0, plain_visits / frame.visits);
   const double stays = frame.visits * (1 - moved), whole = tensor.words * moved;
   inward.words = std::max(inward.words, whole + stays * tensor.stay_words);
   inward.pj = std::max(inward.pj, whole * tensor.later_pj + stays * tensor.stay_pj);

@@ -53,27 +53,27 @@ struct RaggedTensor {
 // further in that holds it too, or the MACs. A pair opens at its parent, stays open at levels that
 // do not hold the tensor, and closes at the level right above the child.
 struct TensorFrame {
-  bool closes = false;       // the pair's child is the level below, or the MACs
-  bool all_idle = false;     // no temporal loop of this level moves the tensor
-  bool link_risk = false;    // neighbours may pass words on
-  bool resend_risk = false;  // even a tile that is sent again as it was, to all who hold it
-  double idle = 0;           // product of this level's temporal factors that leave it alone
-  double copies = 0;         // instances of the level below that hold the same words
-  double copies_here = 0;    // the same of this level
-  double plain_visits = 0;   // of the visits, those that surely begin with another plain index
-  double groups = 0;         // requests at the pair's parent per request of one child
-  double pending_pj = 0;     // of the pair so far: per request of one child
-  double parent_pj = 0;      // of that, what is handed out by the pair's parent
-  double words = 0;          // tile below times visits
-  double close_pj = 0;       // per word, if the pair closes here
-  double later_pj = 0;       // per word, at least, of what is not decided yet
-  double outside_pj = 0;     // of later_pj, outside a Floor
-  double stay_words = 0;     // that go further in at a visit for which the tile stays, at least
-  double stay_pj = 0;        // and what they cost
+  bool closes = false;         // the pair's child is the level below, or the MACs
+  bool all_idle = false;       // no temporal loop of this level moves the tensor
+  bool link_risk = false;      // neighbours may pass words on
+  bool resend_risk = false;    // even a tile that is sent again as it was, to all who hold it
+  double idle = 0;             // product of this level's temporal factors that leave it alone
+  double copies = 0;           // instances of the level below that hold the same words
+  double copies_here = 0;      // the same of this level
+  double plain_visits = 0;     // of the visits, those that surely begin with another plain index
+  double groups = 0;           // requests at the pair's parent per request of one child
+  double pending_pj = 0;       // of the pair so far: per request of one child
+  double parent_pj = 0;        // of that, what is handed out by the pair's parent
+  double words = 0;            // tile below times visits
+  double close_pj = 0;         // per word, if the pair closes here
+  double later_pj = 0;         // per word, at least, of what is not decided yet
+  double outside_pj = 0;       // of later_pj, outside a Floor
+  double stay_words = 0;       // that go further in at a visit for which the tile stays, at least
+  double stay_pj = 0;          // and what they cost
   double outside_stay_pj = 0;  // of stay_pj, outside a Floor
-  double fill_part = 0;      // of the words that surely arrive at the child, if it closes
-  double open_words = 0;     // if it stays open: words for a child, whatever the order
-  RaggedTensor ragged = {};  // with any factors only
+  double fill_part = 0;        // of the words that surely arrive at the child, if it closes
+  double open_words = 0;       // if it stays open: words for a child, whatever the order
+  RaggedTensor ragged = {};    // with any factors only
 };
 
 // One level with its factors decided.

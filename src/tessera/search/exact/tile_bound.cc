@@ -85,9 +85,9 @@ void SetWords(TileStep& step, TileTerms& terms) {
   }
   terms.visits = parent.visits * ratio * step.used();
   terms.words = tile_words * terms.visits;
-  terms.least_words =
-      tensor.simple ? tile_words * parent.visits * (ratio / terms.idle_ratio) * step.used()
-                    : tile_words * PlainVisits(step) * step.used();
+  terms.least_words = tensor.simple
+                          ? tile_words * parent.visits * (ratio / terms.idle_ratio) * step.used()
+                          : tile_words * PlainVisits(step) * step.used();
   // All parallel factors over dimensions that can make children coincide, as far as they fit.
   terms.most_multicast = std::min(step.model.levels[step.level()].fan,
                                   tensor.simple ? terms.idle_ratio : ratio / step.plain_ratio);
