@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -17,25 +16,24 @@
 namespace tessera::bench {
 namespace {
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Calls per second over about `seconds`.
-double CallsPerSecond(const std::function<void()>& body, double seconds) {
-  const double begin = Now();
+// Calls per second of a clock, over about `seconds` of it.
+double CallsPerSecond(const std::function<void()>& body, double seconds, double (*now)()) {
+  const double begin = now();
   int64_t calls = 0;
   double elapsed = 0;
   do {
     body();
     ++calls;
-    elapsed = Now() - begin;
+    elapsed = now() - begin;
   } while (elapsed < seconds);
   return static_cast<double>(calls) / elapsed;
 }
 
 [[noreturn]] void Usage(std::string_view problem) {
-  fmt::print(stderr, "{}\nusage: BENCHMARK [--json FILE] [--seconds S] [--only TEXT]\n", problem);
+  fmt::print(stderr,
+             "{}\nusage: BENCHMARK [--json FILE] [--seconds S] [--only TEXT] "
+             "[--clock wall|processor]\n",
+             problem);
   std::exit(2);
 }
 
@@ -50,6 +48,8 @@ Harness::Harness(int argc, char** argv) {
       json_path_ = value;
     } else if (flag == "--only") {
       only_ = value;
+    } else if (flag == "--clock" && (value == "wall" || value == "processor")) {
+      now_ = value == "wall" ? &SteadySeconds : &ProcessorSeconds;
     } else if (const Result<double> seconds = ParseDouble(value); flag == "--seconds" && seconds) {
       seconds_ = *seconds;
     } else {
@@ -64,7 +64,7 @@ double Harness::Measure(const std::string& name, const std::string& unit, double
   if (name.find(only_) == std::string::npos) return 0;
   body();  // warm-up: caches, first allocations
   std::array<double, kParts> parts{};
-  for (double& part : parts) part = items * CallsPerSecond(body, seconds_ / kParts);
+  for (double& part : parts) part = items * CallsPerSecond(body, seconds_ / kParts, now_);
   std::sort(parts.begin(), parts.end());
   rows_.push_back({name, unit, baseline, "", parts[kParts / 2]});
   return rows_.back().per_second;

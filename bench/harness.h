@@ -9,12 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "tessera/record/clock.h"
+
 namespace tessera::bench {
 
 class Harness {
  public:
-  // Reads --json FILE, --seconds S (time per measurement, default 0.3) and --only TEXT (measures
-  // the rows whose name holds TEXT, for profilers); others end the program.
+  // Reads --json FILE, --seconds S (time per measurement, default 0.3), --only TEXT (measures the
+  // rows whose name holds TEXT, for profilers) and --clock (processor: time of all threads, which
+  // other programs on the machine do not lengthen; default wall); others end the program.
   Harness(int argc, char** argv);
 
   // Whether --only leaves a row in.
@@ -44,6 +47,7 @@ class Harness {
   std::string json_path_;
   std::string only_;
   double seconds_ = 0.3;
+  double (*now_)() = &SteadySeconds;
   std::vector<Row> rows_;
 };
 

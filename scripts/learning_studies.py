@@ -1,10 +1,11 @@
-"""Studies behind docs/results/efficient-marl.md: the phases of training (figures 2 to 5) and returns (figure 6).
+"""Studies behind docs/results/efficient-marl.md: environments, the phases of training (figures 2 to 5), returns (figure 6).
 
-scripts/results-agents runs and keeps the first and makes the tables and figures of both. What stands beside PyTorch is
+scripts/results-agents runs and keeps the first two and makes the tables and figures of all. What stands beside PyTorch is
 in pytorch_studies.py.
 """
 import json
 import os
+import re
 import shlex
 import statistics
 import subprocess
@@ -185,9 +186,9 @@ ORIGINAL = {3: {"predator_prey": 2300, "cooperative_navigation": 2880}, 6: {"pre
 
 
 def environments_row(tessera, env, sitting):
-    """Steps per second of the clock, by agents: the median of five parts, on a machine that others use."""
+    """Steps per second of the processor's time, by agents: the median of five parts."""
     with tempfile.TemporaryDirectory() as folder:
-        words = ["--only", env, "--seconds", "0.5"]
+        words = ["--only", env, "--seconds", "0.2", "--clock", "processor"]
         command = [os.path.join(os.path.dirname(tessera), "bench/engine_bench"), *words, "--json", f"{folder}/found.json"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         with open(f"{folder}/found.json") as file:
@@ -214,6 +215,53 @@ def environments_table(rows):
             cells.append(f"{best:,}" + (f" ({original:,})" if original else ""))
         body.append([env, *cells])
     return table(["steps/s (the original)", *(f"{agents} agents" for agents in FILL)], body)
+
+
+# ---- Worlds beside MPE2 itself, and what a large replay takes ----
+
+MPE2_SEED, MPE2_EPISODES = 1, 300
+
+
+def mpe2_row(tessera):
+    """What scripts/check-mpe2 counts in random worlds."""
+    words = ["scripts/check-mpe2", str(MPE2_SEED), str(MPE2_EPISODES)]
+    told = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | {"TESSERA": tessera})
+    episodes, equal, last, differ = map(int, re.search(
+        r"(\d+) episodes: (\d+) numbers equal, (\d+) rewards differ in the last place, (\d+) differ", told.stdout).groups())
+    return [{"command": shlex.join(words), "part": "mpe2", "episodes": episodes, "equal": equal, "last_place": last,
+             "differ": differ}]
+
+
+def mpe2_parts(tessera):
+    yield ("mpe2",), lambda: mpe2_row(tessera)
+
+
+def mpe2_table(rows):
+    return table(["random episodes", "numbers equal", "in the last place only", "different"],
+                 [[f"{row[key]:,}" for key in ("episodes", "equal", "last_place", "differ")] for row in rows])
+
+
+MEMORY_AGENTS, MEMORY_FILL = 48, 1_000_000
+
+
+def memory_row(tessera, replay):
+    """The largest memory of the whole process, from the kernel."""
+    command = ["profile", "--agents", str(MEMORY_AGENTS), "--replay", replay, "--fill", str(MEMORY_FILL), "--set",
+               f"capacity={MEMORY_FILL}", "--rounds", "1", "--threads", "1"]
+    process = subprocess.Popen([tessera, *command], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status != 0:
+        sys.exit(f"results-agents: failed: {shlex.join(command)}")
+    return [{"command": "tessera " + shlex.join(command), "part": replay, "kilobytes": used.ru_maxrss}]
+
+
+def memory_parts(tessera):
+    yield ("compact",), lambda: memory_row(tessera, "compact")
+
+
+def memory_table(rows):
+    return table(["agents", "transitions", "replay", "GB of the process"],
+                 [[MEMORY_AGENTS, f"{MEMORY_FILL:,}", row["part"], f"{row['kilobytes'] * 1024 / 1e9:.2f}"] for row in rows])
 
 
 # ---- Figure 6: returns ----
