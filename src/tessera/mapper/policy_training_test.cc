@@ -24,7 +24,7 @@ constexpr std::string_view kSmall = R"(format: tessera-curriculum-1
 networks: [alexnet, squeezenet1.1]
 held_out: [resnet18]
 presets: [simple3, nvdla]
-problems: 96
+problems: 48
 improve: 300
 epochs: 12
 visits: 4
