@@ -325,6 +325,7 @@ struct Mapper::State {
   Annealer& AnnealerOf(int worker);
   LoopMapping AllOutside() const;
   bool IsNear();
+  bool IsPeak(int64_t evaluations);
   void FirstWalk();
   void AnnealRound(ThreadPool& pool);
 
@@ -388,32 +389,41 @@ bool Mapper::State::IsNear() {
   return best.value <= kFarFromProved * least;
 }
 
+// Whether a short chain near the best mapping finds nothing better, so that longer ones would not
+// bring what they cost.
+bool Mapper::State::IsPeak(int64_t evaluations) {
+  const double before = best.value;
+  Take(AnnealerOf(0).Walk(best.mapping, {.evaluations = evaluations, .hot = 0.05}), true);
+  return best.value >= before * (1 - kTolerance);
+}
+
 // Something to compare with, before anything else is done.
 void Mapper::State::FirstWalk() {
-  const bool begun = options.begun && has_mapping && IsNear();
+  const bool begun = options.begun && has_mapping;
   if (!has_mapping) {
     const LoopMapping outside = AllOutside();
     if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
   }
   if (!has_mapping) return;
-  const auto walk = [&](int64_t per_width, double hot, bool same_keep) {
-    const int64_t evaluations = per_width * options.dive_width;
-    annealed += evaluations;
-    if (begun) return;
-    Take(AnnealerOf(0).Walk(
-             best.mapping,
-             {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
-         true);
-  };
-  if (choices.sets.size() == 1) {
-    walk(/*per_width=*/16, /*hot=*/1.0, /*same_keep=*/false);
-  } else {
-    // First among mappings whose levels hold all that they can: most of what is good is near one of
-    // them, and there are far fewer. Then with the choice.
-    walk(/*per_width=*/64, /*hot=*/1.0, /*same_keep=*/true);
-    walk(/*per_width=*/64, /*hot=*/0.3, /*same_keep=*/false);
+  // With a choice, first among mappings whose levels hold all that they can: most of what is good
+  // is near one of them, and there are far fewer.
+  const bool one = choices.sets.size() == 1;
+  const int64_t evaluations = (one ? 16 : 64) * options.dive_width;
+  annealed += (one ? 1 : 2) * evaluations;
+  if (begun && IsNear()) return;
+  constexpr int64_t kPart = 8;
+  const LoopMapping start = best.mapping;
+  if (!begun || !IsPeak(evaluations / kPart)) {
+    const auto walk = [&](const LoopMapping& from, double hot, bool same_keep) {
+      Take(
+          AnnealerOf(0).Walk(
+              from, {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
+          true);
+    };
+    walk(start, /*hot=*/1.0, /*same_keep=*/!one);
+    if (!one) walk(best.mapping, /*hot=*/0.3, /*same_keep=*/false);
   }
-  if (!begun) counters.evaluations += AnnealerOf(0).evaluations();
+  counters.evaluations += AnnealerOf(0).evaluations();
 }
 
 // Work is counted, not timed, so that results repeat: about a microsecond each.
