@@ -66,6 +66,7 @@ struct MarlOptions {
   double turn = 400;
   double anew_least = 0.2;
   double anew = 0.8;
+  double last = 0.2;
   double settled_first = 0;
   double settled = 0;
   int64_t proposals = 16;
@@ -264,10 +265,12 @@ class MarlSearcher final : public Searcher {
            !found_.entries().empty();
   }
 
-  // Which part of what each heir does is anything at first: of those drawn to begin anew, all.
+  // Which part of what each heir does is anything at first: of those drawn to begin anew, all. The
+  // last team settles: none of its agents begins anew.
   std::vector<double> Unsure(uint64_t seed) const {
     CounterRng rng(seed, StreamId("search.marl.heirs"));
-    const double anew = std::lerp(options_.anew_least, options_.anew, rng.Uniform());
+    const double drawn = std::lerp(options_.anew_least, options_.anew, rng.Uniform());
+    const double anew = options_.last > 0 && Left() < LastHeirs() ? 0 : drawn;
     std::vector<double> unsure;
     for (size_t i = 0; i < agents_.size(); ++i) {
       unsure.push_back(rng.Uniform() < anew ? 1.0 : options_.unsure);
@@ -279,11 +282,18 @@ class MarlSearcher final : public Searcher {
   // not do for others after them.
   double Span() const {
     if (options_.span <= 0) return 0;
-    const double left = static_cast<double>(std::max<int64_t>(1, samples_ - observed_));
-    const double grown = options_.span * std::pow(options_.growth, static_cast<double>(lives_));
-    const double span = Inherit() ? options_.turn : grown;
+    const double left = Left();
+    if (Inherit()) return left < LastHeirs() ? left : options_.turn;
+    const double span = options_.span * std::pow(options_.growth, static_cast<double>(lives_));
     const bool heirs_next = options_.teams > 0 && lives_ + 1 >= options_.teams;
-    return left < span + (heirs_next ? options_.turn : grown * options_.growth) ? left : span;
+    return left < span + (heirs_next ? options_.turn : span * options_.growth) ? left : span;
+  }
+
+  double Left() const { return static_cast<double>(std::max<int64_t>(1, samples_ - observed_)); }
+
+  // With fewer samples left, heirs that begin are the last.
+  double LastHeirs() const {
+    return options_.turn + std::max(options_.turn, options_.last * static_cast<double>(samples_));
   }
 
   // Algorithm 1 on what was collected.
@@ -425,6 +435,8 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"anew_least", &O::anew_least, Range{0, 1},
         "part of its agents that begin anew: at least, a draw for each team"},
        {"anew", &O::anew, Range{0, 1}, "and at most"},
+       {"last", &O::last, Range{0, 1},
+        "part of the budget of the last team, of which all inherit; 0: it is like the others"},
        {"settled_first", &O::settled_first, Range{0, 1},
         "part of the rounds in which the best agents that found nothing better go on, at first"},
        {"settled", &O::settled, Range{0, 1}, "the same when the budget is spent"},
