@@ -71,6 +71,7 @@ struct MarlOptions {
   double settled = 0;
   int64_t proposals = 16;
   double unsure = 0.2;
+  double unsure_later = 0.05;
 };
 
 UnitKind KindOf(const MarlOptions& options) {
@@ -273,7 +274,7 @@ class MarlSearcher final : public Searcher {
     const double anew = options_.last > 0 && Left() < LastHeirs() ? 0 : drawn;
     std::vector<double> unsure;
     for (size_t i = 0; i < agents_.size(); ++i) {
-      unsure.push_back(rng.Uniform() < anew ? 1.0 : options_.unsure);
+      unsure.push_back(rng.Uniform() < anew ? 1.0 : options_.unsure_later);
     }
     return unsure;
   }
@@ -443,8 +444,9 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"proposals", &O::proposals, Range{1, 4096},
         "with a policy: its proposals that the agents begin with; the first 4 are samples"},
        {"unsure", &O::unsure, Range{0.001, 1},
-        "with a policy, and of heirs: chance that an agent begins with for values of no proposal, "
-        "or not those of the best mapping"}});
+        "with a policy: chance that an agent begins with for values of no proposal"},
+       {"unsure_later", &O::unsure_later, Range{0.001, 1},
+        "the same for agents that inherit: for values that the best mapping does not have"}});
 }
 
 }  // namespace
