@@ -77,12 +77,9 @@ PARTED_SEEDS = 3
 
 
 # What is registered: after two teams, others that inherit the best mapping, but for agents that begin anew.
-HEIRS = LESSONS.removesuffix(":teams=0") + ":teams=2:turn=400:anew_least=0.2:anew=0.8:last=0.2:unsure_later=0.05"
-LESS_SURE = {"unsure_later": 0.2}
-INHERITED = {"as registered": {}, "less sure of the rest": LESS_SURE, "... nobody inherits": LESS_SURE | {"teams": 0},
-             "... from the second team on": LESS_SURE | {"teams": 1}, "... turns of 800": LESS_SURE | {"turn": 800},
-             "... half anew": LESS_SURE | {"anew_least": 0.5, "anew": 0.5},
-             "... the last as the others": LESS_SURE | {"last": 0}}
+HEIRS = LESSONS.removesuffix(":teams=0") + ":teams=2:turn=400:anew_least=0.2:anew=0.8:last=0.2:unsure=0.2"
+INHERITED = {"as registered": {}, "nobody inherits": {"teams": 0}, "from the second team on": {"teams": 1},
+             "half anew": {"anew_least": 0.5, "anew": 0.5}, "nobody settles": {"last": 0}}
 INHERITED_LAYERS = PARTED_LAYERS + ["resnet50-gamma 13", "vgg16-gamma 5", "vgg16-gamma 7", "vgg16-gamma 8",
                                     "resnet18-gamma 9", "alexnet-gamma 5", "resnet50-gamma 7"]
 

@@ -71,7 +71,6 @@ struct MarlOptions {
   double settled = 0;
   int64_t proposals = 16;
   double unsure = 0.2;
-  double unsure_later = 0.05;
 };
 
 UnitKind KindOf(const MarlOptions& options) {
@@ -154,6 +153,7 @@ class MarlSearcher final : public Searcher {
     double best = kInfeasibleCost;  // logarithm of the cost
     Elites elites;
     bool later = false;  // others began before them
+    bool settles = false;  // the last: nothing rewards them for being unsure
     double span = 0;     // samples until entropy has fallen and others begin; 0: the budget
     int64_t samples = 0, improved = 0;
     std::unordered_set<size_t> known = {};  // hashes of their points
@@ -249,6 +249,7 @@ class MarlSearcher final : public Searcher {
     // Those that come later look elsewhere.
     team->later = lives_ > 1;
     if (heirs) {
+      team->settles = SettlingIsLeft();
       team->lanes.Prefer(std::span(&found_.entries()[0].point, 1), std::array{1.0}, Unsure(seed));
     } else if (lives_ == 1 && !proposed_.empty()) {
       std::vector<double> weights;
@@ -266,15 +267,15 @@ class MarlSearcher final : public Searcher {
            !found_.entries().empty();
   }
 
-  // Which part of what each heir does is anything at first: of those drawn to begin anew, all. The
-  // last team settles: none of its agents begins anew.
+  // Which part of what each heir does is anything at first: of those drawn to begin anew, all. In
+  // the last team nobody is.
   std::vector<double> Unsure(uint64_t seed) const {
     CounterRng rng(seed, StreamId("search.marl.heirs"));
     const double drawn = std::lerp(options_.anew_least, options_.anew, rng.Uniform());
-    const double anew = options_.last > 0 && Left() < LastHeirs() ? 0 : drawn;
+    const double anew = SettlingIsLeft() ? 0 : drawn;
     std::vector<double> unsure;
     for (size_t i = 0; i < agents_.size(); ++i) {
-      unsure.push_back(rng.Uniform() < anew ? 1.0 : options_.unsure_later);
+      unsure.push_back(rng.Uniform() < anew ? 1.0 : options_.unsure);
     }
     return unsure;
   }
@@ -291,6 +292,9 @@ class MarlSearcher final : public Searcher {
   }
 
   double Left() const { return static_cast<double>(std::max<int64_t>(1, samples_ - observed_)); }
+
+  // Whether heirs that begin now have only to settle on the best mapping.
+  bool SettlingIsLeft() const { return options_.last > 0 && Left() < LastHeirs(); }
 
   // With fewer samples left, heirs that begin are the last.
   double LastHeirs() const {
@@ -335,7 +339,7 @@ class MarlSearcher final : public Searcher {
     Team& team = Playing();
     const double later = team.later ? options_.entropy_later * (1 - Spent()) : 0;
     const double spent = team.span > 0 ? std::min(1.0, team.Lived()) : Spent();
-    team.lanes.SetEntropy(EntropyAfter(options_, spent) + later);
+    team.lanes.SetEntropy(team.settles ? 0 : EntropyAfter(options_, spent) + later);
     if (options_.explore <= 0 && options_.explore_last <= 0) return;
     LearnerLanes& lanes = team.lanes;
     const double choices = std::lerp(options_.explore, options_.explore_last, Spent());
@@ -444,9 +448,8 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
        {"proposals", &O::proposals, Range{1, 4096},
         "with a policy: its proposals that the agents begin with; the first 4 are samples"},
        {"unsure", &O::unsure, Range{0.001, 1},
-        "with a policy: chance that an agent begins with for values of no proposal"},
-       {"unsure_later", &O::unsure_later, Range{0.001, 1},
-        "the same for agents that inherit: for values that the best mapping does not have"}});
+        "chance that an agent begins with for values that no proposal of a policy has, or, if it "
+        "inherits, not the best mapping"}});
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ TEST(Methods, HeirsBeginWithTheBestMapping) {
   constexpr size_t kBefore = 160, kRound = 16;
   const auto agreeing = [](const std::string& anew) {
     const Played played =
-        Play("marl:span=160:teams=1:unsure_later=0.001:anew_least=" + anew + ":anew=" + anew);
+        Play("marl:span=160:teams=1:unsure=0.001:anew_least=" + anew + ":anew=" + anew);
     const std::span<const Trial> trials(played.trials);
     const Trial& best = *std::ranges::min_element(
         trials.first(kBefore), {}, [](const Trial& trial) {
