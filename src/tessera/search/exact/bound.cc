@@ -68,6 +68,13 @@ double GroupsBelow(std::span<const Frame> frames, const TensorStep& step) {
   return groups;
 }
 
+// Visits at which an index of a plain dimension changes: with loops over such dimensions, those of
+// one visit of the level outside begin with another index than those before ended with. B3.
+double PlainVisits(const Model& model, double outside, double visits_outside, double factors) {
+  const bool all = model.exact && !model.any && factors > 1;
+  return (all ? visits_outside : outside) * factors;
+}
+
 // What follows from the factors alone: runs, copies and groups of the tensor. B1, B4, B5.
 void SetFactors(std::span<const Frame> frames, TensorStep& step) {
   const TensorFacts& tensor = step.tensor();
@@ -75,7 +82,7 @@ void SetFactors(std::span<const Frame> frames, TensorStep& step) {
   TensorFrame& out = step.out();
   double idle_space = 1;
   out.idle = 1;
-  out.plain_visits = step.outside().plain_visits;
+  double plain_time = 1;
   for (int d = 0; d < step.model.num_dims; ++d) {
     if (!Has(tensor.dims, d)) {
       idle_space *= frame.spatial[d];
@@ -84,8 +91,10 @@ void SetFactors(std::span<const Frame> frames, TensorStep& step) {
     } else if (Has(tensor.window, d)) {
       step.moving_space *= frame.spatial[d];
     }
-    if (Has(tensor.plain, d)) out.plain_visits *= frame.temporal[d];
+    if (Has(tensor.plain, d)) plain_time *= frame.temporal[d];
   }
+  out.plain_visits =
+      PlainVisits(step.model, step.outside().plain_visits, step.parent.visits, plain_time);
   out.all_idle = (frame.loops & tensor.dims) == 0;
   out.copies_here = step.outside().copies;
   out.copies = step.outside().copies * idle_space;
@@ -195,6 +204,10 @@ void CloseAtChild(const TensorStep& step) {
                           model.inner_slack_pj[child][v];
   const OutsideCost outside = OutsideOf(step, child);
   out.outside_pj = outside.word_pj * frame.used_below;
+  if (outside.word_pj > 0) {
+    out.outside_stay_pj =
+        RefillOf(model, v, child, step.tile.words[v], step.floor).pj * frame.used_below;
+  }
   frame.outside_fixed_pj -= outside.elided_pj * tensor.elements * out.copies;
   step.operands.AddInside(v, step.level(), out.copies, step.idle_extents);
 }
@@ -238,6 +251,9 @@ void StayOpen(const TensorStep& step, int next) {
       const double fill_pj = inner.word_pj - step.model.inner_pj[next][step.v];
       const OutsideCost outside = OutsideOf(step, next);
       out.outside_pj = out.pending_pj + frame.used_below * (fill_pj + outside.word_pj);
+      const Refill beyond =
+          RefillOf(step.model, step.v, step.child(), step.tile.words[step.v], step.floor);
+      out.outside_stay_pj = beyond.words * out.pending_pj + beyond.pj * frame.used_below;
       frame.outside_fixed_pj -= inner.elided_pj * tensor.elements * out.copies;
     }
   } else if (!step.model.any) {
@@ -289,7 +305,7 @@ void NotYetOpen(const TensorStep& step) {
   const int home = step.model.home[step.v];
   out.closes = false;
   out.pending_pj = out.close_pj = out.open_words = out.stay_words = out.stay_pj = 0;
-  out.outside_pj = 0;
+  out.outside_pj = out.outside_stay_pj = 0;
   out.fill_part = 1;
   out.words = frame.visits * step.tile.words[step.v];
   out.later_pj = step.model.inner_pj[home][step.v] * frame.used_below;
@@ -324,7 +340,8 @@ void AddTensor(std::span<const Frame> frames, TensorStep step) {
   } else {
     out.words = step.frame.visits * (step.level() == 0 ? 1 : step.tile.words[step.v]);
   }
-  out.close_pj = out.later_pj = out.outside_pj = out.stay_words = out.stay_pj = 0;
+  out.close_pj = out.later_pj = out.outside_pj = 0;
+  out.stay_words = out.stay_pj = out.outside_stay_pj = 0;
   out.fill_part = 1;
   if (step.level() == 0) return CloseAtMacs(step);
   if (out.closes) return CloseAtChild(step);
@@ -373,7 +390,7 @@ Frame Bounder::Root() const {
 Chain Bounder::RootChain() {
   Chain chain;
   for (int v = 0; v < model_.num_tensors; ++v) {
-    chain.idle_run[v] = 1;
+    chain.idle_run[v] = chain.plain_visits[v] = 1;
     if (model_.Followed(v)) chain.delivered[v] = TileWords(model_, v, model_.bounds, touched_);
   }
   for (int8_t& dim : chain.dims) dim = -1;

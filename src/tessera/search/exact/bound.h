@@ -93,17 +93,31 @@ struct Shared {
 struct Floor {
   int level = -1;  // -1: not known
   OperandFront front = {};
+  OperandFront spread = {};  // the same, by every way to spread the problem over the arrays. B23
   std::shared_ptr<const RaggedFloor> ragged = {};  // with any factors: tile by tile. R5
 };
 
-// What may be spent on one with any factors.
+class SpreadBound;
+
+// What may be spent on one.
 struct FloorEffort {
-  // Tiles times choices of parallel factors. 10^8 take about a second. Default: 1.5e8.
+  // With any factors: tiles times choices of parallel factors. 10^8 take about a second. Default:
+  // 1.5e8.
   double most_pairs = 1.5e8;
+
+  // Knows all ways to spread the problem over the arrays; those that are worth `enough` or more do
+  // not matter. Default: none.
+  SpreadBound* spread = nullptr;
+  double enough = kInfinity;
 
   // Asked all the time; true ends it without a floor. Default: never.
   std::function<bool()> stopped = {};
 };
+
+// What the innermost loop of a level says of the others, where it moves a window and leaves some
+// tensor alone: whether loops that leave that tensor alone, too, but bring other tiles of the
+// window are inside those that move the tensor. B3.
+enum class Inside : uint8_t { kAnything, kNoneOfThese, kSomeOfThese };
 
 // Scratch and arithmetic of one thread.
 class Bounder {
@@ -133,7 +147,11 @@ class Bounder {
     const double value = ValueOf(bound, goal, front);
     if (floor_.level < 0 || level <= floor_.level) return value;
     const Bound outside{.energy_pj = bound.outside_pj, .cycles = bound.cycles};
-    return std::max(value, ValueOf(outside, goal, floor_.front));
+    return std::max(value, ValueOf(outside, goal, floor_));
+  }
+  // Of what is outside a floor, and the floor. B21.
+  double ValueOf(const Bound& outside, Goal goal, const Floor& floor) const {
+    return std::max(ValueOf(outside, goal, floor.front), ValueOf(outside, goal, floor.spread));
   }
 
   const Model& model() const { return model_; }
@@ -173,7 +191,14 @@ class Bounder {
 
   // Lower bound of all mappings with this chain of innermost loops, where `dim` is the choice at
   // this level (-1: it has no loops). `frames` are indexed by level.
-  Bound Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim, Chain& out);
+  // `inside`: what else is inside the loops that move some tensor.
+  Bound Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim, Chain& out,
+               Inside inside = Inside::kAnything);
+  // Whether there is something that can be inside or not.
+  bool HasRivals(const Frame& frame, int dim) const;
+  // The less of both, if there is something that can be inside or not.
+  Bound ExtendBoth(std::span<const Frame> frames, int level, const Chain& chain, int dim,
+                   Chain& out);
 
   // `chains` of the levels at and above `level`.
   ChainSummary Summarize(std::span<const Frame> frames, int level,

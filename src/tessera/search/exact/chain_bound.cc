@@ -31,10 +31,41 @@ double IdleRun(const TensorFrame& tensor, double outer_run) {
   return tensor.idle * (tensor.all_idle ? outer_run : 1);
 }
 
+// A tensor that the innermost loop leaves alone, a window that it moves, and loops that leave the
+// one alone but bring another tile of the other. If one of these is inside the loops that move the
+// tensor, so are the others that leave it alone, at most; else none of these. B3.
+struct Rivals {
+  int stays = -1, slides = -1;
+  double others = 1;  // product of the loops that leave the tensor alone, without these
+};
+
+Rivals RivalsOf(const Model& model, const Frame& frame, int dim) {
+  if (!model.exact || model.any || dim < 0) return {};
+  for (int v = 0; v < model.num_tensors; ++v) {
+    if (!Has(model.tensors[v].window, dim)) continue;
+    for (int stays = 0; stays < model.num_tensors; ++stays) {
+      if (Has(model.tensors[stays].dims, dim) || frame.tensors[stays].all_idle) continue;
+      const uint32_t these = frame.loops & ~model.tensors[stays].dims & model.tensors[v].plain;
+      if (these == 0) continue;
+      Rivals rivals{.stays = stays, .slides = v, .others = frame.tensors[stays].idle};
+      for (int d = 0; d < model.num_dims; ++d) {
+        if (Has(these, d)) rivals.others /= frame.temporal[d];
+      }
+      return rivals;
+    }
+  }
+  return {};
+}
+
 // Chooses `dim` as the innermost loop of the level.
 void ChooseInnermost(const Model& model, const Frame& frame, const Chain& outer, int dim,
-                     Chain& chain) {
+                     Inside inside, Chain& chain) {
   chain.dims[frame.level] = static_cast<int8_t>(dim);
+  for (int v = 0; v < model.num_tensors; ++v) {
+    const double here = frame.tensors[v].plain_visits;
+    const bool moved = (frame.loops & model.tensors[v].plain) != 0;
+    chain.plain_visits[v] = moved ? here : std::max(here, outer.plain_visits[v]);
+  }
   if (dim < 0) return;
   chain.first_dim = static_cast<int8_t>(dim);
   chain.first_level = static_cast<int8_t>(frame.level);
@@ -42,26 +73,39 @@ void ChooseInnermost(const Model& model, const Frame& frame, const Chain& outer,
     const bool idle = !Has(model.tensors[v].dims, dim);
     chain.idle_run[v] = idle ? IdleRun(frame.tensors[v], outer.idle_run[v]) : 1;
   }
+  if (inside == Inside::kAnything) return;
+  const Rivals rivals = RivalsOf(model, frame, dim);
+  if (inside == Inside::kNoneOfThese) {
+    chain.idle_run[rivals.stays] = rivals.others;
+  } else {
+    double& visits = chain.plain_visits[rivals.slides];
+    visits = std::max(visits, frame.visits / rivals.others);
+  }
 }
 
 // What goes further in than the level below a frame: words of one instance of it, and their energy
 // in all.
 struct Inward {
   double words = 0, pj = 0;
+  double outside_pj = 0;  // of pj, outside a Floor
 };
 
 // At least what arrives there, of `ratio` of all visits' tiles; and at visits for which the tile
 // stays, what the levels inside had no room for. Of windows only advances of plain dimensions are
 // sure to bring a whole tile. B6, B19.
-Inward InwardOf(const Model& model, const Frame& frame, int v, double arriving, double ratio) {
+Inward InwardOf(const Model& model, const Frame& frame, int v, double arriving, double ratio,
+                double plain_visits) {
   const TensorFrame& tensor = frame.tensors[v];
-  Inward inward{.words = arriving, .pj = arriving * tensor.later_pj};
+  Inward inward{.words = arriving,
+                .pj = arriving * tensor.later_pj,
+                .outside_pj = arriving * tensor.outside_pj};
   if (tensor.stay_words == 0 && tensor.stay_pj == 0) return inward;
-  const double moved =
-      model.tensors[v].simple ? ratio : std::min(1.0, tensor.plain_visits / frame.visits);
+  const double moved = model.tensors[v].simple ? ratio : std::min(1.0, plain_visits / frame.visits);
   const double stays = frame.visits * (1 - moved), whole = tensor.words * moved;
   inward.words = std::max(inward.words, whole + stays * tensor.stay_words);
   inward.pj = std::max(inward.pj, whole * tensor.later_pj + stays * tensor.stay_pj);
+  inward.outside_pj =
+      std::max(inward.outside_pj, whole * tensor.outside_pj + stays * tensor.outside_stay_pj);
   return inward;
 }
 
@@ -177,6 +221,7 @@ void MergeIntoFirst(const Model& model, std::vector<Chain>& chains) {
     for (int v = 0; v < model.num_tensors; ++v) {
       all.idle_run[v] = std::max(all.idle_run[v], chain.idle_run[v]);
       all.delivered[v] = std::min(all.delivered[v], chain.delivered[v]);
+      all.plain_visits[v] = std::min(all.plain_visits[v], chain.plain_visits[v]);
     }
     for (int k = 0; k < model.num_levels; ++k) {
       all.reads[k] = std::min(all.reads[k], chain.reads[k]);
@@ -255,7 +300,7 @@ double Bounder::WindowRatio(std::span<const Frame> frames, int level, int v, con
   const TensorFacts& tensor = model_.tensors[v];
   const Frame& frame = frames[static_cast<size_t>(level)];
   // Advances of plain dimensions bring the whole tile, whatever the order.
-  const double least = frame.tensors[v].plain_visits / frame.visits;
+  const double least = chain.plain_visits[v] / frame.visits;
   const InnermostLoop innermost{.level = chain.first_level, .dim = chain.first_dim};
   const int dim = innermost.dim;
   if (dim == kUnknown) return least;
@@ -293,11 +338,27 @@ double Bounder::BusiestCycles(const double* reads, const double* writes) const {
   return cycles;
 }
 
+bool Bounder::HasRivals(const Frame& frame, int dim) const {
+  return RivalsOf(model_, frame, dim).stays >= 0;
+}
+
+Bound Bounder::ExtendBoth(std::span<const Frame> frames, int level, const Chain& chain, int dim,
+                          Chain& out) {
+  Bound bound = Extend(frames, level, chain, dim, out);
+  if (!HasRivals(frames[static_cast<size_t>(level)], dim)) return bound;
+  Chain scratch;
+  const Bound none = Extend(frames, level, chain, dim, scratch, Inside::kNoneOfThese);
+  const Bound some = Extend(frames, level, chain, dim, scratch, Inside::kSomeOfThese);
+  return {.energy_pj = std::min(none.energy_pj, some.energy_pj),
+          .cycles = std::min(none.cycles, some.cycles),
+          .outside_pj = std::min(none.outside_pj, some.outside_pj)};
+}
+
 Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& chain, int dim,
-                      Chain& out) {
+                      Chain& out, Inside inside) {
   const Frame& frame = frames[static_cast<size_t>(level)];
   out = chain;
-  ChooseInnermost(model_, frame, chain, dim, out);
+  ChooseInnermost(model_, frame, chain, dim, inside, out);
   double later_pj = frame.later_fixed_pj, outside_pj = frame.outside_fixed_pj;
   Traffic open;
   for (int v = 0; v < model_.num_tensors; ++v) {
@@ -309,12 +370,12 @@ Bound Bounder::Extend(std::span<const Frame> frames, int level, const Chain& cha
     Delivery delivery = DeliveryOf(model_, frame, holder.used, v, words, chain.delivered[v]);
     delivery.requested *= tensor.closes ? AskedBy(frames, level, v, out) : 1;
     // What instances further in, or beyond a level that does not hold it, surely get of it. R3.
-    double inside = delivery.words;
+    double further_in = delivery.words;
     if (model_.any && counted && model_.tensors[v].simple) {
-      inside = tensor.words * RaggedRatio(frames, level, v, out, /*further_in=*/true);
+      further_in = tensor.words * RaggedRatio(frames, level, v, out, /*further_in=*/true);
     }
-    const Inward inward = InwardOf(model_, frame, v, inside, ratio);
-    outside_pj += inside * tensor.outside_pj;
+    const Inward inward = InwardOf(model_, frame, v, further_in, ratio, out.plain_visits[v]);
+    outside_pj += inward.outside_pj;
     if (!tensor.closes) {
       later_pj += AddOpenPair(model_, frame, v, inward, open);
       continue;
@@ -405,8 +466,9 @@ double Bounder::QuickLeast(std::span<const Frame> frames, int level, const Chain
       const double ratio = QuickRatio(frames, level, v, dim, chains);
       double words = tensor.words * ratio;
       if (model_.Followed(v)) words = std::max(words, chains.delivered[v] / frame.used_below);
-      energy += words * tensor.close_pj + InwardOf(model_, frame, v, words, ratio).pj;
-      outside += words * (tensor.close_pj + tensor.outside_pj);
+      const Inward inward = InwardOf(model_, frame, v, words, ratio, tensor.plain_visits);
+      energy += words * tensor.close_pj + inward.pj;
+      outside += words * tensor.close_pj + inward.outside_pj;
     }
     least = std::min(least, energy);
     least_outside = std::min(least_outside, outside);
@@ -425,10 +487,16 @@ double Bounder::Least(std::span<const Frame> frames, int level, std::span<const 
   double least = kInfinity;
   extended.clear();
   Chain out;
-  const auto extend = [&](const Chain& chain, int dim) {
-    const double value = ValueOf(Extend(frames, level, chain, dim, out), goal, frame.front, level);
+  const auto extend_if = [&](const Chain& chain, int dim, Inside inside) {
+    const double value =
+        ValueOf(Extend(frames, level, chain, dim, out, inside), goal, frame.front, level);
     least = std::min(least, value);
     if (value < limit) extended.push_back(out);
+  };
+  const auto extend = [&](const Chain& chain, int dim) {
+    if (!HasRivals(frame, dim)) return extend_if(chain, dim, Inside::kAnything);
+    extend_if(chain, dim, Inside::kNoneOfThese);
+    extend_if(chain, dim, Inside::kSomeOfThese);
   };
   for (const Chain& chain : chains) {
     if (CouldHoldMore(frames, level, chain)) continue;

@@ -5,6 +5,7 @@
 
 #include "tessera/search/exact/bound.h"
 #include "tessera/search/exact/ragged.h"
+#include "tessera/search/exact/spread_bound.h"
 #include "tessera/search/exact/word_cost.h"
 
 namespace tessera::exact {
@@ -265,8 +266,13 @@ Floor Bounder::FindFloor(Goal goal, const FloorEffort& effort) {
   for (int level = 1; level + 1 < model_.num_levels; ++level) {
     Floor floor;
     const bool found = model_.any ? SetRaggedFloor(level, effort, floor) : SetFloor(level, floor);
-    if (!found) continue;
-    const double value = ValueOf({.energy_pj = OutsideFloor(level)}, goal, floor.front);
+    const double outside_pj = OutsideFloor(level);
+    if (!found) floor = {.level = level};
+    if (effort.spread != nullptr) {
+      floor.spread = effort.spread->Inside(model_, goal, level, outside_pj, effort.enough);
+    }
+    if (!found && floor.spread.count == 0) continue;
+    const double value = ValueOf({.energy_pj = outside_pj}, goal, floor);
     if (best.level >= 0 && value <= most) continue;
     most = value;
     best = floor;

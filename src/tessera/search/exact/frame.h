@@ -53,26 +53,27 @@ struct RaggedTensor {
 // further in that holds it too, or the MACs. A pair opens at its parent, stays open at levels that
 // do not hold the tensor, and closes at the level right above the child.
 struct TensorFrame {
-  bool closes = false;       // the pair's child is the level below, or the MACs
-  bool all_idle = false;     // no temporal loop of this level moves the tensor
-  bool link_risk = false;    // neighbours may pass words on
-  bool resend_risk = false;  // even a tile that is sent again as it was, to all who hold it
-  double idle = 0;           // product of this level's temporal factors that leave it alone
-  double copies = 0;         // instances of the level below that hold the same words
-  double copies_here = 0;    // the same of this level
-  double plain_visits = 0;   // as Frame::visits, of dimensions that move a plain rank
-  double groups = 0;         // requests at the pair's parent per request of one child
-  double pending_pj = 0;     // of the pair so far: per request of one child
-  double parent_pj = 0;      // of that, what is handed out by the pair's parent
-  double words = 0;          // tile below times visits
-  double close_pj = 0;       // per word, if the pair closes here
-  double later_pj = 0;       // per word, at least, of what is not decided yet
-  double outside_pj = 0;     // of later_pj, outside a Floor
-  double stay_words = 0;     // that go further in at a visit for which the tile stays, at least
-  double stay_pj = 0;        // and what they cost
-  double fill_part = 0;      // of the words that surely arrive at the child, if it closes
-  double open_words = 0;     // if it stays open: words for a child, whatever the order
-  RaggedTensor ragged = {};  // with any factors only
+  bool closes = false;         // the pair's child is the level below, or the MACs
+  bool all_idle = false;       // no temporal loop of this level moves the tensor
+  bool link_risk = false;      // neighbours may pass words on
+  bool resend_risk = false;    // even a tile that is sent again as it was, to all who hold it
+  double idle = 0;             // product of this level's temporal factors that leave it alone
+  double copies = 0;           // instances of the level below that hold the same words
+  double copies_here = 0;      // the same of this level
+  double plain_visits = 0;     // of the visits, those that surely begin with another plain index
+  double groups = 0;           // requests at the pair's parent per request of one child
+  double pending_pj = 0;       // of the pair so far: per request of one child
+  double parent_pj = 0;        // of that, what is handed out by the pair's parent
+  double words = 0;            // tile below times visits
+  double close_pj = 0;         // per word, if the pair closes here
+  double later_pj = 0;         // per word, at least, of what is not decided yet
+  double outside_pj = 0;       // of later_pj, outside a Floor
+  double stay_words = 0;       // that go further in at a visit for which the tile stays, at least
+  double stay_pj = 0;          // and what they cost
+  double outside_stay_pj = 0;  // of stay_pj, outside a Floor
+  double fill_part = 0;        // of the words that surely arrive at the child, if it closes
+  double open_words = 0;       // if it stays open: words for a child, whatever the order
+  RaggedTensor ragged = {};    // with any factors only
 };
 
 // One level with its factors decided.
@@ -123,6 +124,8 @@ struct Chain {
   int8_t dims[kMaxLevels] = {};                            // innermost loop by level; -1: none
   double reads[kMaxLevels] = {}, writes[kMaxLevels] = {};  // of one instance, in units
   double cycles = 0;  // that the busiest level needs, without latency
+  // Visits of a window's tile at which an index of a plain dimension changes, at least. B3.
+  double plain_visits[kMaxTensors] = {};
   // Words of a window that all instances of the last level which holds it got together, at least;
   // 0 where that is not known. B3.
   double delivered[kMaxTensors] = {};

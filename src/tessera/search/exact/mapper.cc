@@ -255,7 +255,7 @@ struct Mapper::State {
   void SetFloor(int32_t choice) {
     Searched& of = SearchedOf(choice);
     if (of.floor) return;
-    FloorEffort effort{.stopped = Stopped()};
+    FloorEffort effort{.spread = &SpreadOf(0), .enough = Limit(), .stopped = Stopped()};
     constexpr double kMostOfMany = 3e6;
     if (choices.sets.size() > 1) effort.most_pairs = kMostOfMany;
     of.floor = TreeOf(0, choice).FindFloor(effort);

@@ -17,6 +17,9 @@ constexpr size_t kMostSplits = 5'000;
 // Splits of all arrays together that are looked at for one choice of kept tensors.
 constexpr int64_t kMostSpreads = 400'000;
 
+// Doubles may round up; a bound must not.
+constexpr double kSlack = 1 - 1e-12;
+
 // Whether parallel factors fit the axes of a level, each on one of them.
 bool FitAxes(const Model& model, const int32_t* factors, int d, int64_t x, int64_t y) {
   while (d < model.num_dims && factors[d] == 1) ++d;
@@ -126,9 +129,17 @@ bool SpreadBound::List(Array& array) const {
 class SpreadBound::Search {
  public:
   Search(SpreadBound& bound, const Model& choice, Goal goal, const Bound& least, double enough)
-      : bound_(bound), model_(choice), goal_(goal), least_(least), best_(enough) {
+      : Search(bound, choice, goal, choice.num_levels) {
+    least_ = least;
+    best_ = enough;
+    fixed_pj_ = model_.macs * model_.setup->machine.mac_pj;
+  }
+
+  // Of what is inside a level only. B21.
+  Search(SpreadBound& bound, const Model& choice, Goal goal, int inside)
+      : bound_(bound), model_(choice), goal_(goal) {
     regions_ = static_cast<int>(std::ssize(bound.arrays_)) + 1;
-    for (int v = 0; v < model_.num_tensors; ++v) AddPairs(v);
+    for (int v = 0; v < model_.num_tensors; ++v) AddPairs(v, inside);
     std::fill_n(outside_[regions_ - 1], model_.num_dims, 1.0);
     used_[regions_ - 1] = 1;
   }
@@ -138,6 +149,17 @@ class SpreadBound::Search {
     return spreads_ > kMostSpreads ? 0 : best_;
   }
 
+  // What it costs, as a front, if everything else costs `outside_pj` at least; ways to spread the
+  // problem that are then worth `enough` or more are looked at no further.
+  OperandFront Front(double outside_pj, double enough) {
+    OperandFront front;
+    front_ = &front;
+    outside_pj_ = outside_pj;
+    best_ = enough;
+    Spread(regions_ - 2, 0);
+    return spreads_ > kMostSpreads ? OperandFront() : front;
+  }
+
  private:
   int RegionOf(int level) const {
     int region = 0;
@@ -145,9 +167,10 @@ class SpreadBound::Search {
     return region;
   }
 
-  void AddPairs(int v) {
+  // Those whose child is inside a level.
+  void AddPairs(int v, int inside) {
     const TensorFacts& tensor = model_.tensors[v];
-    for (int parent = 0, child = -1; parent <= model_.home[v]; ++parent) {
+    for (int parent = 0, child = -1; parent <= model_.home[v] && child < inside; ++parent) {
       if (!model_.Keeps(parent, v)) continue;
       const LevelFacts& level = model_.levels[parent];
       const ElementFacts& word = level.of[v];
@@ -223,9 +246,7 @@ class SpreadBound::Search {
 
   double ValueOf(double energy_pj, double cycles) const {
     cycles = std::max(least_.cycles, CeilCycles(cycles) + model_.latency_cycles);
-    energy_pj = std::max(least_.energy_pj, energy_pj + model_.leakage_pj * cycles);
-    // Doubles may round up; a bound must not.
-    constexpr double kSlack = 1 - 1e-12;
+    energy_pj = std::max(least_.energy_pj, outside_pj_ + energy_pj + model_.leakage_pj * cycles);
     return Bound{.energy_pj = energy_pj * kSlack, .cycles = cycles}.Value(goal_);
   }
 
@@ -274,27 +295,39 @@ class SpreadBound::Search {
         Price(outside);
         continue;
       }
-      double pj = Fixed(), cycles = model_.macs / used_[array];
+      double pj = fixed_pj_, cycles = model_.macs / used_[array];
       for (const Pair& pair : pairs_) pj += LeastOf(pair, array);
       for (int inside = 0; inside < array; ++inside) {
         cycles /= bound_.arrays_[static_cast<size_t>(inside)].most_product;
       }
       const double value = std::max(outside, ValueOf(pj, cycles));
-      if (value < best_) Spread(array - 1, value);
+      if (!IsEnough(pj, cycles, value)) Spread(array - 1, value);
     }
   }
 
-  double Fixed() const { return model_.macs * model_.setup->machine.mac_pj; }
+  OperandPoint PointOf(double energy_pj, double cycles) const {
+    return {.more_pj = energy_pj * kSlack, .cycles = CeilCycles(cycles)};
+  }
+
+  // Whether nothing else about the arrays' factors has to be known, if they cost at least so much.
+  bool IsEnough(double energy_pj, double cycles, double value) {
+    if (front_ != nullptr && front_->Covers(PointOf(energy_pj, cycles))) return true;
+    if (value < best_) return false;
+    if (front_ != nullptr) front_->Add(PointOf(energy_pj, cycles));
+    return true;
+  }
 
   // All arrays have their factors.
   void Price(double outside) {
-    double pj = Fixed(), cycles = model_.macs / used_[0];
+    double pj = fixed_pj_, cycles = model_.macs / used_[0];
     for (size_t k = 0; k < pairs_.size(); ++k) pj += PriceOf(pairs_[k], k);
     if (goal_ != Goal::kEnergy) cycles = std::max(cycles, BusiestCycles());
-    if (ValueOf(pj, cycles) >= best_) return;
+    if (IsEnough(pj, cycles, ValueOf(pj, cycles))) return;
     for (size_t k = 0; k < pairs_.size(); ++k) pj += HopsOf(pairs_[k], k);
-    if (ValueOf(pj, cycles) >= best_) return;
-    best_ = std::min(best_, std::max(outside, ValueOf(pj + Again(), cycles)));
+    if (IsEnough(pj, cycles, ValueOf(pj, cycles))) return;
+    pj += Again();
+    if (front_ != nullptr) return front_->Add(PointOf(pj, cycles));
+    best_ = std::min(best_, std::max(outside, ValueOf(pj, cycles)));
   }
 
   // Energy of a pair's words if each child gets what it needs, and sets what a word more for each
@@ -417,8 +450,10 @@ class SpreadBound::Search {
   SpreadBound& bound_;
   const Model& model_;
   const Goal goal_;
-  const Bound least_;
-  double best_;
+  Bound least_ = {};
+  double best_ = kInfinity;
+  double fixed_pj_ = 0, outside_pj_ = 0;
+  OperandFront* front_ = nullptr;
   int regions_ = 0;
   std::vector<Pair> pairs_;
   double outside_[kMaxLevels + 1][kMaxDims] = {};  // by region: factors of the arrays outside it
@@ -432,6 +467,12 @@ class SpreadBound::Search {
 double SpreadBound::Least(const Model& choice, Goal goal, const Bound& least, double enough) {
   if (arrays_.empty() || choice.linked_level) return 0;
   return Search(*this, choice, goal, least, enough).Run();
+}
+
+OperandFront SpreadBound::Inside(const Model& choice, Goal goal, int level, double outside_pj,
+                                 double enough) {
+  if (arrays_.empty() || choice.linked_level || goal == Goal::kCycles) return OperandFront();
+  return Search(*this, choice, goal, level).Front(outside_pj, enough);
 }
 
 }  // namespace tessera::exact

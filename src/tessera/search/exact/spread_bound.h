@@ -26,6 +26,10 @@ class SpreadBound {
   // known. `least`: what is known of all of them. Semantics exact, factors that divide.
   double Least(const Model& choice, Goal goal, const Bound& least, double enough);
 
+  // Of what is inside a level, as a Floor has it: energy and cycles of all mappings that may be
+  // worth less than `enough` with what everything else costs at least. Empty: nothing is known.
+  OperandFront Inside(const Model& choice, Goal goal, int level, double outside_pj, double enough);
+
  private:
   // Parallel factors of one array.
   struct Split {

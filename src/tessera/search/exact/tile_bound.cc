@@ -61,6 +61,13 @@ void SetRaggedWords(TileStep& step, TileTerms& terms) {
   terms.most_multicast = std::min(fan, tensor.simple ? terms.idle_ratio : ratio / step.plain_ratio);
 }
 
+// Of the visits of all children below one instance, those at which an index of a plain dimension
+// changes: more factors than there can be children are not all parallel. B3.
+double PlainVisits(const TileStep& step) {
+  const bool in_time = step.model.exact && step.plain_ratio > step.model.levels[step.level()].fan;
+  return step.plain_ratio * (in_time ? step.parent.visits : step.outside().plain_visits);
+}
+
 // Words between both extremes of what parallel factors can be. B1, B7.
 void SetWords(TileStep& step, TileTerms& terms) {
   if (step.model.any) return SetRaggedWords(step, terms);
@@ -78,9 +85,9 @@ void SetWords(TileStep& step, TileTerms& terms) {
   }
   terms.visits = parent.visits * ratio * step.used();
   terms.words = tile_words * terms.visits;
-  terms.least_words =
-      tensor.simple ? tile_words * parent.visits * (ratio / terms.idle_ratio) * step.used()
-                    : tile_words * step.outside().plain_visits * step.plain_ratio * step.used();
+  terms.least_words = tensor.simple
+                          ? tile_words * parent.visits * (ratio / terms.idle_ratio) * step.used()
+                          : tile_words * PlainVisits(step) * step.used();
   // All parallel factors over dimensions that can make children coincide, as far as they fit.
   terms.most_multicast = std::min(step.model.levels[step.level()].fan,
                                   tensor.simple ? terms.idle_ratio : ratio / step.plain_ratio);
@@ -177,7 +184,7 @@ void AddOperandsBelow(const TileStep& step, const TileTerms& terms) {
 
 // Of what words cost that arrive at level `c`, which holds them, what is outside the floor; those
 // of a pair across it are not. B21.
-void SetOutside(const TileStep& step, int c, TileTerms& terms) {
+void SetOutside(const TileStep& step, int c, double further_in_pj, TileTerms& terms) {
   if (step.floor < 0 || step.level() <= step.floor || c < step.floor) return;
   const int crossed = step.model.parent[step.floor][step.v];
   const double inside_pj = step.model.inner_pj[crossed][step.v];
@@ -189,6 +196,11 @@ void SetOutside(const TileStep& step, int c, TileTerms& terms) {
     terms.outside_child_pj = terms.child_pj - inside_pj;
   }
   terms.outside_parent_pj = terms.parent_pj;
+  const Refill refill =
+      RefillOf(step.model, step.v, step.child(), step.tile.words[step.v], step.floor);
+  terms.outside_stay_words = refill.words;
+  terms.outside_stay_pj = refill.pj;
+  terms.outside_further_in_pj = further_in_pj - inside_pj;
 }
 
 // The pair closes at the level below, which is filled; from there words go further in. B6, B8.
@@ -205,7 +217,7 @@ void CloseAtChild(const TileStep& step, TileTerms& terms) {
   terms.child_pj =
       below.least_share * below.of[v].fill_pj + (model.any ? 0 : model.inner_pj[child][v]);
   if (model.any) terms.inner_pj = model.inner_pj[child][v];
-  SetOutside(step, child, terms);
+  SetOutside(step, child, model.inner_pj[child][v], terms);
   SetRefill(step, model.inner_pj[child][v], terms);
   if (tensor.read_write) {
     Elide(step, below.least_share * below.of[v].fill_pj + model.inner_elided_pj[child][v], terms);
@@ -246,7 +258,7 @@ void StayOpen(const TileStep& step, int next, TileTerms& terms) {
     terms.shared = step.tensor().simple;
     terms.child_pj = inner.word_pj;
     terms.passes = true;
-    SetOutside(step, next, terms);
+    SetOutside(step, next, inner.word_pj, terms);
     SetRefill(step, inner.word_pj, terms);
     Elide(step, inner.elided_pj, terms);
     return;
@@ -539,7 +551,9 @@ void Bounder::SetOutsideTerms(TileCosts& costs) const {
     terms.child_pj = terms.outside_child_pj;
     terms.inner_pj = terms.outside_inner_pj;
     terms.parent_pj = terms.outside_parent_pj;
-    terms.stay_words = terms.stay_pj = terms.further_in_pj = 0;
+    terms.stay_words = terms.outside_stay_words;
+    terms.stay_pj = terms.outside_stay_pj;
+    terms.further_in_pj = terms.outside_further_in_pj;
     terms.fixed.Add(-terms.passing_pj);
   }
 }
@@ -629,7 +643,7 @@ double Bounder::SplitBound(const Frame& parent, const ChainSummary& outside, Til
     if (!costs.outside_set) SetOutsideTerms(costs);
     terms = costs.outside;
     const Bound bound{.energy_pj = known_pj + least_energy(nullptr), .cycles = cycles};
-    value = std::max(value, ValueOf(bound, goal, floor_.front));
+    value = std::max(value, ValueOf(bound, goal, floor_));
     terms = costs.tensors;
   }
   if (!costs.joint_set) SetJoint(parent.level - 1, costs);

@@ -41,8 +41,9 @@ struct TileTerms {
   double further_in_pj = 0;  // of child_pj, what is not paid at the child itself
   FixedEnergy fixed = {};
   double passing_pj = 0;  // of it, that of a window's words that pass the level below
-  // Of child_pj, inner_pj, and parent_pj, what a Floor does not count.
+  // Of child_pj, inner_pj, parent_pj and what follows them, what a Floor does not count.
   double outside_child_pj = 0, outside_inner_pj = 0, outside_parent_pj = 0;
+  double outside_stay_words = 0, outside_stay_pj = 0, outside_further_in_pj = 0;
   double elided_pj = 0;  // of fixed.moving_pj, per child that one word can serve
   // Windows.
   bool one_per_rank = true;         // no rank is moved by two dimensions

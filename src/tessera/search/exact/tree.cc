@@ -477,7 +477,7 @@ void Tree::SearchOrders(int level, const Chain& chain, double least) {
   const auto search = [&](int dim) {
     if (work_left_ < 0) return;
     Chain out;
-    const Bound bound = bounder_.Extend(frames_, level, chain, dim, out);
+    const Bound bound = bounder_.ExtendBoth(frames_, level, chain, dim, out);
     const double value = Scaled(bounder_.ValueOf(bound, options_.goal, frame.front, level));
     if (value >= Limit()) return Prune(Rule::kOrder, value, level, nullptr, &out);
     SearchOrders(level - 1, out, value);

@@ -65,11 +65,11 @@ InnerCost InnerCostOf(const Model& model, int v, int next) {
   return cost;
 }
 
-Refill RefillOf(const Model& model, int v, int level, double tile_words) {
+Refill RefillOf(const Model& model, int v, int level, double tile_words, int down_to) {
   Refill refill;
   if (!model.refills || !PassesAsTile(model, v)) return refill;
   int outside = model.Keeps(level, v) ? level : -1;
-  for (int n = level - 1; n >= 0; --n) {
+  for (int n = level - 1; n >= down_to; --n) {
     if (!model.Keeps(n, v)) continue;
     const double room =
         model.fan_below[level + 1] / model.fan_below[n + 1] * model.most_words[n][v];

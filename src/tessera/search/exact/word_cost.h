@@ -48,7 +48,7 @@ struct Refill {
   double pj = 0;
 };
 // Of the tile of `level`, which has so many words.
-Refill RefillOf(const Model& model, int v, int level, double tile_words);
+Refill RefillOf(const Model& model, int v, int level, double tile_words, int down_to = 0);
 
 // How many children one word of a tensor can serve in one step, at most: those that differ in
 // dimensions which leave the tensor alone, times those whose windows meet, and no more than all.
