@@ -152,9 +152,9 @@ class MarlSearcher final : public Searcher {
     LearnerLanes lanes;
     double best = kInfeasibleCost;  // logarithm of the cost
     Elites elites;
-    bool later = false;  // others began before them
+    bool later = false;    // others began before them
     bool settles = false;  // the last: nothing rewards them for being unsure
-    double span = 0;     // samples until entropy has fallen and others begin; 0: the budget
+    double span = 0;       // samples until entropy has fallen and others begin; 0: the budget
     int64_t samples = 0, improved = 0;
     std::unordered_set<size_t> known = {};  // hashes of their points
     std::deque<bool> repeated = {};         // of the last samples: whether they were known

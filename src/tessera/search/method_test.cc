@@ -210,9 +210,8 @@ TEST(Methods, HeirsBeginWithTheBestMapping) {
         Play("marl:span=160:teams=1:unsure=0.001:anew_least=" + anew + ":anew=" + anew);
     const std::span<const Trial> trials(played.trials);
     const Trial& best = *std::ranges::min_element(
-        trials.first(kBefore), {}, [](const Trial& trial) {
-          return trial.outcome.feasible() ? trial.outcome.value : 1e99;
-        });
+        trials.first(kBefore), {},
+        [](const Trial& trial) { return trial.outcome.feasible() ? trial.outcome.value : 1e99; });
     size_t decisions = 0;
     for (size_t i = 0; i < best.point.size(); ++i) {
       decisions += std::ranges::all_of(trials.subspan(kBefore, kRound), [&](const Trial& trial) {
