@@ -125,6 +125,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
       "conv", {{"R", 3}, {"S", 3}, {"P", 28}, {"Q", 28}, {"C", 16}, {"K", 32}, {"N", 2}},
       {{"Wstride", 2}, {"Hstride", 2}});
   const LoopProblem gemm = *MakeLoopProblem("gemm", {{"M", 128}, {"N", 96}, {"K", 64}});
+  const auto mappings = static_cast<int64_t>(Thorough(1'000, 300));
   for (const char* name : {"simple3", "eyeriss-256", "tpu-128", "simba", "nvdla", "shidiannao"}) {
     const Result<Accelerator> machine = LoadAccelerator(name);
     ASSERT_TRUE(machine) << machine.error();
@@ -136,7 +137,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
                                     .round_nodes = 4,
                                     .node_steps = 2'000,
                                     .dive_width = 8};
-        audits.Run(*problem, *machine->hierarchy, options, 1, 1, 1'000, /*rounds=*/4);
+        audits.Run(*problem, *machine->hierarchy, options, 1, 1, mappings, /*rounds=*/4);
       }
       for (const RuleAudit& rule : audits.rules()) {
         EXPECT_EQ(rule.violations, 0) << name << ": " << audits.first_violation();

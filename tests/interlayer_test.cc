@@ -269,7 +269,7 @@ void CheckCase(uint64_t number, const Case& random, int64_t& groups, int64_t& ho
 }
 
 TEST(InterLayer, EqualsBruteForceOnRandomGraphs) {
-  const uint64_t wanted = Thorough(600, 30);
+  const uint64_t wanted = Thorough(600, 20);
   uint64_t cases = 0;
   int64_t groups = 0, homes = 0;
   for (uint64_t number = 0; cases < wanted && !testing::Test::HasFailure(); ++number) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ namespace {
   }
   const std::string own_folder = fs::path(TESSERA_BINARY).parent_path().string();
   ::setenv("PATH", fmt::format("{}:{}", own_folder, std::getenv("PATH")).c_str(), 1);
+  std::signal(SIGHUP, SIG_DFL);  // what a test under nohup ignores, the program would, too
   std::vector<std::string> words = {"/bin/sh", "-c", step.shell};
   if (step.shell.empty()) {
     words = {TESSERA_BINARY};

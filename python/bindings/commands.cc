@@ -197,17 +197,17 @@ class Observer final : public ProgressObserver {
 };
 
 // What a command left: its output, its remarks, its errors and the page of its run.
-struct Outcome {
+struct CommandResult {
   int exit_code = 0;
   std::string output, remarks, page;
   std::vector<Error> errors;
   bool interrupted = false;
 };
 
-Outcome RunCommand(const std::vector<std::string>& words, nb::object progress,
-                   const std::vector<std::pair<std::string, std::string>>& parts) {
+CommandResult RunCommand(const std::vector<std::string>& words, nb::object progress,
+                         const std::vector<std::pair<std::string, std::string>>& parts) {
   Call call(std::move(progress), parts);
-  Outcome outcome;
+  CommandResult result;
   std::ostringstream out, err;
   call.Run([&] {
     Surroundings surroundings;
@@ -215,14 +215,14 @@ Outcome RunCommand(const std::vector<std::string>& words, nb::object progress,
     surroundings.start_progress = [&](const ProgressOptions&) {
       return std::make_shared<Observer>(call);
     };
-    surroundings.complained = [&](const Error& error) { outcome.errors.push_back(error); };
-    surroundings.page = [&](const std::string& html) { outcome.page = html; };
-    outcome.exit_code = RunTessera(words, out, err, surroundings);
+    surroundings.complained = [&](const Error& error) { result.errors.push_back(error); };
+    surroundings.page = [&](const std::string& html) { result.page = html; };
+    result.exit_code = RunTessera(words, out, err, surroundings);
   });
-  outcome.output = std::move(out).str();
-  outcome.remarks = std::move(err).str();
-  outcome.interrupted = call.interrupted();
-  return outcome;
+  result.output = std::move(out).str();
+  result.remarks = std::move(err).str();
+  result.interrupted = call.interrupted();
+  return result;
 }
 
 // The program itself, on the streams of the process and with its signals.
@@ -239,15 +239,18 @@ int RunProgram(const std::vector<std::string>& words) {
 void BindCommands(nb::module_& module) {
   nb::class_<Error>(module, "ErrorValue", "An error of the library as it stands.")
       .def("throw_it", [](const Error& error) { Raise(error); });
-  nb::class_<Outcome>(module, "Outcome", "What a command left.")
-      .def_ro("exit_code", &Outcome::exit_code)
-      .def_prop_ro("output",
-                   [](const Outcome& o) { return nb::bytes(o.output.data(), o.output.size()); })
-      .def_prop_ro("remarks",
-                   [](const Outcome& o) { return nb::bytes(o.remarks.data(), o.remarks.size()); })
-      .def_prop_ro("page", [](const Outcome& o) { return nb::bytes(o.page.data(), o.page.size()); })
-      .def_ro("errors", &Outcome::errors)
-      .def_ro("interrupted", &Outcome::interrupted);
+  nb::class_<CommandResult>(module, "Outcome", "What a command left.")
+      .def_ro("exit_code", &CommandResult::exit_code)
+      .def_prop_ro(
+          "output",
+          [](const CommandResult& o) { return nb::bytes(o.output.data(), o.output.size()); })
+      .def_prop_ro(
+          "remarks",
+          [](const CommandResult& o) { return nb::bytes(o.remarks.data(), o.remarks.size()); })
+      .def_prop_ro("page",
+                   [](const CommandResult& o) { return nb::bytes(o.page.data(), o.page.size()); })
+      .def_ro("errors", &CommandResult::errors)
+      .def_ro("interrupted", &CommandResult::interrupted);
   module.def("commands", &CommandList, nb::sig("def commands() -> list[dict[str, typing.Any]]"),
              "All commands with their flags.");
   module.def("run_command", &RunCommand, "words"_a, "progress"_a.none(), "parts"_a,

@@ -365,7 +365,7 @@ TEST(Explore, EveryMethodFindsAMachineWithABound) {
   ASSERT_TRUE(best);
   for (const std::string& method : ExploreMethods().Names()) {
     SCOPED_TRACE(method);
-    ExploreSettings settings{.objective = Objective::kEnergy, .method = method, .samples = 24};
+    ExploreSettings settings{.objective = Objective::kEnergy, .method = method, .samples = 12};
     const Result<ExploreResult> first = Explore(SmallJob(settings), 1),
                                 second = Explore(SmallJob(settings), 2);
     ASSERT_TRUE(first && second);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 
 #include "tessera/base/stop.h"
 #include "tessera/result.h"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <Eigen/Dense>
 
 #include "tessera/part.h"
 
@@ -25,6 +24,29 @@ std::vector<double> RandomRows(size_t count, size_t columns, uint64_t seed) {
   return rows;
 }
 
+using Matrix = std::vector<std::vector<double>>;
+
+// By Gauss and Jordan; no pivot of a positive definite matrix is zero.
+Matrix InverseOf(Matrix matrix) {
+  const size_t size = matrix.size();
+  Matrix inverse(size, std::vector<double>(size));
+  for (size_t i = 0; i < size; ++i) inverse[i][i] = 1;
+  for (size_t i = 0; i < size; ++i) {
+    const double pivot = matrix[i][i];
+    for (Matrix* side : {&matrix, &inverse}) {
+      for (double& value : (*side)[i]) value /= pivot;
+    }
+    for (size_t k = 0; k < size; ++k) {
+      const double factor = matrix[k][i];
+      for (size_t j = 0; j < size && k != i; ++j) {
+        matrix[k][j] -= factor * matrix[i][j];
+        inverse[k][j] -= factor * inverse[i][j];
+      }
+    }
+  }
+  return inverse;
+}
+
 TEST(GaussianProcess, AgreesWithTheInverseOfTheKernelMatrix) {
   constexpr size_t kColumns = 3, kPoints = 12, kCandidates = 5;
   const std::vector<double> rows = RandomRows(kPoints, kColumns, 1);
@@ -39,27 +61,28 @@ TEST(GaussianProcess, AgreesWithTheInverseOfTheKernelMatrix) {
   const auto row = [&](const std::vector<double>& all, size_t i) {
     return std::span(all).subspan(i * kColumns, kColumns);
   };
-  Eigen::MatrixXd kernel(kPoints, kPoints);
-  Eigen::VectorXd values(kPoints);
+  Matrix kernel(kPoints, std::vector<double>(kPoints));
   for (size_t i = 0; i < kPoints; ++i) {
-    values[static_cast<Eigen::Index>(i)] = costs[i];
     for (size_t j = 0; j < kPoints; ++j) {
-      kernel(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
-          Kernel(row(rows, i), row(rows, j), 0.7) + (i == j ? 0.02 : 0);
+      kernel[i][j] = Kernel(row(rows, i), row(rows, j), 0.7) + (i == j ? 0.02 : 0);
     }
   }
-  const Eigen::MatrixXd inverse = kernel.inverse();
-  const double mean = values.mean();
-  const double scale = std::sqrt((values.array() - mean).square().mean());
+  const Matrix inverse = InverseOf(kernel);
+  double mean = 0, square = 0;
+  for (const double cost : costs) mean += cost / kPoints;
+  for (const double cost : costs) square += (cost - mean) * (cost - mean) / kPoints;
   ASSERT_EQ(process.candidates(), kCandidates);
   for (size_t c = 0; c < kCandidates; ++c) {
-    Eigen::VectorXd k(kPoints);
+    double standard = 0, known = 0;
     for (size_t i = 0; i < kPoints; ++i) {
-      k[static_cast<Eigen::Index>(i)] = Kernel(row(rows, i), row(asked, c), 0.7);
+      for (size_t j = 0; j < kPoints; ++j) {
+        const double weight = Kernel(row(rows, i), row(asked, c), 0.7) * inverse[i][j];
+        standard += weight * (costs[j] - mean) / std::sqrt(square);
+        known += weight * Kernel(row(rows, j), row(asked, c), 0.7);
+      }
     }
-    const Eigen::VectorXd standard = (values.array() - mean) / scale;
-    EXPECT_NEAR(process.mean(c), mean + scale * k.dot(inverse * standard), 1e-9);
-    EXPECT_NEAR(process.deviation(c), scale * std::sqrt(1 - k.dot(inverse * k)), 1e-9);
+    EXPECT_NEAR(process.mean(c), mean + std::sqrt(square) * standard, 1e-9);
+    EXPECT_NEAR(process.deviation(c), std::sqrt(square * (1 - known)), 1e-9);
   }
 }
 
