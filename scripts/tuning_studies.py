@@ -64,23 +64,38 @@ def marl_of(**changed):
 # Agents of the tuned setting whose entropy falls over a span of their own, each as long as all before; tried by hand,
 # after the draws, on further layers (docs/results/marl-mapping.md).
 SPANS = marl_of(lanes=16, steps=2, epochs=4, hidden=64, rate=0.01, entropy=0.1, entropy_left=0, patience=0, repeats=0,
-                settled_first=0, settled=0, span=1300) + ":growth=2"
+                settled_first=0, settled=0, span=1300) + ":growth=2:teams=0"
 
-# The same teams, that learn by order and of neighbouring numbers (docs/results/marl-mapping.md#lessons): what is
-# registered. Each part left out by itself, on layers of no table.
+# The same teams, that learn by order and of neighbouring numbers. Each part left out by itself, on layers of no table.
 LESSONS = marl_of(lanes=16, steps=2, epochs=4, hidden=32, rate=0.02, entropy=0.05, entropy_left=0, patience=0, repeats=0,
-                  settled_first=0, settled=0, span=1000, top=0.5, smooth=0.75) + ":growth=1.5"
-PARTED = {"as registered": {}, "by size": {"top": 0}, "each number by itself": {"smooth": 0},
+                  settled_first=0, settled=0, span=1000, top=0.5, smooth=0.75) + ":growth=1.5:teams=0"
+PARTED = {"as above": {}, "by size": {"top": 0}, "each number by itself": {"smooth": 0},
           "both": {"top": 0, "smooth": 0}, "entropy of 0.1": {"entropy": 0.1},
           "turns of before": {"span": 1300, "growth": 2}, "the best team in a third": {"settled_first": 0.3, "settled": 0.3}}
 PARTED_LAYERS = ["resnet18-gamma 11", "vgg16-gamma 4", "vgg16-gamma 9", "alexnet-gamma 4", "mobilenet-v2-gamma 22"]
 PARTED_SEEDS = 3
 
 
-def parted(changed):
-    """The registered setting but for some of it."""
-    parts = dict(part.split("=") for part in LESSONS.split(":")[1:]) | changed
+# What is registered: after two teams, others that inherit the best mapping, but for agents that begin anew.
+HEIRS = LESSONS.removesuffix(":teams=0") + ":teams=2:turn=400:anew_least=0.2:anew=0.8:last=0.2:unsure=0.2"
+INHERITED = {"as registered": {}, "nobody inherits": {"teams": 0}, "from the second team on": {"teams": 1},
+             "half anew": {"anew_least": 0.5, "anew": 0.5}, "nobody settles": {"last": 0}}
+INHERITED_LAYERS = PARTED_LAYERS + ["resnet50-gamma 13", "vgg16-gamma 5", "vgg16-gamma 7", "vgg16-gamma 8",
+                                    "resnet18-gamma 9", "alexnet-gamma 5", "resnet50-gamma 7"]
+
+
+def but_for(setting, changed):
+    """A setting of marl but for some of it."""
+    parts = dict(part.split("=") for part in setting.split(":")[1:]) | changed
     return "marl" + "".join(f":{name}={value}" for name, value in parts.items())
+
+
+def parted(changed):
+    return but_for(LESSONS, changed)
+
+
+def inherited(changed):
+    return but_for(HEIRS, changed)
 
 
 # One team alone, as long as the first turn of before: what learning by order and of neighbours does for it.
@@ -142,21 +157,38 @@ def pilot_table(rows, known):
     return table(["layer", "setting of `marl`", "end", "return at 5,000", "at 20,000"], body)
 
 
+def settings_parts(compare, settings, layers):
+    """Runs of settings, by name, on layers."""
+    for setting in settings.values():
+        for layer in layers:
+            yield ((layer, "edp", setting),
+                   lambda l=layer, s=setting: compare(l, "edp", [s], 20_000, PARTED_SEEDS))
+
+
 def parted_parts(compare):
-    for changed in PARTED.values():
-        for layer in PARTED_LAYERS:
-            yield ((layer, "edp", parted(changed)),
-                   lambda l=layer, s=parted(changed): compare(l, "edp", [s], 20_000, PARTED_SEEDS))
+    return settings_parts(compare, {name: parted(changed) for name, changed in PARTED.items()}, PARTED_LAYERS)
+
+
+def inherited_parts(compare):
+    return settings_parts(compare, {name: inherited(changed) for name, changed in INHERITED.items()}, INHERITED_LAYERS)
 
 
 def parted_table(rows, known):
-    """Of the registered setting without one of its parts: geometric means over layers and seeds."""
+    return parts_table(rows, known, {name: parted(changed) for name, changed in PARTED.items()})
+
+
+def inherited_table(rows, known):
+    return parts_table(rows, known, {name: inherited(changed) for name, changed in INHERITED.items()})
+
+
+def parts_table(rows, known, settings):
+    """Of a setting without one of its parts: geometric means over layers and seeds."""
     body = []
-    for name, changed in PARTED.items():
-        own = [row for row in rows if row["method"] == parted(changed)]
+    for name, setting in settings.items():
+        own = [row for row in rows if row["method"] == setting]
         if not own:
             continue
-        best = {layer: known(layer, "edp") for layer in PARTED_LAYERS}
+        best = {layer: known(layer, "edp") for layer in {row["layer"] for row in own}}
         counts = [samples_to(row, 1.05 * best[row["layer"]]) or math.inf for row in own]
         over = [row["best"] / best[row["layer"]] for row in own]
         back = [mean_ci([at(row, mark) * best[row["layer"]] / row["reference"] for row in own])

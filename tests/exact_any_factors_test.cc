@@ -1,7 +1,6 @@
 // Factors that need not divide: the exact mapper against brute force over everything that the
 // evaluator accepts, and mappings drawn below what it leaves out against its bounds.
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,10 +8,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "exact_audits.h"
 #include "exact_oracle.h"
 #include "loopnest_random.h"
 #include "tessera/cost.h"
-#include "tessera/search/exact/audit.h"
 #include "tessera/search/exact/imperfect.h"
 #include "tessera/search/exact/keep_choices.h"
 #include "tessera/search/exact/mapper.h"
@@ -190,62 +189,41 @@ TEST(ExactAnyFactors, Bypasses) {
   EXPECT_GT(tally.cases, 20);
 }
 
-// Mappings drawn below what a search leaves out, all factors among them.
-std::array<RuleAudit, kRules> AuditAnyFactors(uint64_t cases, double scale, std::string& first) {
-  std::array<RuleAudit, kRules> rules = {};
-  ThreadPool pool(1);
-  for (uint64_t k = 0; k < cases; ++k) {
+// Mappings drawn below what searches leave out, all factors among them, until each rule has enough.
+// Choices of kept tensors are audited elsewhere.
+Audits AuditAnyFactors(uint64_t cases, int64_t enough, double scale) {
+  Audits audits(enough);
+  for (uint64_t k = 0; k < cases && !audits.Enough({Rule::kChoice}); ++k) {
     const RandomCase random = k % 2 == 0 ? GemmOf("exact.any.audit", k, 40)
                                          : CaseOf("exact.any.audit", k, {.max_macs = 400});
-    MapperOptions options{.goal = static_cast<Goal>(k % 3),
-                          .any_factors = true,
-                          .keep = KeepOf(random),
-                          .node_steps = 5'000,
-                          .split_steps = 5'000};
-    const auto search = Mapper::Make(random.problem, random.machine, options);
-    if (!search) continue;
-    for (int round = 0; round < 4 && (*search)->Step(pool); ++round) {
-    }
-    const std::optional<Candidate> best = (*search)->progress().best;
-    if (!best) continue;
-    Auditor auditor(options.goal, k, /*per_part=*/8, /*most=*/200);
-    options.observer = &auditor;
-    options.dive_width = 0;
-    options.bound_scale = scale;
-    const auto audited = Mapper::Make(random.problem, random.machine, options);
-    (*audited)->OfferValue(best->value * 1.02);
-    for (int round = 0; round < 6 && (*audited)->Step(pool); ++round) {
-    }
-    for (size_t r = 0; r < kRules; ++r) {
-      rules[r].audited += auditor.rules()[r].audited;
-      rules[r].violations += auditor.rules()[r].violations;
-      rules[r].tightest = std::max(rules[r].tightest, auditor.rules()[r].tightest);
-    }
-    if (first.empty() && !auditor.first_violation().empty()) {
-      first = fmt::format("case {} {}: {}", k, ToString(random.problem), auditor.first_violation());
-    }
+    const MapperOptions options{.goal = static_cast<Goal>(k % 3),
+                                .any_factors = true,
+                                .keep = KeepOf(random),
+                                .node_steps = 5'000,
+                                .split_steps = 5'000,
+                                .bound_scale = scale};
+    audits.Run(random.problem, random.machine, options, k, /*per_part=*/8,
+               static_cast<int64_t>(Thorough(1'000, 200)), /*rounds=*/4);
   }
-  for (size_t r = 0; r < kRules; ++r) {
-    fmt::print("{:12} {:>8} audited, {:>6} violations, tightest {:.6f}\n", kRuleNames[r],
-               rules[r].audited, rules[r].violations, rules[r].tightest);
-  }
-  return rules;
+  audits.Print("any factors");
+  return audits;
 }
 
 TEST(ExactAnyFactors, NoMappingIsBelowItsBound) {
-  std::string first;
-  const auto rules = AuditAnyFactors(Thorough(1'500, 12), 1, first);
-  for (size_t r = 0; r < kRules; ++r) EXPECT_EQ(rules[r].violations, 0) << first;
+  const auto most = static_cast<int64_t>(Thorough(100'000, 1'200));
+  const Audits audits = AuditAnyFactors(Thorough(3'000, 12), most, 1);
+  for (const RuleAudit& rule : audits.rules()) {
+    EXPECT_EQ(rule.violations, 0) << audits.first_violation();
+  }
   for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
-    EXPECT_GT(rules[static_cast<size_t>(rule)].audited, 500);
+    EXPECT_GT(audits.Of(rule).audited, most / 2);
   }
 }
 
 TEST(ExactAnyFactors, BoundsTwoPercentTooHighAreNoticed) {
-  std::string first;
-  const auto rules = AuditAnyFactors(12, 1.02, first);
+  const Audits audits = AuditAnyFactors(12, 1'200, 1.02);
   for (const Rule rule : {Rule::kTile, Rule::kSplit, Rule::kTiling}) {
-    EXPECT_GT(rules[static_cast<size_t>(rule)].violations, 0);
+    EXPECT_GT(audits.Of(rule).violations, 0);
   }
 }
 

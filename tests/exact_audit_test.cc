@@ -1,11 +1,11 @@
 // Pruning by example: random mappings below what searches leave out never cost less than the bound
 // that left it out; and the audit notices bounds that are a little too high.
-#include <array>
 #include <string>
+#include <vector>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "exact_audits.h"
 #include "loopnest_random.h"
 #include "tessera/accelerator.h"
 #include "tessera/cost.h"
@@ -18,92 +18,43 @@ namespace {
 
 using loopnest::Semantics;
 
-// A few problems have very many orders; their first parts are enough here.
-constexpr int kRounds = 40;
-
-// Rules that come up more often than others are left alone after so many mappings.
 const int64_t kEnough = static_cast<int64_t>(Thorough(200'000, 30'000));
 
-class Audits {
- public:
-  // Searches one problem for one goal with an auditor; the first search only finds the optimum, so
-  // that the second one prunes as much as it can.
-  void Run(const LoopProblem& problem, const Hierarchy& machine, MapperOptions options,
-           uint64_t seed, int64_t per_part, int64_t most, int rounds = kRounds) {
-    ThreadPool pool(1);
-    const double scale = options.bound_scale;
-    options.bound_scale = 1;
-    const auto mapper = Mapper::Make(problem, machine, options);
-    if (!mapper) return;
-    for (int round = 0; round < rounds && (*mapper)->Step(pool); ++round) {
-    }
-    const Progress progress = (*mapper)->progress();
-    if (!progress.best) return;
-    Auditor auditor(options.goal, seed, per_part, most);
-    options.bound_scale = scale;
-    for (size_t r = 0; r < kRules; ++r) {
-      if (rules_[r].audited >= kEnough) auditor.Skip(static_cast<Rule>(r));
-    }
-    options.observer = &auditor;
-    options.dive_width = 0;
-    const auto audited = Mapper::Make(problem, machine, options);
-    // A little above the optimum, so that the search still goes down to single orders.
-    (*audited)->OfferValue(progress.best->value * 1.02);
-    for (int round = 0; round < rounds && (*audited)->Step(pool); ++round) {
-    }
-    for (size_t r = 0; r < kRules; ++r) {
-      rules_[r].audited += auditor.rules()[r].audited;
-      rules_[r].violations += auditor.rules()[r].violations;
-      rules_[r].tightest = std::max(rules_[r].tightest, auditor.rules()[r].tightest);
-    }
-    if (first_violation_.empty() && !auditor.first_violation().empty()) {
-      first_violation_ = ToString(problem) + ", " + auditor.first_violation();
-    }
-  }
-
-  void RunRandom(Semantics semantics, uint64_t cases, double scale, bool widths = false) {
-    for (uint64_t k = 0; k < cases; ++k) {
-      CounterRng rng(11, StreamId("exact.audit", static_cast<uint64_t>(semantics)), k);
-      const RandomCase random = MakeRandomCase(
-          rng, {.max_macs = 120, .max_levels = 4, .perfect = true, .widths = widths});
-      std::vector<uint8_t> keep = KeepSets(random.mapping);
-      const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
-      for (uint8_t& set : keep) set &= all;
-      keep.back() = all;
-      const MapperOptions options{.goal = static_cast<Goal>(k % 3),
-                                  .semantics = semantics,
-                                  .keep = keep,
-                                  .node_steps = 5'000,
-                                  .bound_scale = scale};
-      Run(random.problem, random.machine, options, k, 120, 12'000);
-    }
-  }
-
-  void Print(const char* what) const {
-    fmt::print("{:12} {:>9} {:>10} {:>10}   {}\n", "rule", "audited", "violations", "tightest",
-               what);
-    for (size_t r = 0; r < kRules; ++r) {
-      fmt::print("{:12} {:>9} {:>10} {:>10.6f}\n", kRuleNames[r], rules_[r].audited,
-                 rules_[r].violations, rules_[r].tightest);
-    }
-  }
-
-  const std::array<RuleAudit, kRules>& rules() const { return rules_; }
-  const std::string& first_violation() const { return first_violation_; }
-
- private:
-  std::array<RuleAudit, kRules> rules_ = {};
-  std::string first_violation_;
+struct Kind {
+  double scale = 1;
+  bool widths = false, decide_keep = false;
 };
+
+void RunRandom(Semantics semantics, uint64_t cases, const Kind& kind, Audits& audits) {
+  for (uint64_t k = 0; k < cases; ++k) {
+    CounterRng rng(11, StreamId("exact.audit", static_cast<uint64_t>(semantics)), k);
+    const RandomCase random = MakeRandomCase(
+        rng, {.max_macs = 120, .max_levels = 4, .perfect = true, .widths = kind.widths});
+    std::vector<uint8_t> keep = KeepSets(random.mapping);
+    const auto all = static_cast<uint8_t>((1u << random.problem.num_tensors) - 1);
+    for (uint8_t& set : keep) set &= all;
+    keep.back() = all;
+    const MapperOptions options{.goal = static_cast<Goal>(k % 3),
+                                .semantics = semantics,
+                                .keep = keep,
+                                .decide_keep = kind.decide_keep,
+                                .node_steps = 5'000,
+                                .bound_scale = kind.scale};
+    audits.Run(random.problem, random.machine, options, k, 120, 12'000);
+  }
+}
+
+// Rules of a search with one choice of kept tensors.
+constexpr size_t kRulesOfOneChoice = static_cast<size_t>(Rule::kChoice);
 
 const uint64_t kCases = Thorough(350, 175);
 
 TEST(ExactAudit, NoMappingIsBelowItsBound) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
-    Audits audits;
-    audits.RunRandom(semantics, kCases, 1);
+    Audits audits(kEnough);
+    RunRandom(semantics, kCases, {}, audits);
     audits.Print(loopnest::kSemanticsNames[static_cast<size_t>(semantics)].data());
-    for (size_t r = 0; r < kRules; ++r) {
+    for (size_t r = 0; r < kRulesOfOneChoice; ++r) {
       EXPECT_EQ(audits.rules()[r].violations, 0) << audits.first_violation();
       EXPECT_GE(audits.rules()[r].audited, kEnough / 2) << kRuleNames[r];
     }
@@ -111,11 +62,30 @@ TEST(ExactAudit, NoMappingIsBelowItsBound) {
 }
 
 TEST(ExactAudit, HoldsWithWidths) {
-  Audits audits;
-  audits.RunRandom(Semantics::kExact, Thorough(350, 30), 1, /*widths=*/true);
+  Audits audits(kEnough);
+  RunRandom(Semantics::kExact, Thorough(350, 30), {.widths = true}, audits);
   audits.Print("widths");
   for (const RuleAudit& rule : audits.rules()) {
     EXPECT_EQ(rule.violations, 0) << audits.first_violation();
+  }
+}
+
+// What closed formulas and the arrays say of a choice of kept tensors.
+TEST(ExactAudit, HoldsOverChoicesOfKeptTensors) {
+  for (const double scale : {1.0, 1.02}) {
+    Audits audits(kEnough);
+    RunRandom(Semantics::kExact, scale > 1 ? 60 : Thorough(600, 60),
+              {.scale = scale, .decide_keep = true}, audits);
+    audits.Print(scale > 1 ? "choices, bounds multiplied by 1.02" : "choices");
+    const RuleAudit& rule = audits.Of(Rule::kChoice);
+    EXPECT_GE(rule.audited, static_cast<int64_t>(scale > 1 ? 5'000 : Thorough(100'000, 5'000)));
+    if (scale > 1) {
+      EXPECT_GT(rule.violations, 0);
+    } else {
+      for (const RuleAudit& any : audits.rules()) {
+        EXPECT_EQ(any.violations, 0) << audits.first_violation();
+      }
+    }
   }
 }
 
@@ -131,7 +101,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
     const Result<Accelerator> machine = LoadAccelerator(name);
     ASSERT_TRUE(machine) << machine.error();
     for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
-      Audits audits;
+      Audits audits(kEnough);
       for (const LoopProblem* problem : {&strided, &gemm}) {
         const MapperOptions options{.goal = Goal::kEdp,
                                     .semantics = semantics,
@@ -171,10 +141,10 @@ TEST(ExactAudit, SamplesOfProofsNoticeBoundsThatAreTooHigh) {
 
 TEST(ExactAudit, BoundsTwoPercentTooHighAreNoticed) {
   for (const Semantics semantics : {Semantics::kTimeloop3, Semantics::kExact}) {
-    Audits audits;
-    audits.RunRandom(semantics, 70, 1.02);
+    Audits audits(kEnough);
+    RunRandom(semantics, 70, {.scale = 1.02}, audits);
     audits.Print("bounds multiplied by 1.02");
-    for (size_t r = 0; r < kRules; ++r) {
+    for (size_t r = 0; r < kRulesOfOneChoice; ++r) {
       EXPECT_GT(audits.rules()[r].violations, 0) << kRuleNames[r];
     }
   }

@@ -285,7 +285,7 @@ TEST(ExactMapper, OnlyStartsNearTheBoundTakeThePlaceOfChains) {
     ASSERT_EQ(best.status, Status::kOptimal);
     options.begun = true;
     const Progress far = first_round(&outside), near = first_round(&best.best->mapping);
-    EXPECT_EQ(far.best->value, fresh.best->value);
+    EXPECT_LE(far.best->value, fresh.best->value);
     EXPECT_GE(far.counters.evaluations, near.counters.evaluations + 1'000);
   }
 }

@@ -76,19 +76,24 @@ LearnerLanes::LearnerLanes(const DecisionSpace& space, const DecisionGroups& gro
 }
 
 void LearnerLanes::Prefer(std::span<const Point> points, std::span<const double> weights,
-                          double unsure) {
+                          std::span<const double> unsure) {
   const std::vector<AgentSpec>& agents = agents_.spec().agents;
+  std::vector<double> unsure_of;  // each choice
   std::vector<std::vector<double>> chances;
+  size_t groups = 0;
   for (const AgentSpec& agent : agents) {
+    if (!agent.with_previous) ++groups;
     const auto size = static_cast<size_t>(agent.action.size);
-    chances.emplace_back(size, unsure / static_cast<double>(size));
+    unsure_of.push_back(unsure[groups - 1]);
+    chances.emplace_back(size, unsure_of.back() / static_cast<double>(size));
   }
+  TESSERA_CHECK(groups == unsure.size());
   double total = 0;
   for (const double weight : weights) total += weight;
   for (size_t i = 0; i < points.size(); ++i) {
     const std::vector<float> actions = agents_.Encode(points[i]);
     for (size_t a = 0; a < agents.size(); ++a) {
-      chances[a][static_cast<size_t>(actions[a])] += (1 - unsure) * weights[i] / total;
+      chances[a][static_cast<size_t>(actions[a])] += (1 - unsure_of[a]) * weights[i] / total;
     }
   }
   for (size_t a = 0; a < agents.size(); ++a) {

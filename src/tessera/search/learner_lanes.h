@@ -69,8 +69,10 @@ class LearnerLanes {
   LearnerLanes& operator=(const LearnerLanes&) = delete;
 
   // Before the first draw: agents that choose begin with the values of their decisions that these
-  // points have, in proportion to the points' weights; a part `unsure` of it goes to all values.
-  void Prefer(std::span<const Point> points, std::span<const double> weights, double unsure);
+  // points have, in proportion to the points' weights; a part of it, of each group its own
+  // (`unsure`), goes to all values.
+  void Prefer(std::span<const Point> points, std::span<const double> weights,
+              std::span<const double> unsure);
 
   // From now on: a chance of a uniform value for each choice, a weight of entropy, the part of an
   // update's points that are good, what agents that choose numbers learn of neighbouring ones, and

@@ -4,11 +4,16 @@
 // know nothing of each other. IPPO, or MAPPO with a central critic; the learner is rl/on_policy.h.
 // With a policy (policy/), its first proposals are the first samples, and each agent begins with
 // how often the proposals have each of its values instead of knowing nothing; from there it learns.
+// What a team agrees on none of its agents can improve alone, so others follow (span): first teams
+// that know nothing, then ones that know the best mapping, but for some agents, who look together
+// for better choices beside those of the rest.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -57,6 +62,11 @@ struct MarlOptions {
   double repeats = 0;
   double span = 1000;
   double growth = 1.5;
+  int64_t teams = 2;
+  double turn = 400;
+  double anew_least = 0.2;
+  double anew = 0.8;
+  double last = 0.2;
   double settled_first = 0;
   double settled = 0;
   int64_t proposals = 16;
@@ -105,6 +115,7 @@ class MarlSearcher final : public Searcher {
   void Observe(std::span<const Trial> trials) override {
     if (space_.open().empty() || !round_.Add(trials)) return;
     scale_.Add(round_.trials());
+    for (const Trial& trial : round_.trials()) found_.Add(trial.point, LogCost(trial.outcome));
     // Agents learn from their own draws only.
     if (std::exchange(trying_, false)) return;
     const bool collecting = Collecting();
@@ -141,8 +152,9 @@ class MarlSearcher final : public Searcher {
     LearnerLanes lanes;
     double best = kInfeasibleCost;  // logarithm of the cost
     Elites elites;
-    bool later = false;  // others began before them
-    double span = 0;     // samples until entropy has fallen and others begin; 0: the budget
+    bool later = false;    // others began before them
+    bool settles = false;  // the last: nothing rewards them for being unsure
+    double span = 0;       // samples until entropy has fallen and others begin; 0: the budget
     int64_t samples = 0, improved = 0;
     std::unordered_set<size_t> known = {};  // hashes of their points
     std::deque<bool> repeated = {};         // of the last samples: whether they were known
@@ -224,6 +236,8 @@ class MarlSearcher final : public Searcher {
 
   std::unique_ptr<Team> MakeAgents() {
     constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15;  // far from the seeds that users count up
+    const bool heirs = Inherit();
+    const double span = Span();
     const uint64_t seed = seed_ + kSeedStep * static_cast<uint64_t>(lives_++);
     std::unique_ptr<Team> team(
         new Team{.lanes = LearnerLanes(space_, agents_, ActionForm::kPicks, options_.lanes, seed,
@@ -231,25 +245,60 @@ class MarlSearcher final : public Searcher {
                  .elites = Elites(static_cast<size_t>(options_.elites))});
     team->lanes.RankAdvantages(options_.top);
     team->lanes.Smooth(options_.smooth);
-    team->span = SpanOf(lives_ - 1);
+    team->span = span;
     // Those that come later look elsewhere.
     team->later = lives_ > 1;
-    if (lives_ > 1 || proposed_.empty()) return team;
-    std::vector<double> weights;
-    for (size_t i = 0; i < proposed_.size(); ++i) {
-      weights.push_back(1 / static_cast<double>(i + 1));
+    if (heirs) {
+      team->settles = SettlingIsLeft();
+      team->lanes.Prefer(std::span(&found_.entries()[0].point, 1), std::array{1.0}, Unsure(seed));
+    } else if (lives_ == 1 && !proposed_.empty()) {
+      std::vector<double> weights;
+      for (size_t i = 0; i < proposed_.size(); ++i) {
+        weights.push_back(1 / static_cast<double>(i + 1));
+      }
+      team->lanes.Prefer(proposed_, weights, std::vector(agents_.size(), options_.unsure));
     }
-    team->lanes.Prefer(proposed_, weights, options_.unsure);
     return team;
   }
 
-  // Samples of the agents that begin now, after so many others; 0: all that are left. The last ones
-  // have all that would not do for others after them.
-  double SpanOf(int64_t lives) const {
+  // Whether the agents that begin now know the best mapping so far, but for some of them.
+  bool Inherit() const {
+    return options_.span > 0 && options_.teams > 0 && lives_ >= options_.teams &&
+           !found_.entries().empty();
+  }
+
+  // Which part of what each heir does is anything at first: of those drawn to begin anew, all. In
+  // the last team nobody is.
+  std::vector<double> Unsure(uint64_t seed) const {
+    CounterRng rng(seed, StreamId("search.marl.heirs"));
+    const double drawn = std::lerp(options_.anew_least, options_.anew, rng.Uniform());
+    const double anew = SettlingIsLeft() ? 0 : drawn;
+    std::vector<double> unsure;
+    for (size_t i = 0; i < agents_.size(); ++i) {
+      unsure.push_back(rng.Uniform() < anew ? 1.0 : options_.unsure);
+    }
+    return unsure;
+  }
+
+  // Samples of the agents that begin now; 0: all that are left. The last ones have all that would
+  // not do for others after them.
+  double Span() const {
     if (options_.span <= 0) return 0;
-    const double left = static_cast<double>(std::max<int64_t>(1, samples_ - observed_));
-    const double span = options_.span * std::pow(options_.growth, static_cast<double>(lives));
-    return left < span * (1 + options_.growth) ? left : span;
+    const double left = Left();
+    if (Inherit()) return left < LastHeirs() ? left : options_.turn;
+    const double span = options_.span * std::pow(options_.growth, static_cast<double>(lives_));
+    const bool heirs_next = options_.teams > 0 && lives_ + 1 >= options_.teams;
+    return left < span + (heirs_next ? options_.turn : span * options_.growth) ? left : span;
+  }
+
+  double Left() const { return static_cast<double>(std::max<int64_t>(1, samples_ - observed_)); }
+
+  // Whether heirs that begin now have only to settle on the best mapping.
+  bool SettlingIsLeft() const { return options_.last > 0 && Left() < LastHeirs(); }
+
+  // With fewer samples left, heirs that begin are the last.
+  double LastHeirs() const {
+    return options_.turn + std::max(options_.turn, options_.last * static_cast<double>(samples_));
   }
 
   // Algorithm 1 on what was collected.
@@ -290,7 +339,7 @@ class MarlSearcher final : public Searcher {
     Team& team = Playing();
     const double later = team.later ? options_.entropy_later * (1 - Spent()) : 0;
     const double spent = team.span > 0 ? std::min(1.0, team.Lived()) : Spent();
-    team.lanes.SetEntropy(EntropyAfter(options_, spent) + later);
+    team.lanes.SetEntropy(team.settles ? 0 : EntropyAfter(options_, spent) + later);
     if (options_.explore <= 0 && options_.explore_last <= 0) return;
     LearnerLanes& lanes = team.lanes;
     const double choices = std::lerp(options_.explore, options_.explore_last, Spent());
@@ -311,6 +360,7 @@ class MarlSearcher final : public Searcher {
   std::unique_ptr<Team> team_, settled_;
   bool settled_turn_ = false;  // whose round it is
   Round round_;
+  Elites found_{1};  // by anybody
   std::vector<Trial> collected_;
   int64_t observed_ = 0, lives_ = 0;
   double owed_ = 0;  // rounds of the settled agents, since agents settled last
@@ -383,13 +433,23 @@ MethodInfo Declare(std::string_view name, std::string_view summary) {
         "samples in which the entropy of the first agents falls, after which new ones begin; 0: "
         "the budget"},
        {"growth", &O::growth, Range{1, 100}, "how many times as long those that follow take"},
+       {"teams", &O::teams, Range{0, 1e9},
+        "teams that begin with nothing; those that follow inherit the best mapping so far, but for "
+        "agents that are drawn to begin anew; 0: all begin with nothing"},
+       {"turn", &O::turn, Range{1, 1e9}, "samples of a team that inherits"},
+       {"anew_least", &O::anew_least, Range{0, 1},
+        "part of its agents that begin anew: at least, a draw for each team"},
+       {"anew", &O::anew, Range{0, 1}, "and at most"},
+       {"last", &O::last, Range{0, 1},
+        "part of the budget of the last team, of which all inherit; 0: it is like the others"},
        {"settled_first", &O::settled_first, Range{0, 1},
         "part of the rounds in which the best agents that found nothing better go on, at first"},
        {"settled", &O::settled, Range{0, 1}, "the same when the budget is spent"},
        {"proposals", &O::proposals, Range{1, 4096},
         "with a policy: its proposals that the agents begin with; the first 4 are samples"},
        {"unsure", &O::unsure, Range{0.001, 1},
-        "with a policy: chance that an agent begins with for values of no proposal"}});
+        "chance that an agent begins with for values that no proposal of a policy has, or, if it "
+        "inherits, not the best mapping"}});
 }
 
 }  // namespace

@@ -128,35 +128,41 @@ TEST(Methods, AreBetterThanChance) {
 }
 
 struct Played {
-  size_t last_points = 0;  // different ones among the last samples
+  std::vector<Trial> trials = {};
   std::vector<Note> notes = {};
 };
 
-Played Play(const std::string& method) {
-  constexpr int64_t kSamples = 3000, kLast = 300;
-  const SyntheticProblem problem;
+Played Play(const std::string& method, const Problem& problem = SyntheticProblem()) {
+  constexpr int64_t kSamples = 3000;
   const auto searcher =
       ParseMethodChoice(method)->Make({.space = problem.space(), .seed = 1, .samples = kSamples});
   ThreadPool pool(1);
   Evaluator evaluator(problem, pool);
-  std::unordered_set<Point, PointHash> last;
-  for (int64_t done = 0; done < kSamples;) {
+  Played played;
+  while (std::ssize(played.trials) < kSamples) {
     std::vector<Trial> trials;
-    for (const Point& point : (*searcher)->Propose(kSamples - done)) trials.push_back({point, {}});
+    for (Point& point : (*searcher)->Propose(kSamples - std::ssize(played.trials))) {
+      trials.push_back({std::move(point), {}});
+    }
     evaluator.Evaluate(trials);
     (*searcher)->Observe(trials);
-    done += std::ssize(trials);
-    for (const Trial& trial : trials) {
-      if (done > kSamples - kLast) last.insert(trial.point);
-    }
+    played.trials.insert(played.trials.end(), trials.begin(), trials.end());
   }
-  return {last.size(), (*searcher)->Notes()};
+  played.notes = (*searcher)->Notes();
+  return played;
 }
 
-size_t LastPoints(const std::string& method) { return Play(method).last_points; }
+// Different ones among the last samples.
+size_t LastPoints(const std::string& method) {
+  constexpr size_t kLast = 300;
+  std::unordered_set<Point, PointHash> last;
+  const Played played = Play(method);
+  for (const Trial& trial : std::span(played.trials).last(kLast)) last.insert(trial.point);
+  return last.size();
+}
 
-int64_t Lives(const std::string& method) {
-  for (const Note& note : Play(method).notes) {
+int64_t Lives(const std::string& method, const Problem& problem = SyntheticProblem()) {
+  for (const Note& note : Play(method, problem).notes) {
     if (note.name == "lives") return std::get<int64_t>(note.value);
   }
   return 0;
@@ -179,13 +185,61 @@ TEST(Methods, LaterAgentsAreLessSure) {
 // Of 3,000 samples in rounds of 16: 160, 320, 640 and what is left, which would not do for two
 // more; 5 times 480 and the rest.
 TEST(Methods, AgentsMakeRoomAfterTheirSpan) {
-  const std::string alone = "marl:growth=";
+  const std::string alone = "marl:teams=0:growth=";
   EXPECT_EQ(Lives(alone + "2:span=0"), 1);
   EXPECT_EQ(Lives(alone + "2:span=160"), 4);
   EXPECT_EQ(Lives(alone + "1:span=480"), 6);
   EXPECT_EQ(Lives(alone + "2:span=2000"), 1);
   // Nobody begins when nothing is left.
   EXPECT_EQ(Lives(alone + "2:span=2000:lanes=30"), 1);
+}
+
+// Two of 160, then 320 each, until no more than those and the last part are left: 760 of 3,000.
+TEST(Methods, HeirsTakeTurnsUntilTheLastSettle) {
+  const std::string heirs = "marl:span=160:growth=1:teams=2:turn=320:last=";
+  EXPECT_EQ(Lives(heirs + "0.2"), 9);
+  EXPECT_EQ(Lives(heirs + "0"), 10);
+  EXPECT_EQ(Lives(heirs + "1"), 3);
+}
+
+// Who begins anew draws anything, the others what the best mapping so far has.
+TEST(Methods, HeirsBeginWithTheBestMapping) {
+  constexpr size_t kBefore = 160, kRound = 16;
+  const auto agreeing = [](const std::string& anew) {
+    const Played played =
+        Play("marl:span=160:teams=1:unsure=0.001:anew_least=" + anew + ":anew=" + anew);
+    const std::span<const Trial> trials(played.trials);
+    const Trial& best = *std::ranges::min_element(
+        trials.first(kBefore), {},
+        [](const Trial& trial) { return trial.outcome.feasible() ? trial.outcome.value : 1e99; });
+    size_t decisions = 0;
+    for (size_t i = 0; i < best.point.size(); ++i) {
+      decisions += std::ranges::all_of(trials.subspan(kBefore, kRound), [&](const Trial& trial) {
+        return trial.point[i] == best.point[i];
+      });
+    }
+    return std::pair(decisions, best.point.size());
+  };
+  const auto [all, size] = agreeing("0");
+  EXPECT_EQ(all, size);
+  EXPECT_EQ(agreeing("1").first, 0u);
+  EXPECT_GT(agreeing("0.5").first, 0u);
+  EXPECT_LT(agreeing("0.5").first, size);
+}
+
+// As long as nothing is feasible there is nothing to inherit.
+TEST(Methods, WithoutAMappingNobodyInherits) {
+  class Nothing final : public Problem {
+   public:
+    const DecisionSpace& space() const override { return space_; }
+    Outcome Evaluate(const Point& /*point*/, Workspace& /*workspace*/) const override {
+      return Outcome::Infeasible("never", 1);
+    }
+
+   private:
+    const DecisionSpace space_{{Decision::Ordinal("only", {1, 2, 3})}};
+  };
+  EXPECT_EQ(Lives("marl:span=480:growth=1:teams=1:turn=16", Nothing()), 7);
 }
 
 TEST(Methods, EntropyFadesWithTheBudget) {

@@ -28,6 +28,9 @@ void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<co
     workspace_ = {};
     Reserve(*setup_, workspace_);
   }
+  // With any factors orders are left out of all levels' factors: extents that were open further out
+  // follow from those further in, and bounds know of them (R4).
+  const int given = model.any && rule == Rule::kOrder ? 0 : level;
   // Evaluated mappings are few, and many others were left out for each.
   constexpr int64_t kMore = 64;
   for (int64_t k = 0; k < (mapping != nullptr ? kMore : 1) * per_part_; ++k) {
@@ -41,7 +44,7 @@ void Auditor::OnPruned(const Model& model, Rule rule, double bound, std::span<co
       }
       if (!placed) continue;
     } else {
-      Draw(model, frames, level, tile);
+      Draw(model, frames, given, tile);
       bool placed = true;
       for (int i = 0; i < model.num_levels; ++i) {
         Shuffle(model, i, chain != nullptr && i >= level ? chain : nullptr);

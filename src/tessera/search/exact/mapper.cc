@@ -325,6 +325,7 @@ struct Mapper::State {
   Annealer& AnnealerOf(int worker);
   LoopMapping AllOutside() const;
   bool IsNear();
+  bool IsPeak(int64_t evaluations);
   void FirstWalk();
   void AnnealRound(ThreadPool& pool);
 
@@ -348,6 +349,7 @@ struct Mapper::State {
   double ClosedBound(int32_t choice);
   double ComputeClosedBound(int32_t choice);
   double SpreadValue(int32_t choice, SpreadBound& spread) const;
+  void LeaveOut(int32_t choice, double bound);
   bool TryOtherKeeps();
   bool TryNeighbours(int64_t& left);
   void Improve(bool other_keeps = true);
@@ -388,32 +390,41 @@ bool Mapper::State::IsNear() {
   return best.value <= kFarFromProved * least;
 }
 
+// Whether a short chain near the best mapping finds nothing better, so that longer ones would not
+// bring what they cost.
+bool Mapper::State::IsPeak(int64_t evaluations) {
+  const double before = best.value;
+  Take(AnnealerOf(0).Walk(best.mapping, {.evaluations = evaluations, .hot = 0.05}), true);
+  return best.value >= before * (1 - kTolerance);
+}
+
 // Something to compare with, before anything else is done.
 void Mapper::State::FirstWalk() {
-  const bool begun = options.begun && has_mapping && IsNear();
+  const bool begun = options.begun && has_mapping;
   if (!has_mapping) {
     const LoopMapping outside = AllOutside();
     if (InSpace(*whole, outside)) ValueWith(KeptBy(outside), outside);
   }
   if (!has_mapping) return;
-  const auto walk = [&](int64_t per_width, double hot, bool same_keep) {
-    const int64_t evaluations = per_width * options.dive_width;
-    annealed += evaluations;
-    if (begun) return;
-    Take(AnnealerOf(0).Walk(
-             best.mapping,
-             {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
-         true);
-  };
-  if (choices.sets.size() == 1) {
-    walk(/*per_width=*/16, /*hot=*/1.0, /*same_keep=*/false);
-  } else {
-    // First among mappings whose levels hold all that they can: most of what is good is near one of
-    // them, and there are far fewer. Then with the choice.
-    walk(/*per_width=*/64, /*hot=*/1.0, /*same_keep=*/true);
-    walk(/*per_width=*/64, /*hot=*/0.3, /*same_keep=*/false);
+  // With a choice, first among mappings whose levels hold all that they can: most of what is good
+  // is near one of them, and there are far fewer.
+  const bool one = choices.sets.size() == 1;
+  const int64_t evaluations = (one ? 16 : 64) * options.dive_width;
+  annealed += (one ? 1 : 2) * evaluations;
+  if (begun && IsNear()) return;
+  constexpr int64_t kPart = 8;
+  const LoopMapping start = best.mapping;
+  if (!begun || !IsPeak(evaluations / kPart)) {
+    const auto walk = [&](const LoopMapping& from, double hot, bool same_keep) {
+      Take(
+          AnnealerOf(0).Walk(
+              from, {.evaluations = evaluations, .hot = hot, .cold = 0.01, .same_keep = same_keep}),
+          true);
+    };
+    walk(start, /*hot=*/1.0, /*same_keep=*/!one);
+    if (!one) walk(best.mapping, /*hot=*/0.3, /*same_keep=*/false);
   }
-  if (!begun) counters.evaluations += AnnealerOf(0).evaluations();
+  counters.evaluations += AnnealerOf(0).evaluations();
 }
 
 // Work is counted, not timed, so that results repeat: about a microsecond each.
@@ -520,6 +531,7 @@ void Mapper::State::DiveWhereItFits() {
 bool Mapper::State::StartFullest() {
   Branch root{.bound = ClosedBound(Fullest()), .tree = Fullest()};
   root.bound = std::max(root.bound, SpreadValue(Fullest(), SpreadOf(0)));
+  if (root.bound >= Limit()) LeaveOut(root.tree, root.bound);
   dived.back() = true;
   Tree& tree = TreeOf(0, root.tree);
   tree.SetLimit(best.value);
@@ -551,6 +563,16 @@ bool Mapper::State::StartFullest() {
     if (child.bound < Limit()) Push(held, std::move(child));
   }
   return true;
+}
+
+// Tells the observer that a choice is not looked at.
+void Mapper::State::LeaveOut(int32_t choice, double bound) {
+  if (options.observer == nullptr) return;
+  const Model& model = SearchedOf(choice).model;
+  std::vector<Frame> frames(static_cast<size_t>(model.num_levels) + 1);
+  frames.back() = Bounder(model).Root();
+  options.observer->OnPruned(model, Rule::kChoice, bound, frames, model.num_levels, nullptr,
+                             nullptr, nullptr);
 }
 
 // What a mapping costs if its levels hold other tensors; infinity if it is not one of the space.
@@ -586,6 +608,7 @@ void Mapper::State::StartOthers() {
       Push(others, Branch{.bound = bound, .tree = choice});
     } else {
       dived[static_cast<size_t>(choice)] = true;
+      LeaveOut(choice, bound);
     }
   }
 }
@@ -606,7 +629,7 @@ double Mapper::State::ComputeClosedBound(int32_t choice) {
     const KeepSet& keep = choices.sets[static_cast<size_t>(choice)];
     bound.energy_pj = std::max(bound.energy_pj, array->Energy(keep));
   }
-  return bound.Value(options.goal);
+  return bound.Value(options.goal) * options.bound_scale;
 }
 
 // `cycles`: those of arithmetic, once they are known.
@@ -717,13 +740,14 @@ Mapper::State::Outcome Mapper::State::SearchNode(const Branch& node, const Part&
   Outcome outcome;
   tree.SetLimit(best.value);
   tree.ResetCounters();
-  if (node.choices.empty() && !dived[static_cast<size_t>(node.tree)] && options.dive_width > 0) {
-    Branch root{.bound = std::max(node.bound, SpreadValue(node.tree, spread)), .tree = node.tree};
+  Branch root{.bound = node.bound, .tree = node.tree};
+  const bool first = node.choices.empty() && !dived[static_cast<size_t>(node.tree)];
+  if (first) root.bound = std::max(root.bound, SpreadValue(node.tree, spread));
+  if (first && root.bound >= Limit()) {
     outcome.dived = root.bound;
+  } else if (first && options.dive_width > 0) {
     constexpr int kNarrower = 8;  // than the first one: most choices are never looked at again
-    if (root.bound < Limit()) {
-      outcome.dived = tree.Dive(root, std::max(1, options.dive_width / kNarrower));
-    }
+    outcome.dived = tree.Dive(root, std::max(1, options.dive_width / kNarrower));
   } else {
     // A node of all levels cannot be split, but it may have very many orders.
     const bool decided = tree.LevelsDecided(node) == setup.machine.num_levels;
@@ -780,7 +804,11 @@ void Mapper::State::SearchRound(std::span<const Branch> nodes, Part& part, Threa
       continue;
     }
     if (outcome.dived) {
-      if (*outcome.dived < Limit()) Push(part, {.bound = *outcome.dived, .tree = nodes[k].tree});
+      if (*outcome.dived < Limit()) {
+        Push(part, {.bound = *outcome.dived, .tree = nodes[k].tree});
+      } else {
+        LeaveOut(nodes[k].tree, *outcome.dived);
+      }
       continue;
     }
     if (outcome.put_off) {

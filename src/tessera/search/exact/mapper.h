@@ -109,7 +109,8 @@ struct MapperOptions {
   bool anneal = true;
 
   // The best of what was offered before the first round is where a search elsewhere has ended: it
-  // takes the place of the first chains if closed formulas bound it closely. Default: false.
+  // takes the place of the first chains if closed formulas bound it closely, or a short chain near
+  // it finds nothing better. Default: false.
   bool begun = false;
 
   // For tests of the audit only: multiplies every bound, so anything but 1 makes proofs false.

@@ -29,10 +29,11 @@ enum class Rule : uint8_t {
   kOrder,      // bound after the innermost loops of a level: B1 to B3
   kSameOrder,  // orders that cannot cost less than one that was evaluated: B1, B11
   kSamePlace,  // axes and parallel orders that cost as much as one that was evaluated: B11
+  kChoice,     // bound of a choice of kept tensors before anything else is decided: B22, B23
 };
-inline constexpr size_t kRules = 7;
+inline constexpr size_t kRules = 8;
 inline constexpr std::array<std::string_view, kRules> kRuleNames = {
-    "node", "tile", "split", "tiling", "order", "same-order", "same-place"};
+    "node", "tile", "split", "tiling", "order", "same-order", "same-place", "choice"};
 
 // Values within this relative distance count as equal: a part of the tree is searched only if its
 // bound is below the best value by more.
@@ -62,7 +63,8 @@ struct Counters {
 };
 
 // Told of every part of the tree that is left out. Frames are those of all levels decided so far,
-// the last at index `level`; `chain` is null where no loop is chosen yet.
+// the last at index `level`, which is the state outside all levels where none is; `chain` is null
+// where no loop is chosen yet.
 class PruneObserver {
  public:
   virtual ~PruneObserver() = default;
