@@ -136,7 +136,7 @@ void CheckCase(uint64_t number, Seen& seen) {
 
 TEST(ArrayBound, NoMappingTakesLess) {
   Seen seen;
-  for (uint64_t k = 0; k < Thorough(60'000, 4'000) && !testing::Test::HasFailure(); ++k) {
+  for (uint64_t k = 0; k < Thorough(60'000, 2'000) && !testing::Test::HasFailure(); ++k) {
     CheckCase(k, seen);
   }
   fmt::print(

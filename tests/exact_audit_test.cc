@@ -96,6 +96,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
       {{"Wstride", 2}, {"Hstride", 2}});
   const LoopProblem gemm = *MakeLoopProblem("gemm", {{"M", 128}, {"N", 96}, {"K", 64}});
   const auto mappings = static_cast<int64_t>(Thorough(1'000, 300));
+  const int rounds = static_cast<int>(Thorough(4, 1));
   for (const char* name : {"simple3", "eyeriss-256", "tpu-128", "simba", "nvdla", "shidiannao"}) {
     const Result<Accelerator> machine = LoadAccelerator(name);
     ASSERT_TRUE(machine) << machine.error();
@@ -107,7 +108,7 @@ TEST(ExactAudit, HoldsOnRealMachines) {
                                     .round_nodes = 4,
                                     .node_steps = 2'000,
                                     .dive_width = 8};
-        audits.Run(*problem, *machine->hierarchy, options, 1, 1, mappings, /*rounds=*/4);
+        audits.Run(*problem, *machine->hierarchy, options, 1, 1, mappings, rounds);
       }
       for (const RuleAudit& rule : audits.rules()) {
         EXPECT_EQ(rule.violations, 0) << name << ": " << audits.first_violation();

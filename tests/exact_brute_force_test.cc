@@ -108,10 +108,10 @@ void CheckMany(Semantics semantics, uint64_t cases, int levels, double most_mapp
 }
 
 TEST(ExactBruteForce, Timeloop3) {
-  CheckMany(Semantics::kTimeloop3, Thorough(3'000, 800), 4, 6'000);
+  CheckMany(Semantics::kTimeloop3, Thorough(3'000, 400), 4, 6'000);
 }
 TEST(ExactBruteForce, ExactSemantics) {
-  CheckMany(Semantics::kExact, Thorough(3'000, 800), 4, 6'000);
+  CheckMany(Semantics::kExact, Thorough(3'000, 400), 4, 6'000);
 }
 TEST(ExactBruteForce, FiveLevelsTimeloop3) { CheckMany(Semantics::kTimeloop3, 300, 5, 12'000); }
 TEST(ExactBruteForce, FiveLevelsExactSemantics) { CheckMany(Semantics::kExact, 300, 5, 12'000); }
@@ -135,10 +135,10 @@ void CheckNarrow(Semantics semantics, uint64_t cases) {
 }
 
 TEST(ExactBruteForce, NarrowTimeloop3) {
-  CheckNarrow(Semantics::kTimeloop3, Thorough(40'000, 600));
+  CheckNarrow(Semantics::kTimeloop3, Thorough(40'000, 300));
 }
 TEST(ExactBruteForce, NarrowExactSemantics) {
-  CheckNarrow(Semantics::kExact, Thorough(40'000, 600));
+  CheckNarrow(Semantics::kExact, Thorough(40'000, 300));
 }
 
 // The best over several sets of kept tensors.

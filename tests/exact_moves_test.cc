@@ -88,7 +88,7 @@ std::optional<Drawn> Draw(uint64_t seed, std::string_view stream, uint64_t k) {
 TEST(ExactMoves, LoopsThatNoHeldTensorHasCouldAsWellLieFurtherOut) {
   const Restrictions none;
   int64_t moved = 0;
-  for (uint64_t k = 0; k < Thorough(200'000, 12'000); ++k) {
+  for (uint64_t k = 0; k < Thorough(200'000, 6'000); ++k) {
     const std::optional<Drawn> drawn = Draw(5, "exact.moves", k);
     if (!drawn) continue;
     const auto& [random, setup, keep] = *drawn;
@@ -137,7 +137,7 @@ bool JoinOutside(const Model& model, int level, LoopMapping& mapping) {
 TEST(ExactMoves, LoopsThatJoinThoseOutsideCostNoMore) {
   const Restrictions none;
   int64_t innermost = 0, simple = 0, empty = 0, cheaper = 0;
-  for (uint64_t k = 0; k < Thorough(400'000, 24'000); ++k) {
+  for (uint64_t k = 0; k < Thorough(400'000, 12'000); ++k) {
     const std::optional<Drawn> drawn = Draw(6, "exact.joins", k);
     if (!drawn) continue;
     const auto& [random, setup, kept] = *drawn;
@@ -202,7 +202,7 @@ bool GrowTile(const Model& model, int level, uint8_t d, LoopMapping& mapping) {
 TEST(ExactMoves, LargerTilesCostNoMoreIfTheyFit) {
   const Restrictions none;
   int64_t grown = 0, windows = 0, too_large = 0, cheaper = 0;
-  for (uint64_t k = 0; k < Thorough(400'000, 30'000); ++k) {
+  for (uint64_t k = 0; k < Thorough(400'000, 15'000); ++k) {
     const std::optional<Drawn> drawn = Draw(7, "exact.grows", k);
     if (!drawn) continue;
     const auto& [random, setup, keep] = *drawn;

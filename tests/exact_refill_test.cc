@@ -98,7 +98,7 @@ void CheckMapping(const Model& model, const LoopMapping& mapping,
 TEST(ExactRefill, WhatDoesNotFitInsideComesAgain) {
   const Restrictions none;
   Seen seen;
-  for (uint64_t k = 0; k < Thorough(300'000, 20'000) && !testing::Test::HasFailure(); ++k) {
+  for (uint64_t k = 0; k < Thorough(300'000, 10'000) && !testing::Test::HasFailure(); ++k) {
     CounterRng rng(9, StreamId("exact.refill"), k);
     const RandomCase random = MakeRandomCase(
         rng, {.max_macs = 600, .max_levels = 5, .perfect = true, .narrow = k % 3 == 0});

@@ -42,7 +42,7 @@ double OracleValue(const OracleResult& oracle, Goal goal) {
 
 TEST(ExactSpread, NoMappingIsBetter) {
   int64_t cases = 0, equal = 0, close = 0, arrays = 0;
-  for (uint64_t k = 0; k < Thorough(60'000, 3'000) && !testing::Test::HasFailure(); ++k) {
+  for (uint64_t k = 0; k < Thorough(60'000, 1'500) && !testing::Test::HasFailure(); ++k) {
     const auto made = MakeCase("exact.spread", k,
                                {.max_macs = 64,
                                 .max_levels = 5,
@@ -77,7 +77,7 @@ TEST(ExactSpread, NoMappingIsBetter) {
 
 TEST(ExactSpread, NoRandomMappingIsBetter) {
   int64_t mappings = 0, close = 0;
-  for (uint64_t k = 0; k < Thorough(400'000, 20'000) && !testing::Test::HasFailure(); ++k) {
+  for (uint64_t k = 0; k < Thorough(400'000, 10'000) && !testing::Test::HasFailure(); ++k) {
     const auto made = MakeCase("exact.spread.random", k,
                                {.max_macs = 600,
                                 .max_levels = 6,

@@ -109,7 +109,7 @@ CLOCKED = {
     "compare-clock": "compare net.yaml --layer a --accelerator eyeriss-256 --methods random,ga --samples 3000 --seeds 1 "
                      "--time-limit 0.3",
     "explore-clock": "explore net.yaml --machine template.yaml --objective edp --time-limit 0.5",
-    "sweep-clock": "sweep net.yaml --accelerator simple3 --vary levels.GLB.entries=1K..4K:x2 --time-limit 0.5",
+    "sweep-clock": "sweep net.yaml --accelerator simple3 --vary levels.GLB.entries=1K..4K:x2 --time-limit 2",
 }
 # Commands that leave files which belong together.
 FILES = {

@@ -341,6 +341,58 @@ TEST(Explore, StopsAndThreadsLeaveTheSameBytes) {
   }
 }
 
+// Stops at the n-th question after the m-th turn.
+class StopsAfterTurn final : public ProgressObserver {
+ public:
+  StopsAfterTurn(int64_t turn, int64_t questions) : turn_(turn), questions_(questions) {}
+  void OnProgress(ProgressEvent event, const ProgressRow& /*row*/) override {
+    if (event != ProgressEvent::kStarted) ++turns_;
+  }
+  bool Stopped() { return turns_ >= turn_ && ++asked_ >= questions_; }
+
+ private:
+  const int64_t turn_, questions_;
+  int64_t turns_ = 0, asked_ = 0;
+};
+
+// Wherever between two turns the time is over, doing it again comes as far, and no further.
+void CheckStopsBetweenTurns(const std::string& method) {
+  const ExploreJob job = SmallJob({.objective = Objective::kEdp, .method = method, .samples = 24});
+  const std::string folder = testing::TempDir() + "/explore-stops-between-turns";
+  const Result<ExploreResult> whole = Explore(job, 1);
+  ASSERT_TRUE(whole);
+  const auto last = std::min(whole->turns, static_cast<int64_t>(Cases(1'000, 2)));
+  for (int64_t turn = 1; turn < last; ++turn) {
+    for (int64_t questions = 1; questions <= 3; ++questions) {
+      SCOPED_TRACE(fmt::format("question {} after turn {}", questions, turn));
+      std::filesystem::remove_all(folder);
+      const Result<RunDirectory> directory = CreateExploreRun(folder, job, RunOrigin{});
+      ASSERT_TRUE(directory) << ToString(directory.error());
+      StopsAfterTurn stops(turn, questions);
+      const RunHooks hooks{
+          .progress = &stops, .stopped = [&] { return stops.Stopped(); }, .directory = &*directory};
+      const Result<ExploreResult> cut = Explore(job, 1, hooks);
+      ASSERT_TRUE(cut) << ToString(cut.error());
+      ASSERT_TRUE(WriteFileAtomically(
+          directory->File("result.json"),
+          fmt::format(R"({{"turns": {}, "stopped_by": "interrupted"}})", cut->turns)));
+      Verification found;
+      const Result<ExploreResult> again = ExploreAgain(*directory, {}, found);
+      ASSERT_TRUE(again) << ToString(again.error());
+      EXPECT_EQ(again->turns, cut->turns);
+      const auto value = [](const ExploreResult& result) {
+        return result.best ? result.best->value : 0;
+      };
+      EXPECT_EQ(value(*again), value(*cut));
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Explore, StopsBetweenTurnsAreRepeated) {
+  for (const std::string method : {"exhaustive", "random"}) CheckStopsBetweenTurns(method);
+}
+
 TEST(Explore, LimitsAndAreas) {
   const ExploreJob free = SmallJob({.objective = Objective::kLatency});
   const Result<ExploreResult> fastest = Explore(free, 1);

@@ -181,6 +181,8 @@ class Explorer {
     while (!Over()) {
       if (!AreaOnly()) {
         if (Result<void> sharp = Sharpen(gain); !sharp) return sharp;
+        // What comes next would be a turn that nobody who repeats the run gets to.
+        if (Over()) return {};
       }
       std::vector<std::pair<double, size_t>> urgent;
       for (size_t g = 0; g < groups_.all().size(); ++g) {
