@@ -217,6 +217,7 @@ CommandResult RunCommand(const std::vector<std::string>& words, nb::object progr
     };
     surroundings.complained = [&](const Error& error) { result.errors.push_back(error); };
     surroundings.page = [&](const std::string& html) { result.page = html; };
+    surroundings.parts_throw = true;
     result.exit_code = RunTessera(words, out, err, surroundings);
   });
   result.output = std::move(out).str();

@@ -114,6 +114,7 @@ class Invocation {
                    .message = fmt::format("the system gives no more threads: {}", error.what()),
                    .hint = "ask for fewer with --threads"};
     } catch (const std::exception& error) {  // the library throws none of these: a defect
+      if (surroundings_.parts_throw) throw;
       return Error{.kind = ErrorKind::kInternal,
                    .message = fmt::format("internal error: {}; please report this", error.what())};
     }

@@ -34,6 +34,10 @@ struct Surroundings {
 
   // Gets the page of a run, HTML, that a folder would get as report.html. Default: empty.
   std::function<void(const std::string& html)> page = {};
+
+  // Whether parts of the caller's throw: exceptions that the library knows nothing of then pass,
+  // instead of being reported as a defect of it. Default: false.
+  bool parts_throw = false;
 };
 
 // Runs `tessera WORDS...` and returns its exit code. Results go to `out`; errors, remarks and
