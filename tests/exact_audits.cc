@@ -2,7 +2,6 @@
 #include "exact_audits.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include <fmt/format.h>
 
